@@ -70,6 +70,7 @@ pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportErro
         blocks,
         added: Vec::new(),
         precision: Vec::new(),
+        drifts: Vec::new(),
         against: None,
         requirements: Vec::new(),
         sides: None,

@@ -16,6 +16,7 @@ mod against;
 mod block;
 mod counts;
 mod deliveries;
+mod drift;
 mod entry;
 mod environment;
 mod errors;
@@ -53,6 +54,7 @@ pub use block::{
 };
 pub use counts::{CountError, Counts};
 pub use deliveries::{Deliveries, DeliveryCounts, DeliveryError, DeliveryOutcome};
+pub use drift::{Drift, Drifting, drifts};
 pub use entry::{Entry, EntryRow};
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,

@@ -31,7 +31,7 @@ pub struct Relative {
     /// The number by that of the baseline, with its 95 % interval; what the machine did is taken out where it is known.
     pub ratio: Estimate,
     /// The change of a row that both records have unchanged, which is that of the machine; `null`: there is no such
-    /// row, and it is part of the ratio.
+    /// row, and it is part of the ratio. Two sides that took turns need none: the machine met both alike.
     pub machine: Option<f64>,
 }
 

@@ -1,8 +1,8 @@
 //! The whole record.
 
 use crate::{
-    Added, Against, Block, Environment, Lab, Plan, Precision, RequirementCheck, Sides, Sweep,
-    Verdict, WorkloadResult,
+    Added, Against, Block, Drift, Environment, Lab, Plan, Precision, RequirementCheck, Sides,
+    Sweep, Verdict, WorkloadResult,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct RunRecord {
     /// Goals of precision and how far they were reached; empty where there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub precision: Vec<Precision>,
+    /// Trends of numbers over the blocks of each workload; empty where there are too few blocks for one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drifts: Vec<Drift>,
     /// The earlier record that limits are relative to; `null` where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Against>,

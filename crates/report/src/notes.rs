@@ -1,9 +1,9 @@
 //! Notes under the numbers of every report: how the run ended, checks, warnings.
 
 use crate::document::{Remark, Tone};
-use crate::number;
+use crate::number::{self, Unit};
 use crate::row;
-use record::{Block, Ended, Little, RunRecord};
+use record::{Block, Drift, Drifting, Ended, Little, RunRecord};
 
 /// The reason for which the run did not end as planned; `None` if it did.
 pub(crate) fn partial(record: &RunRecord) -> Option<String> {
@@ -93,4 +93,32 @@ pub(crate) fn warnings(record: &RunRecord) -> impl Iterator<Item = Remark> + '_ 
         }
         Remark::new(Tone::Doubtful, "warning:", text)
     })
+}
+
+/// `memory grows 58.6 MiB/min [58.5, 58.8], over 50 blocks in 1m58s`: a line for each number that drifts.
+pub(crate) fn drifts(record: &RunRecord) -> impl Iterator<Item = Remark> + '_ {
+    record.drifts.iter().filter(|drift| drift.is_shown).map(|drift| {
+        let name = match row::count(record) {
+            0 | 1 => String::new(),
+            _ => format!("{}: ", row::name(record, drift.workload)),
+        };
+        Remark::new(Tone::Doubtful, "drift:", format!("{name}{}", drifting(drift)))
+    })
+}
+
+fn drifting(drift: &Drift) -> String {
+    let (what, unit, [up, down]) = match drift.number {
+        Drifting::P50Ns => ("p50", Unit::Time, ["rises", "falls"]),
+        Drifting::P99Ns => ("p99", Unit::Time, ["rises", "falls"]),
+        Drifting::ServerCpuUsPerMessage => ("CPU/message", Unit::Cpu, ["rises", "falls"]),
+        Drifting::ServerMemoryBytes => ("memory", Unit::Size, ["grows", "shrinks"]),
+    };
+    let Drift { per_minute, low, high, blocks, span_minutes, .. } = *drift;
+    let (verb, [low, high]) =
+        if per_minute > 0.0 { (up, [low, high]) } else { (down, [-high, -low]) };
+    let scale = unit.scale([per_minute]);
+    let [slope, low, high] = [per_minute.abs(), low, high].map(|it| scale.number(it.max(0.0)));
+    let span = number::time(span_minutes * 60e9);
+    let unit = scale.name;
+    format!("{what} {verb} {slope} {unit}/min [{low}, {high}], over {blocks} blocks in {span}")
 }

@@ -33,6 +33,8 @@ pub(crate) fn document(record: &RunRecord) -> Document {
         (None, Kind::Imported | Kind::Lab) => lab(record, &verdict, &groups),
         (None, Kind::Run | Kind::Other) => runs(record, &groups),
     };
+    let drifts: Vec<Part> = notes::drifts(record).map(Part::Remark).collect();
+    sections.extend((!drifts.is_empty()).then(|| Section::new("", drifts)));
     sections.extend(details::all(record));
     // What an older version concluded from an invalid measurement is not shown either.
     let kept = record.conclusion.clone().filter(|_| verdict.level < Level::Invalid);

@@ -29,6 +29,7 @@ pub(crate) fn frame(plan: &Plan, host: &Host, order: &[Vec<usize>], set_up: &Set
         results: Vec::new(),
         added: Vec::new(),
         precision: Vec::new(),
+        drifts: Vec::new(),
         against: host.baseline.as_ref().map(|baseline| baseline.named()),
         requirements: Vec::new(),
         sides: None,
@@ -48,8 +49,9 @@ pub(crate) fn with_blocks(frame: RunRecord, kept: Vec<Kept>) -> RunRecord {
     let goals = frame.spec.iter().filter_map(|spec| spec.until.as_ref());
     let goals: Vec<Goal> = goals.flat_map(|until| until.goals.clone()).collect();
     let precision = record::precisions(&frame.plan, &blocks, &goals);
+    let drifts = record::drifts(&frame.plan, &blocks);
     let sides = frame.spec.as_ref().and_then(|spec| record::sides(spec, &frame.plan, &blocks));
-    RunRecord { blocks, results, added, precision, sides, ..frame }
+    RunRecord { blocks, results, added, precision, drifts, sides, ..frame }
 }
 
 /// The record of a run that ended after `took`, by itself or by signal number `signal`; 0 is none.

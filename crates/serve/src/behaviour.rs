@@ -8,7 +8,7 @@ use spec::Carries;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
-use units::{Nanos, ParseError, Rate, Share};
+use units::{Bytes, Nanos, ParseError, Rate, Share};
 use wire::Stack;
 
 /// The behaviour of a server. The default is an echo without delays and faults.
@@ -27,6 +27,8 @@ pub struct Behaviour {
     pub cap: Option<Rate>,
     /// The time for which each reply keeps the processor busy before it leaves.
     pub work: Nanos,
+    /// The memory that each reply leaves behind, which is given back when the server ends.
+    pub leak: Bytes,
     /// Messages that are never answered. Their other faults do not happen.
     pub drop: Share,
     /// Messages that are answered twice: the copy leaves right behind its reply, whatever the cap is.
@@ -132,6 +134,7 @@ impl Default for Behaviour {
             stalls: Vec::new(),
             cap: None,
             work: Nanos::ZERO,
+            leak: Bytes(0),
             drop: Share::NONE,
             duplicate: Share::NONE,
             reorder: Share::NONE,

@@ -11,6 +11,8 @@
 //! Three hold wirebench itself against what is known: [`anderson_darling`] its arrivals, [`kolmogorov_smirnov`] what it
 //! measured of a known delay, [`Stall`] what it measured of a server that stood still.
 //!
+//! [`Trend`] says whether a number rises or falls over the blocks of a long run.
+//!
 //! [`knee`] says which loads to measure to find where a server bends, [`change_points`] where the numbers of a history
 //! go over to another level.
 //!
@@ -33,6 +35,7 @@ pub mod precision;
 mod sample;
 mod stall;
 mod student;
+mod trend;
 
 pub use between::{Between, between, changed};
 pub use changes::{SEGMENT_MIN, change_points};
@@ -47,3 +50,4 @@ pub use merge::Merge;
 pub use pooled::{Part, Pooled};
 pub use sample::{SampleError, median, per_message, per_second, quantile};
 pub use stall::Stall;
+pub use trend::Trend;

@@ -17,6 +17,8 @@ MASK = 2**64 - 1
 SUBJECT = [106.1, 104.9, 108.2, 103.7, 105.5, 107.3, 106.8, 104.1, 109.9, 105.0]
 BASELINE = [100.3, 99.1, 101.7, 98.4, 100.9, 102.2, 99.8, 97.9, 103.5, 100.0]
 GAPS = [0.03, 0.17, 2.9, 0.48, 1.1, 0.74, 0.09, 1.9, 0.33, 0.61, 4.2, 0.26]
+STEADY = [5.1, 4.8, 5.6, 5.0, 5.3, 4.9, 5.7, 5.2, 5.8, 5.5, 5.4, 6.0, 5.9, 5.5, 6.1, 5.8, 6.2, 5.7, 6.3, 6.0]
+WALK = [1.0, 1.3, 1.7, 1.6, 1.9, 2.3, 2.2, 1.8, 1.5, 1.6, 1.4, 1.7, 2.1, 2.4, 2.8, 3.0, 2.7, 2.9, 3.3, 3.1, 2.8, 2.6, 2.9, 3.2]
 
 
 class Random:
@@ -88,3 +90,30 @@ show("D to exponential", stats.kstest(GAPS, "expon").statistic)
 subject = [round(10 * value) for value in SUBJECT]
 show("D of two", stats.ks_2samp(subject, [round(10 * value) + 50 for value in BASELINE]).statistic)
 show("D of unequal two", stats.ks_2samp(subject, [round(10 * value) + 30 for value in BASELINE[:7]]).statistic)
+
+
+def trend(name, values):
+    """Mann-Kendall and Theil-Sen, with the correction of Hamed and Rao over lags up to the first that is not positive."""
+    values = numpy.asarray(values)
+    count = len(values)
+    low, high = numpy.triu_indices(count, 1)
+    score = numpy.sign(values[high] - values[low]).sum()
+    ties = numpy.unique(values, return_counts=True)[1]
+    variance = (count * (count - 1) * (2 * count + 5) - sum(tie * (tie - 1) * (2 * tie + 5) for tie in ties)) / 18
+    slope = stats.theilslopes(values).slope
+    ranks = stats.rankdata(values - slope * numpy.arange(count))
+    ranks -= ranks.mean()
+    auto = numpy.correlate(ranks, ranks, "full")[count:] / (ranks @ ranks)
+    auto = auto[: numpy.argmax(auto <= 0)]
+    left = count - 1 - numpy.arange(len(auto))
+    sums = (left * (left - 1) * (left - 2) * auto).sum()
+    variance *= max(1 + 2 * sums / (count * (count - 1) * (count - 2)), 1)
+    slopes = numpy.sort((values[high] - values[low]) / (high - low))
+    reach = stats.norm.ppf(0.975) * numpy.sqrt(variance)
+    ends = round((len(slopes) - reach) / 2) - 1, round((len(slopes) + reach) / 2)
+    p_value = 2 * stats.norm.sf((abs(score) - 1) / numpy.sqrt(variance))
+    show(name, slope, *slopes[list(ends)], p_value)
+
+
+trend("trend", STEADY)
+trend("trend of a walk", WALK)

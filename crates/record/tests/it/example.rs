@@ -51,6 +51,7 @@ pub(crate) fn record() -> RunRecord {
             received_bytes_per_message: Some(-2.0),
         }],
         precision: Vec::new(),
+        drifts: Vec::new(),
         against: None,
         requirements: Vec::new(),
         sides: None,

@@ -1,6 +1,7 @@
 //! The record: written, read back, held against its schema, refused where it cannot be read.
 
 mod counts;
+mod drift;
 mod example;
 mod good;
 mod google_benchmark;

@@ -150,6 +150,7 @@ fn record(
         results,
         added: Vec::new(),
         precision: Vec::new(),
+        drifts: Vec::new(),
         against: None,
         requirements: Vec::new(),
         sides: None,

@@ -3,7 +3,10 @@
 use crate::pages::{check, details};
 use crate::records;
 use expect_test::{Expect, expect};
-use record::{Counts, Ended, ErrorCount, Little, Phases, Pushed, RunRecord, Warning, Whole};
+use record::{
+    Counts, Drift, Drifting, Ended, ErrorCount, Little, Phases, Pushed, RunRecord, Warning, Whole,
+};
+use report::{Depth, Style, terminal};
 use spec::{Load, Stop};
 use std::num::NonZeroU64;
 use units::Nanos;
@@ -280,4 +283,38 @@ fn check_lines(record: &RunRecord, words: &[&str], expected: &Expect) {
     let is_wanted = |line: &&str| words.iter().any(|word| line.contains(word));
     let lines: Vec<&str> = page.lines().filter(is_wanted).collect();
     expected.assert_eq(&format!("{}\n", lines.join("\n")));
+}
+
+#[test]
+fn what_drifts_has_a_line_and_what_does_not_has_none() {
+    let drift = |number, per_minute: f64, is_shown| Drift {
+        workload: 0,
+        number,
+        blocks: 50,
+        span_minutes: 1.96,
+        median: 50e6,
+        per_minute,
+        low: per_minute - 0.05 * per_minute.abs(),
+        high: per_minute + 0.05 * per_minute.abs(),
+        p_value: 1e-9,
+        is_shown,
+    };
+    let drifts = vec![
+        drift(Drifting::ServerMemoryBytes, 1.2 * 1024.0 * 1024.0, true),
+        drift(Drifting::P99Ns, -12_000.0, true),
+        drift(Drifting::ServerCpuUsPerMessage, 0.5, true),
+        drift(Drifting::P50Ns, 1e6, false),
+    ];
+    let record = RunRecord { drifts, ..records::run() };
+    let page = terminal(&record, Depth::First, &Style::default());
+    let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("drift: ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "drift: memory grows 1.20 MiB/min [1.14, 1.26], over 50 blocks in 1m58s",
+            "drift: p99 falls 12.0 us/min [11.4, 12.6], over 50 blocks in 1m58s",
+            "drift: CPU/message rises 0.500 us/min [0.475, 0.525], over 50 blocks in 1m58s",
+        ],
+        "{page}"
+    );
 }

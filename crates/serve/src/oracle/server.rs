@@ -4,9 +4,9 @@ use super::json_rpc::{self, Said};
 use super::line::{Line, Reply, Waiting};
 use super::lot::{Lot, Lots};
 use super::streaming::Streaming;
-use crate::Totals;
 use crate::behaviour::{Behaviour, EventStream, MisfitError, Speech};
 use crate::peers::{Heard, Patience, Peers, RX_LEN, STOP_POLL, flush, hear};
+use crate::{Faults, Totals};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use load::TrueDelay;
 use spec::Carries;
@@ -40,6 +40,7 @@ pub struct Oracle {
     speaks: Speech,
     stream: Option<EventStream>,
     work: Nanos,
+    leak: Leak,
     /// True if an unanswered message leaves the rest of its connection unanswered.
     is_strict: bool,
     line: Line,
@@ -88,6 +89,10 @@ impl Oracle {
             speaks: behaviour.speaks,
             stream: behaviour.stream,
             work: behaviour.work,
+            leak: Leak {
+                each: usize::try_from(behaviour.leak.0).unwrap_or(usize::MAX),
+                kept: Vec::new(),
+            },
             is_strict: stack.facts().carries == Carries::Requests,
             line: Line::new(behaviour.stalls.clone(), behaviour.cap),
             lots: Lots::new(behaviour),
@@ -120,7 +125,8 @@ impl Oracle {
     /// The totals so far.
     pub fn totals(&self) -> Totals {
         let (handshakes, timed_out) = (self.peers.handshakes(), self.peers.timed_out());
-        Totals { handshakes, timed_out, ..self.totals }
+        let faults = Faults { leaked_bytes: self.leak.bytes(), ..self.totals.faults };
+        Totals { handshakes, timed_out, faults, ..self.totals }
     }
 }
 
@@ -158,6 +164,27 @@ fn stand_still<E: Engine>(engine: &mut E, now: Instant, until: Instant) -> Step 
     let until = until.min(now + STOP_POLL);
     engine.stand_still(until);
     Step::Wait(until)
+}
+
+/// Memory that is kept and never looked at again.
+#[derive(Debug)]
+struct Leak {
+    /// The bytes that each reply adds.
+    each: usize,
+    kept: Vec<Box<[u8]>>,
+}
+
+impl Leak {
+    fn next(&mut self) {
+        if self.each > 0 {
+            // Ones: the kernel gives zeros no page before they are written.
+            self.kept.push(vec![1; self.each].into_boxed_slice());
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.each as u64).saturating_mul(self.kept.len() as u64)
+    }
 }
 
 /// Reading.
@@ -296,6 +323,7 @@ impl Oracle {
         if step.is_end {
             owed.waiting -= 1;
             self.totals.messages += 1;
+            self.leak.next();
             sent = sent.and_then(|()| peer.machine.stream(StreamPiece::End, &mut self.tx));
             if step.next.is_some() {
                 decoded = now;
@@ -363,6 +391,7 @@ impl Oracle {
         peer.state.answered += 1;
         let is_last = self.close_after.is_some_and(|after| peer.state.answered >= after.get());
         self.totals.messages += 1;
+        self.leak.next();
         self.totals.faults.asked += u64::from(asks);
         self.totals.faults.pushed += u64::from(pushes);
         self.totals.faults.refused += u64::from(refuses);

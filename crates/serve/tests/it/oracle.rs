@@ -8,7 +8,7 @@ use serve::{Behaviour, EventStream, Faults, MisfitError, Oracle};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use units::{Instant, Nanos, Rate, Share};
+use units::{Bytes, Instant, Nanos, Rate, Share};
 
 #[test]
 fn a_fixed_delay_is_exact_and_said_in_band() {
@@ -250,6 +250,16 @@ fn a_connection_is_ended_properly_after_its_replies() {
         }
         assert_eq!((world.totals().messages, world.totals().faults.closed), (21, 3));
         assert_eq!(world.totals().broken, 0);
+    }
+}
+
+#[test]
+fn each_reply_leaves_as_much_behind_as_was_asked_for() {
+    for speech in Speech::ALL {
+        let mut asking = Asking::evenly(speech, 50, ms(1));
+        let behaviour = Behaviour { leak: Bytes(1000), ..Behaviour::default() };
+        let world = ask(&mut asking, behaviour);
+        assert_eq!(world.totals().faults.leaked_bytes, 50_000, "{speech:?}");
     }
 }
 

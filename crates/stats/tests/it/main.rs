@@ -11,3 +11,4 @@ mod pooled;
 mod scipy;
 mod simulation;
 mod stall;
+mod trend;

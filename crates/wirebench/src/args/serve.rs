@@ -388,8 +388,9 @@ impl Serve {
         let Totals { connections, broken, timed_out, messages, bytes_received, .. } = totals;
         let Totals { bytes_sent, handshakes: Handshakes { full, resumed, failed }, faults, .. } =
             totals;
-        let Faults { dropped, duplicated, reordered, refused, pushed, asked, corrupted, closed } =
+        let Faults { dropped, duplicated, reordered, refused, pushed, asked, corrupted, .. } =
             faults;
+        let Faults { closed, leaked_bytes, .. } = faults;
         let is_oracle = self.kind == Kind::Oracle;
         if self.json {
             let mut json = serde_json::json!({
@@ -417,6 +418,7 @@ impl Serve {
                     "asked": asked,
                     "corrupted": corrupted,
                     "closed_connections": closed,
+                    "leaked_bytes": leaked_bytes,
                 });
             }
             return format!("{json}\n");
@@ -431,10 +433,14 @@ impl Serve {
         } else {
             String::new()
         };
+        let leaked = match leaked_bytes {
+            0 => String::new(),
+            _ => format!(", {leaked_bytes} bytes leaked"),
+        };
         let faults = if is_oracle {
             format!(
                 ", {dropped} dropped, {duplicated} duplicated, {reordered} reordered, \
-                 {corrupted} corrupted, {closed} connections closed{spoken}"
+                 {corrupted} corrupted, {closed} connections closed{spoken}{leaked}"
             )
         } else {
             String::new()

@@ -27,6 +27,9 @@ pub(super) struct Oracle {
     /// While replies wait, reply k after the first of them is sent no earlier than k / RATE after it.
     #[arg(long, value_name = "RATE", value_parser = cap, hide_short_help = true)]
     cap: Option<Rate>,
+    /// Leave this much memory behind with each reply, as a server does that leaks
+    #[arg(long, value_name = "SIZE", value_parser = values::size, hide_short_help = true)]
+    leak: Option<Bytes>,
     /// Leave this share of messages without a reply
     ///
     /// Over http, a connection with a dropped reply answers nothing more.
@@ -90,6 +93,7 @@ impl Oracle {
             delay: self.delay.unwrap_or_default(),
             stalls: self.stall.clone(),
             cap: self.cap,
+            leak: self.leak.unwrap_or_default(),
             drop: self.drop.unwrap_or_default(),
             duplicate: self.duplicate.unwrap_or_default(),
             reorder: self.reorder.unwrap_or_default(),
@@ -120,6 +124,7 @@ impl Oracle {
             ("--delay", self.delay.is_some()),
             ("--stall", !self.stall.is_empty()),
             ("--cap", self.cap.is_some()),
+            ("--leak", self.leak.is_some()),
             ("--drop", self.drop.is_some()),
             ("--duplicate", self.duplicate.is_some()),
             ("--reorder", self.reorder.is_some()),
