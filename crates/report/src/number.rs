@@ -201,14 +201,14 @@ pub(crate) fn per_second(rate: f64) -> String {
     }
 }
 
-/// `24.0 k/s [23.8, 24.2]`: a value with its interval, in the unit of the value.
+/// `24.0 k/s [23.8, 24.2]`: a value with its interval, in the unit of the value. All three are rounded alike, so that
+/// none is shown outside of what it lies in.
 pub(crate) fn interval(unit: Unit, value: f64, interval: Option<(f64, f64)>) -> String {
+    let Some((low, high)) = interval else { return unit.show(value) };
     let scale = unit.scale([value]);
-    let text = unit.show(value);
-    match interval {
-        Some((low, high)) => format!("{text} [{}, {}]", scale.number(low), scale.number(high)),
-        None => text,
-    }
+    let blank = if scale.name.is_empty() || scale.name == "/s" { "" } else { " " };
+    let [value, low, high] = [value, low, high].map(|number| scale.number(number));
+    format!("{value}{blank}{} [{low}, {high}]", scale.name)
 }
 
 /// `70 B`, `70.5 B`, `1.5 KiB`.
@@ -217,7 +217,7 @@ pub(crate) fn bytes(bytes: f64) -> String {
         _ if !bytes.is_finite() || bytes < 0.0 => MISSING.to_owned(),
         small if small < 1000.0 && bytes.fract() == 0.0 => format!("{bytes:.0} B"),
         small if small < 1000.0 => format!("{} B", three(small)),
-        large => Bytes(whole(large)).to_string(),
+        _ => Bytes(whole(bytes)).to_string(),
     }
 }
 
@@ -384,6 +384,18 @@ mod tests {
         assert_eq!(shown(Unit::Rate, 24e3, Some((980.0, 24.2e3))), "24.0 k/s [0.980, 24.2]");
         assert_eq!(shown(Unit::Cpu, 1.11, Some((0.935, 1.25))), "1.11 us [0.935, 1.25]");
         assert_eq!(shown(Unit::Time, 5e6, None), "5.00 ms");
+        assert_eq!(shown(Unit::Rate, 950.0, Some((940.0, 960.0))), "950/s [940, 960]");
+        assert_eq!(shown(Unit::Share, 0.99, Some((0.98, 1.0))), "99.0 % [98.0, 100]");
+    }
+
+    #[test]
+    fn a_value_is_never_shown_outside_of_the_interval_that_it_lies_in() {
+        // Rounded to three digits of bytes first, it was 2.77.
+        let (low, value, high) = (2_899_000.0, 2_899_100.0, 2_899_200.0);
+        assert_eq!(interval(Unit::Size, value, Some((low, high))), "2.76 MiB [2.76, 2.76]");
+        assert_eq!(bytes(value), "2.76 MiB");
+        assert_eq!(interval(Unit::Time, 64.4, Some((64.2, 64.6))), "64.4 ns [64.2, 64.6]");
+        assert_eq!(interval(Unit::Time, 90.4e9, Some((90.3e9, 90.5e9))), "90.4 s [90.3, 90.5]");
     }
 
     #[test]
