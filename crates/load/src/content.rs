@@ -1,8 +1,9 @@
 //! The content of messages, and the replies that they are due.
 
 use crate::payload::{payload, printable};
-use spec::PayloadKind;
+use sha2::Digest as _;
 use spec::stamp::{Header, TrueDelay};
+use spec::{PayloadKind, Sha256};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -194,6 +195,8 @@ pub enum Expect {
     Echo,
     /// Any payload that has these bytes in it.
     Contains(Arc<[u8]>),
+    /// Any payload with this digest.
+    Sha256(Sha256),
     /// Always this payload.
     Exactly(Arc<[u8]>),
     /// Whatever the protocol lets through: it numbers messages, and takes no reply but the one to the next number.
@@ -217,6 +220,14 @@ pub enum Mismatch {
         got: u8,
         /// The one that was due.
         expected: u8,
+    },
+    /// It has another digest.
+    #[error("the {len} bytes that came back have another digest, sha256:{got}")]
+    Digest {
+        /// Its length.
+        len: usize,
+        /// Its digest.
+        got: Sha256,
     },
     /// It has not in it what it should have.
     #[error("the expected text is not in the {len} bytes that came back")]
@@ -262,6 +273,10 @@ impl Expect {
             Self::Echo => compare(payload, right, 0..0),
             Self::Contains(part) if memchr::memmem::find(payload, part).is_some() => Ok(()),
             Self::Contains(_) => Err(Mismatch::Lacks { len: payload.len() }),
+            Self::Sha256(expected) => match Sha256(sha2::Sha256::digest(payload).into()) {
+                got if got == *expected => Ok(()),
+                got => Err(Mismatch::Digest { len: payload.len(), got }),
+            },
             Self::Exactly(expected) => compare(payload, expected, 0..0),
             Self::Oracle => compare(payload, right, TrueDelay::span(text)),
         }
@@ -283,9 +298,11 @@ impl Expect {
     ) -> Result<(), Mismatch> {
         let right = sent.payload_of(sequence);
         match self {
-            Self::Anything | Self::Contains(_) | Self::Exactly(_) | Self::InSequence => {
-                self.check(sent, sequence, payload, text)
-            }
+            Self::Anything
+            | Self::Contains(_)
+            | Self::Exactly(_)
+            | Self::InSequence
+            | Self::Sha256(_) => self.check(sent, sequence, payload, text),
             Self::Echo | Self::Oracle if text != sent.text => Err(Mismatch::Kind { text }),
             Self::Echo => compare(payload, right, 0..Header::len(text)),
             Self::Oracle => compare(payload, right, 0..TrueDelay::span(text).end),
@@ -414,6 +431,19 @@ mod tests {
             let lacks = Mismatch::Lacks { len: reply.len() };
             assert_eq!(on.check(&sent, 0, reply.as_bytes(), false), Err(lacks), "{reply}");
         }
+    }
+
+    #[test]
+    fn a_reply_may_have_to_have_a_digest() {
+        let sent = Content::exactly(b"", false);
+        // FIPS 180-4, the example of one block.
+        let abc: Sha256 =
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".parse().unwrap();
+        let expect = Expect::Sha256(abc);
+        assert_eq!(expect.check(&sent, 0, b"abc", false), Ok(()));
+        let wrong = expect.check(&sent, 0, b"", false).unwrap_err().to_string();
+        let got = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(wrong, format!("the 0 bytes that came back have another digest, sha256:{got}"));
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn next_of_reply(measurement: &Measurement) -> String {
              reply with --expect",
             measurement.speech.options.method
         ),
-        Expect::Contains(_) | Expect::Exactly(_) => {
+        Expect::Contains(_) | Expect::Exactly(_) | Expect::Sha256(_) => {
             "Without --expect and --expect-body, any reply with a status of 2xx counts".to_owned()
         }
         Expect::Anything | Expect::InSequence | Expect::Oracle => {

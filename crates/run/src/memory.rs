@@ -27,7 +27,7 @@ pub(crate) fn unsent_max(budget: Bytes, workers: usize) -> usize {
 pub(crate) fn reply_max(budget: Bytes, workload: &Workload, expected: usize) -> usize {
     let share = budget.0 / 2 / u64::from(workload.connections.get());
     let most = match workload.expect {
-        Expect::Anything | Expect::Contains(_) => UNKNOWN_MAX,
+        Expect::Anything | Expect::Contains(_) | Expect::Sha256(_) => UNKNOWN_MAX,
         Expect::Echo | Expect::Exactly(_) | Expect::InSequence | Expect::Oracle => KNOWN_MAX,
     };
     let due = (expected as u64).saturating_mul(2).saturating_add(FRAMING);

@@ -189,6 +189,7 @@ fn workload(spec: &Workload, ramps_up: bool) -> Result<load::Workload, PlanError
             spec::Expect::Exactly(Blob(reply)) => Expect::Exactly(reply.as_slice().into()),
             spec::Expect::InSequence => Expect::InSequence,
             spec::Expect::Oracle => Expect::Oracle,
+            spec::Expect::Sha256(digest) => Expect::Sha256(*digest),
         },
         requests: requests(spec)?,
         content,

@@ -162,7 +162,8 @@ pub(crate) fn reply_len(workload: &Workload) -> usize {
         | Expect::Contains(_)
         | Expect::Echo
         | Expect::InSequence
-        | Expect::Oracle => workload.content.payload().len(),
+        | Expect::Oracle
+        | Expect::Sha256(_) => workload.content.payload().len(),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod axis;
 pub mod conversation;
+mod digest;
 mod endpoint;
 mod experiment;
 pub mod file;
@@ -31,6 +32,7 @@ mod workload;
 
 pub use axis::{Axis, AxisOf, Objective};
 pub use conversation::Conversation;
+pub use digest::{Sha256, Sha256Error};
 pub use endpoint::{
     Address, Carries, Endpoint, EndpointError, Facts, Fallback, PROTOCOLS, Protocol, Scheme,
     SchemeError, Transport,

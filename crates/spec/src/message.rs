@@ -1,5 +1,6 @@
 //! Messages, and the replies that they are due.
 
+use crate::Sha256;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -129,6 +130,8 @@ pub enum Expect {
     Echo,
     /// Any payload that has these bytes in it.
     Contains(Blob),
+    /// Any payload with this digest.
+    Sha256(Sha256),
     /// Always this payload.
     Exactly(Blob),
     /// Whatever the protocol lets through: it numbers messages, and takes no reply but the one to the next number.

@@ -211,10 +211,14 @@ pub struct Options {
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<Status>")]
     pub expect_status: Vec<Status>,
-    /// HTTP: a text that each reply has in it, wherever
+    /// HTTP: a text that each reply has in it, or the digest of each reply
     ///
-    /// `@FILE` stands for the content of a file. To compare whole replies, use --expect.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT|@FILE", hide_short_help = true))]
+    /// `@FILE` stands for the content of a file, and sha256:DIGEST for whole replies with this digest, 64 hexadecimal
+    /// digits. To compare whole replies byte for byte, use --expect.
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "TEXT|@FILE|sha256:DIGEST", hide_short_help = true)
+    )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_body: Option<String>,
     /// The server is `wirebench serve oracle`: read from each reply how long it was really kept

@@ -152,7 +152,7 @@ fn check(workload: &spec::Workload) -> &'static str {
     match workload.expect {
         Expect::Anything => "none",
         Expect::Contains(_) => "a part",
-        Expect::Echo | Expect::Exactly(_) | Expect::Oracle => "every byte",
+        Expect::Echo | Expect::Exactly(_) | Expect::Oracle | Expect::Sha256(_) => "every byte",
         Expect::InSequence => "sequence",
     }
 }

@@ -139,9 +139,14 @@ fn expected<'a>(measurement: &'a Measurement, ready: &'a Ready) -> Result<&'a [u
         (_, Some(reply)) => Ok(reply),
         (Expect::Echo, None) => Ok(measurement.workload.content.payload()),
         (Expect::Exactly(reply), None) => Ok(reply),
-        (Expect::Anything | Expect::Contains(_) | Expect::InSequence | Expect::Oracle, None) => {
-            Err("a client subject compares every reply with one text".to_owned())
-        }
+        (
+            Expect::Anything
+            | Expect::Contains(_)
+            | Expect::InSequence
+            | Expect::Oracle
+            | Expect::Sha256(_),
+            None,
+        ) => Err("a client subject compares every reply with one text".to_owned()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Context, Options};
 use crate::{
-    Blob, Carries, Content, Expect, Http, Message, PayloadKind, Problem, Protocol, Server,
+    Blob, Carries, Content, Expect, Http, Message, PayloadKind, Problem, Protocol, Server, Sha256,
 };
 use units::{Bytes, Nanos};
 
@@ -285,6 +285,10 @@ impl Options {
                 "cannot be met with --method HEAD, whose replies are empty; use GET",
             ));
         }
+        if let Some(digest) = typed.strip_prefix(DIGEST) {
+            let digest = digest.parse::<Sha256>();
+            return digest.map(Expect::Sha256).map_err(|error| problem(&error.to_string()));
+        }
         let part = bytes("expect-body", typed, context)?;
         if part.is_empty() {
             return Err(problem("is empty, and so in every reply; leave it out"));
@@ -335,6 +339,8 @@ fn bytes(field: &'static str, text: &str, context: &Context<'_>) -> Result<Vec<u
     }
 }
 
+/// The beginning of a digest, where a part of a reply may stand too.
+const DIGEST: &str = "sha256:";
 const SIZE: Bytes = Bytes(64);
 /// The longest message; what embedded servers accept.
 const SIZE_MAX: Bytes = Bytes(16 << 20);

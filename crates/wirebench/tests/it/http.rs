@@ -104,19 +104,28 @@ fn every_reply_must_have_in_it_what_is_expected() {
     assert!(ended.code == Some(15) && ended.stderr.contains(said), "{ended:?}");
     assert_eq!(records, []);
 
-    let fresh = Peer::start(|stream, number| {
-        for count in 0.. {
-            head(stream)?;
-            let is_on = number == 0 || count % 2 == 0;
-            answer(stream, "200 OK", "", if is_on { "on" } else { "off" })?;
-        }
-        Ok(())
-    });
-    let (ended, records) = run(&format!("{} -n 10 -c 1 --expect-body on", fresh.url("http")));
-    ended.check(13, &["record: "]);
-    let block = &records[0].blocks[0];
-    assert_eq!((block.counts.ok, block.counts.error), (5, 5), "{block:?}");
-    assert_eq!(block.errors[0].class, "wrong_reply");
+    // What `sha256sum` prints of "on" and of "off".
+    let on = "sha256:b8d31e852725afb1e26d53bab6095b2bff1749c9275be13ed1c05a56ed31ec09";
+    let off = "sha256:b4dc66dde806261bdda8607d8707aa727d308cd80272381a5583f63899918467";
+    for (body, said) in [("on", "not in the 3 bytes"), (on, off)] {
+        let fresh = Peer::start(|stream, number| {
+            for count in 0.. {
+                head(stream)?;
+                let is_on = number == 0 || count % 2 == 0;
+                answer(stream, "200 OK", "", if is_on { "on" } else { "off" })?;
+            }
+            Ok(())
+        });
+        let line = format!("{} -n 10 -c 1 --expect-body {body}", fresh.url("http"));
+        let (ended, records) = run(&line);
+        ended.check(13, &["record: "]);
+        let block = &records[0].blocks[0];
+        assert_eq!((block.counts.ok, block.counts.error), (5, 5), "{block:?}");
+        assert_eq!(block.errors[0].class, "wrong_reply");
+        assert!(block.errors[0].example.contains(said), "{:?}", block.errors);
+    }
+    let wrong = run(&format!("{} -n 1 --expect-body sha256:b8d3", peer.url("http"))).0;
+    wrong.check(2, &["a SHA-256 digest is 64 hexadecimal digits, and these are 4 characters"]);
 }
 
 #[test]
