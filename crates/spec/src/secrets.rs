@@ -8,9 +8,13 @@
 
 /// The secrets that are given to a server, to be found in what it says.
 ///
-/// Those of less than 6 bytes are not searched for: they are parts of ordinary words.
+/// Those of less than 6 bytes are not searched for: they are parts of ordinary words. There may be many: rows of a file
+/// of passwords.
 #[derive(Clone, Debug, Default)]
-pub struct Secrets(Vec<String>);
+pub struct Secrets {
+    /// Sorted, so that those with one beginning stand together.
+    sorted: Vec<String>,
+}
 
 impl Secrets {
     /// Of values of headers whole, and of each of their words: `Bearer TOKEN`, `name=VALUE; other=VALUE`.
@@ -30,16 +34,14 @@ impl Secrets {
             }));
         }
         all.extend(parameters);
-        let mut found = Vec::new();
+        let mut sorted = Vec::new();
         for secret in all.into_iter().filter(|secret| secret.len() >= SECRET_LEN_MIN) {
             let escaped = secret.as_bytes().escape_ascii().to_string();
-            for form in [secret.to_owned(), escaped, percent_encoded(secret)] {
-                if !found.contains(&form) {
-                    found.push(form);
-                }
-            }
+            sorted.extend([secret.to_owned(), escaped, percent_encoded(secret)]);
         }
-        Self(found)
+        sorted.sort_unstable();
+        sorted.dedup();
+        Self { sorted }
     }
 
     /// `text` with `***` in the place of each secret, plain, escaped or percent-encoded, and of the beginning of one at
@@ -60,6 +62,10 @@ impl Secrets {
 
     /// The bytes of the longest secret that `text` begins with, or of its beginning if the quotation ends behind that.
     fn len_at(&self, text: &str) -> usize {
+        let Some(start) = text.as_bytes().get(..SECRET_LEN_MIN) else { return 0 };
+        let first = self.sorted.partition_point(|secret| secret.as_bytes() < start);
+        let alike = self.sorted[first..].iter();
+        let alike = alike.take_while(|secret| secret.as_bytes().starts_with(start));
         let common = |secret: &String| {
             let same = secret.chars().zip(text.chars()).take_while(|(one, other)| one == other);
             let len = same.map(|(letter, _)| letter.len_utf8()).sum::<usize>();
@@ -67,7 +73,7 @@ impl Secrets {
             let is_cut = len == secret.len() || len >= SECRET_LEN_MIN && ends;
             if is_cut { len } else { 0 }
         };
-        self.0.iter().map(common).max().unwrap_or(0)
+        alike.map(common).max().unwrap_or(0)
     }
 }
 
@@ -201,10 +207,10 @@ fn with_parameters(path: &str, mut change: impl FnMut(&str, &str) -> Option<Stri
     format!("{path}?{}", parameters.join("&"))
 }
 
-/// True for a parameter that is named like a secret.
-fn is_secret(name: &str) -> bool {
+/// True for a parameter or a column that is named like a secret.
+pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word)) || name == "sig"
+    SECRET_WORDS.iter().any(|word| name.contains(word)) || SECRET_NAMES.contains(&&*name)
 }
 
 /// The flag and the header of an argument that has both; the header is empty if it is the next argument.
@@ -236,7 +242,10 @@ const CUT_VALUE: &str = "***";
 /// The shortest secret that is searched for, in bytes.
 const SECRET_LEN_MIN: usize = 6;
 
-/// Parts of the names of secret parameters.
+/// Names of secret parameters and columns, of which other names have parts.
+const SECRET_NAMES: [&str; 3] = ["pin", "pw", "sig"];
+
+/// Parts of the names of secret parameters and columns.
 const SECRET_WORDS: [&str; 11] = [
     "auth",
     "cookie",

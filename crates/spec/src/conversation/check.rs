@@ -21,6 +21,8 @@ pub struct Fault {
     pub part: Part,
     /// The key of that part; empty: the part as a whole.
     pub key: &'static str,
+    /// The text in the value of that key that is wrong, such as `${nmae`; empty: the whole value.
+    pub text: String,
     /// The reason, with what to do.
     pub message: String,
 }
@@ -129,7 +131,7 @@ enum Holes {
 
 impl<'c> Checker<'c> {
     fn fault(&self, key: &'static str, message: impl Into<String>) -> Fault {
-        Fault { part: self.part, key, message: message.into() }
+        Fault { part: self.part, key, text: String::new(), message: message.into() }
     }
 
     fn check_counts(&self) -> Result<(), Fault> {
@@ -159,18 +161,15 @@ impl<'c> Checker<'c> {
         let weights: Vec<u32> = all.requests.iter().map(|request| request.weight).collect();
         if let Some(index) = weights.iter().position(|weight| *weight == 0) {
             let message = "a weight of 0 sends nothing; leave the request out, or say 1 or more";
-            return Err(Fault {
-                part: Part::Request(index),
-                key: "weight",
-                message: message.into(),
-            });
+            let fault = self.fault("weight", message);
+            return Err(Fault { part: Part::Request(index), ..fault });
         }
         let (turn, max) = (Mix::turn_len(&weights), Mix::TURN_MAX);
         if turn > max {
             let message = format!(
                 "the weights repeat after {turn} messages only; at most {max} are possible; use smaller weights"
             );
-            return Err(Fault { part: Part::Request(0), key: "weight", message });
+            return Err(Fault { part: Part::Request(0), ..self.fault("weight", message) });
         }
         Ok(())
     }
@@ -235,6 +234,7 @@ impl<'c> Checker<'c> {
             true => Err(Fault {
                 part: Part::Top,
                 key,
+                text: String::new(),
                 message: format!("belongs to {place}; leave it out"),
             }),
             false => Ok(()),
@@ -366,7 +366,13 @@ impl<'c> Checker<'c> {
                 return Err(self.fault("reply", "is \"none\", and HTTP answers every request"));
             }
             Reply::Order | Reply::Nothing => {}
-            Reply::Stream { each, last, .. } => {
+            Reply::Stream { each, last, may_end, .. } => {
+                if *may_end && (last.is_none() || !is_http) {
+                    return Err(self.fault(
+                        "may-end",
+                        "says that the end of a response of HTTP ends the stream as well as `last`; leave it out",
+                    ));
+                }
                 if last.is_none() && !is_http {
                     return Err(self.fault(
                         "last",
@@ -626,8 +632,9 @@ impl<'c> Checker<'c> {
                 | Piece::Pad(_)
                 | Piece::Random(_) => continue,
             };
-            let hole = Template(vec![piece.clone()]);
-            return Err(self.fault(key, format!("`{hole}` {misplaced}, and this is none")));
+            let text = Template(vec![piece.clone()]).to_string();
+            let fault = self.fault(key, format!("`{text}` {misplaced}, and this is none"));
+            return Err(Fault { text, ..fault });
         }
         let (len, max) = (template.len_min(), Template::LEN_MAX);
         if len > u64::from(max) {
@@ -644,15 +651,13 @@ impl<'c> Checker<'c> {
         if self.known.contains(&name) {
             return Ok(());
         }
-        if self.taken_anywhere().any(|taken| taken == name) {
-            return Err(self.fault(
-                key,
-                format!("`{name}` is not known yet: it is taken from a message that comes later"),
-            ));
-        }
-        let all = || RESERVED.into_iter().chain(self.known.iter().copied());
-        let expected = expected(name, all());
-        Err(self.fault(key, format!("no value is called `{name}`{expected}")))
+        let message = if self.taken_anywhere().any(|taken| taken == name) {
+            format!("`{name}` is not known yet: it is taken from a message that comes later")
+        } else {
+            let all = RESERVED.into_iter().chain(self.known.iter().copied());
+            format!("no value is called `{name}`{}", expected(name, all))
+        };
+        Err(Fault { text: format!("${{{name}}}"), ..self.fault(key, message) })
     }
 
     /// The names of all values, wherever they are taken.

@@ -7,12 +7,14 @@
     reason = "values are of the library, and all but one kind are refused"
 )]
 
+mod values;
+
 use super::check::{Fault, Part};
 use super::template::{Medium, is_name};
 use super::{
     AnswerRule, AtEnd, Beat, Before, ByteOrder, Condition, Conversation, Every, Field, Fill, Frame,
-    HttpRequest, LengthWidth, Matcher, Place, PushRule, Reply, Request, Scalar, SecretSource, Send,
-    Speaks, Step, Take, TakeFrom, Template, Var,
+    HttpRequest, LengthWidth, Matcher, Place, PushRule, Reply, Request, SecretSource, Send, Speaks,
+    Step, Take, TakeFrom, Template, Var,
 };
 use crate::rooms::Part as RoomPart;
 use crate::table::{Error, Source, Table};
@@ -20,9 +22,9 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use units::{Bytes, Nanos};
-
-/// A value of a file, and its place.
-type Value<'i> = Spanned<DeValue<'i>>;
+use values::{
+    Value, constant, one_of, scalar, several, some_constant, status, text_of, texts, weight,
+};
 
 impl Conversation {
     /// The longest file of a conversation.
@@ -60,9 +62,11 @@ struct Reader<'s> {
 
 impl Reader<'_> {
     fn placed(&self, fault: &Fault) -> String {
-        let Fault { part, key, message } = fault;
+        let Fault { part, key, text, message } = fault;
         let places = [(*part, *key), (*part, ""), (Part::Top, *key)];
         let at = places.iter().find_map(|place| self.places.get(place)).copied().unwrap_or(0);
+        let inside = self.source.text.get(at..).and_then(|rest| rest.find(text));
+        let at = at + inside.unwrap_or(0);
         match key {
             &"" => self.source.at_byte(at, message),
             key => self.source.at_byte(at, format_args!("`{key}` {message}")),
@@ -280,7 +284,8 @@ impl Reader<'_> {
         let stream = ["first", "each", "last"].map(|key| self.matcher(&mut table, part, key));
         let [first, each, last] = stream;
         let (first, each, last) = (first?, each?, last?);
-        let is_stream = first.is_some() || each.is_some() || last.is_some();
+        let may_end = self.flag(&mut table, part, "may-end")?;
+        let is_stream = first.is_some() || each.is_some() || last.is_some() || may_end.is_some();
         let reply = match (self.take(&mut table, part, "reply"), is_stream) {
             (Some(_), true) => {
                 return Err(Error::new(
@@ -298,7 +303,8 @@ impl Reader<'_> {
                         format!("request `{name}` needs `each`, the events of its stream"),
                     )
                 })?;
-                Reply::Stream { first: first.unwrap_or_else(|| each.clone()), each, last }
+                let first = first.unwrap_or_else(|| each.clone());
+                Reply::Stream { first, each, last, may_end: may_end.unwrap_or(false) }
             }
             (None, false) if matches!(send, Send::Http(_)) => Reply::Match(success()),
             (None, false) => {
@@ -506,18 +512,18 @@ impl Reader<'_> {
                 "lacks" => {
                     conditions.extend(self.paths("lacks", value)?.into_iter().map(Condition::Lacks))
                 }
-                "is" => conditions.push(Condition::Is(text_of("is", value)?)),
-                "starts" => conditions.push(Condition::Starts(some_text("starts", value)?)),
+                "is" => conditions.push(Condition::Is(constant("is", value)?)),
+                "starts" => conditions.push(Condition::Starts(some_constant("starts", value)?)),
                 "contains" => {
                     conditions
                         .extend(texts("contains", value)?.into_iter().map(Condition::Contains));
                 }
                 "status" => conditions.push(Condition::Status(status(value)?)),
-                path if path.starts_with('$') => {
-                    let path = path
+                written if written.starts_with('$') => {
+                    let path = written
                         .parse()
-                        .map_err(|error| Error::new(at, format!("`{path}`: {error}")))?;
-                    conditions.push(Condition::Equals { path, value: scalar(value)? });
+                        .map_err(|error| Error::new(at, format!("`{written}`: {error}")))?;
+                    conditions.push(Condition::Equals { path, value: scalar(written, value)? });
                 }
                 unknown => {
                     let known = ["id", "has", "lacks", "is", "starts", "contains", "status"];
@@ -598,6 +604,19 @@ impl Reader<'_> {
         key: &'static str,
     ) -> Result<Option<String>, Error> {
         self.take(table, part, key).map(|value| text_of(key, value)).transpose()
+    }
+
+    fn flag(
+        &mut self,
+        table: &mut Table<'_>,
+        part: Part,
+        key: &'static str,
+    ) -> Result<Option<bool>, Error> {
+        let Some(value) = self.take(table, part, key) else { return Ok(None) };
+        match value.get_ref() {
+            DeValue::Boolean(value) => Ok(Some(*value)),
+            _ => Err(Error::new(value.span().start, format!("`{key}` is true or false"))),
+        }
     }
 
     /// The value of a key, whose place is remembered.
@@ -690,106 +709,16 @@ fn inner_start(source: &str, at: usize) -> usize {
     at + many.into_iter().find(|quotes| rest.starts_with(quotes)).map_or(0, str::len)
 }
 
-/// The values of a list; a value alone is a list of one.
-fn several(value: Value<'_>) -> Vec<Value<'_>> {
-    let span = value.span();
-    match value.into_inner() {
-        DeValue::Array(all) => all.into_iter().collect(),
-        one => vec![Spanned::new(span, one)],
-    }
-}
-
-fn text_of(key: &str, value: Value<'_>) -> Result<String, Error> {
-    let at = value.span().start;
-    match value.into_inner() {
-        DeValue::String(text) => Ok(text.into_owned()),
-        other => {
-            let key = if key.is_empty() { "a value".to_owned() } else { format!("`{key}`") };
-            Err(Error::new(
-                at,
-                format!("expected {key} to be a string, found {}", other.type_str()),
-            ))
-        }
-    }
-}
-
-fn some_text(key: &str, value: Value<'_>) -> Result<String, Error> {
-    let at = value.span().start;
-    let text = text_of(key, value)?;
-    match text.is_empty() {
-        true => {
-            Err(Error::new(at, format!("`{key}` is empty, and matches everything; leave it out")))
-        }
-        false => Ok(text),
-    }
-}
-
-/// Strings, none of which is empty.
-fn texts(key: &str, value: Value<'_>) -> Result<Vec<String>, Error> {
-    several(value).into_iter().map(|value| some_text(key, value)).collect()
-}
-
-/// The value that one of the `known` words stands for. A number may stand for its digits.
-fn one_of<T: Clone>(key: &str, value: Value<'_>, known: &[(&str, T)]) -> Result<T, Error> {
-    let at = value.span().start;
-    let word = match value.get_ref() {
-        DeValue::Integer(number) => number.as_str().to_owned(),
-        _ => text_of(key, value)?,
-    };
-    if let Some((_, meant)) = known.iter().find(|(name, _)| *name == word) {
-        return Ok(meant.clone());
-    }
-    let names = || known.iter().map(|(name, _)| *name);
-    let expected = crate::near::expected(&word, names());
-    Err(Error::new(at, format!("`{key}` is no {word:?}{expected}")))
-}
-
-fn weight(value: &Value<'_>) -> Result<u32, Error> {
-    let number = match value.get_ref() {
-        DeValue::Integer(number) => {
-            u32::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
-        }
-        _ => None,
-    };
-    number.ok_or_else(|| {
-        Error::new(value.span().start, format!("`weight` is a whole number from 1 to {}", u32::MAX))
-    })
-}
-
-fn status(value: Value<'_>) -> Result<super::Status, Error> {
-    let at = value.span().start;
-    let text = match value.get_ref() {
-        DeValue::Integer(number) => number.as_str().to_owned(),
-        _ => text_of("status", value)?,
-    };
-    text.parse().map_err(|error: super::StatusError| Error::new(at, error.to_string()))
-}
-
-fn scalar(value: Value<'_>) -> Result<Scalar, Error> {
-    let at = value.span().start;
-    let error = |found: &str| {
-        Error::new(at, format!("expected a string, a whole number, true or false, found {found}"))
-    };
-    match value.into_inner() {
-        DeValue::String(text) => Ok(Scalar::Text(text.into_owned())),
-        DeValue::Boolean(value) => Ok(Scalar::Bool(value)),
-        DeValue::Integer(number) => {
-            let digits = number.as_str().replace('_', "");
-            let parsed = i64::from_str_radix(&digits, number.radix());
-            parsed.map(Scalar::Integer).map_err(|_| error("a number beyond 64 bits"))
-        }
-        other => Err(error(other.type_str())),
-    }
-}
-
 /// A status of the 2xx kind.
 fn success() -> Matcher {
     let status = super::Status { first: 200, last: 299 };
     Matcher { conditions: vec![Condition::Status(status)], id: None }
 }
 
-const REQUEST_KEYS: &[&str] =
-    &["weight", "send", "http", "headers", "body", "reply", "refused", "first", "each", "last"];
+const REQUEST_KEYS: &[&str] = &[
+    "weight", "send", "http", "headers", "body", "reply", "refused", "first", "each", "last",
+    "may-end",
+];
 const VALUE_EXPECTED: &str = "expected a value: a text, a list of texts to pick from, { csv = \"users.csv\", column = \
                               \"name\" }, or a secret: { env = \"TOKEN\" } or { file = \"token.txt\" }";
 /// The longest message with a length before it, where its file names none.

@@ -148,6 +148,16 @@ impl Template {
         self.0.contains(&Piece::Header)
     }
 
+    /// True if it has a hole of any kind.
+    pub fn has_holes(&self) -> bool {
+        self.0.iter().any(|piece| !matches!(piece, Piece::Text(_)))
+    }
+
+    /// True if it begins an object or a list of JSON.
+    pub fn is_json(&self) -> bool {
+        matches!(self.0.first(), Some(Piece::Text(text)) if text.trim_start().starts_with(['{', '[']))
+    }
+
     /// True if it has a hole for the instant at which the message is due.
     pub fn has_now(&self) -> bool {
         self.0.iter().any(|piece| matches!(piece, Piece::Now | Piece::NowMs))

@@ -265,6 +265,9 @@ pub enum Reply {
         each: Matcher,
         /// The message that ends it; `null`: the end of the response, which HTTP alone has.
         last: Option<Matcher>,
+        /// True if the end of the response ends it, too, where there is a `last` that did not come.
+        #[serde(default, skip_serializing_if = "is_false")]
+        may_end: bool,
     },
 }
 
@@ -319,6 +322,10 @@ pub enum Every {
     Millis(String),
 }
 
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 impl Conversation {
     /// The conversation of connections that publish: their own, or this one.
     pub fn of_publishers(&self) -> &Self {
@@ -330,10 +337,10 @@ impl Conversation {
         self.pushes.iter().any(|rule| rule.header.is_some())
     }
 
-    /// The values of its secrets that were read. Rows of files are not among them.
+    /// The values of its secrets that were read, and those of columns that are named like secrets.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let of_publishers = self.publishers.iter().flat_map(|it| &it.vars);
-        self.vars.iter().chain(of_publishers).filter_map(Var::secret)
+        self.vars.iter().chain(of_publishers).flat_map(Var::secrets).map(String::as_str)
     }
 
     /// The same without secrets, and without the rows of files.
@@ -360,7 +367,9 @@ impl Request {
         let of_reply: Vec<&Matcher> = match &self.reply {
             Reply::Match(matcher) => vec![matcher],
             Reply::Order | Reply::Nothing => Vec::new(),
-            Reply::Stream { first, each, last } => [first, each].into_iter().chain(last).collect(),
+            Reply::Stream { first, each, last, may_end: _ } => {
+                [first, each].into_iter().chain(last).collect()
+            }
         };
         of_reply.into_iter().chain(&self.refused)
     }

@@ -1,6 +1,7 @@
 //! Values that each connection is given when it begins.
 
 use super::Template;
+use crate::secrets::is_secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,11 +77,14 @@ impl Var {
         }
     }
 
-    /// The value of a secret.
-    pub(super) fn secret(&self) -> Option<&str> {
+    /// The value of a secret; of a column that is named like one, as its file or this value calls it, all values.
+    pub(super) fn secrets(&self) -> &[String] {
         match &self.fill {
-            Fill::Secret { value, .. } => value.as_deref(),
-            Fill::Column { .. } | Fill::Template(_) | Fill::Pick(_) => None,
+            Fill::Secret { value, .. } => value.as_slice(),
+            Fill::Column { column, values, .. } if is_secret(column) || is_secret(&self.name) => {
+                values.as_deref().unwrap_or_default()
+            }
+            Fill::Column { .. } | Fill::Template(_) | Fill::Pick(_) => &[],
         }
     }
 

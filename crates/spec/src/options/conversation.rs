@@ -2,6 +2,7 @@
 
 use super::{Context, Options};
 use crate::conversation::{Conversation, READY_MADE, Request, Send, Speaks};
+use crate::secrets::path_without_secrets;
 use crate::{Endpoint, Problem, Scheme, Server};
 
 impl Options {
@@ -97,7 +98,8 @@ impl Options {
     }
 }
 
-/// Refuses a path of the URL that no request goes to.
+/// Refuses a path of the URL that no request goes to, or that takes the place of one with values. That of the URL takes
+/// the place of any other.
 fn check_path(conversation: &Conversation, server: &Server) -> Result<(), Problem> {
     let Some(url) = server.url() else { return Ok(()) };
     let is_http = matches!(conversation.speaks, Speaks::Http | Speaks::Sse);
@@ -105,15 +107,23 @@ fn check_path(conversation: &Conversation, server: &Server) -> Result<(), Proble
         Send::Http(http) => http.path.0.is_empty(),
         Send::Message(_) => true,
     };
-    if !is_http || url.path == "/" || conversation.requests.iter().any(goes_there) {
+    let (name, path) = (&conversation.name, path_without_secrets(&url.path));
+    let problem = |message: String| Err(Problem::new("conversation", message));
+    if Some(&*url.path) == url.facts().path {
         return Ok(());
     }
-    let (name, path) = (&conversation.name, &url.path);
-    let message = format!(
-        "the requests of `{name}` have paths of their own, and none goes to {path}; leave it out of the URL, or name a \
-         method alone in a request, as in http = \"GET\", which goes to the path of the URL"
-    );
-    Err(Problem::new("conversation", message))
+    if is_http && !conversation.requests.iter().any(goes_there) {
+        return problem(format!(
+            "the requests of `{name}` have paths of their own, and none goes to {path}; leave it out of the URL, or name \
+             a method alone in a request, as in http = \"GET\", which goes to the path of the URL"
+        ));
+    }
+    match &conversation.path {
+        Some(own) if own.has_holes() => problem(format!(
+            "the path of `{name}`, {own}, has values that {path} of the URL leaves out; leave the path out of the URL"
+        )),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// True for the path of a file, which no ready-made conversation is called like.

@@ -107,6 +107,7 @@ fn messages_and_replies_are_those_asked_for() {
         ("http://h",         "method = 'DELETE'",               0, false, Expect::Anything),
         ("http://h",         "payload = 'Ping'",                4, false, Expect::Anything),
         ("http://h",         "payload = 'Ping'; expect-body = 'on'", 4, false, Expect::Contains(b"on".as_slice().into())),
+        ("http://h",         "expect-body = 'sha256:00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00FF'", 0, false, Expect::Sha256(crate::Sha256(core::array::from_fn(|at| if at % 2 == 0 { 0 } else { 0xff })))),
         ("http://h",         "echo = true",                    64, false, Expect::Echo),
         ("http://h",         "echo = true; method = 'PUT'; size = '9B'", 9, false, Expect::Echo),
         ("http://h",         "rate = '9/s'; oracle = true",    64, false, Expect::Oracle),
@@ -428,11 +429,22 @@ fn publishers_may_connect_elsewhere_than_receivers() {
     }
 }
 
+/// A conversation whose path has a value.
+const TICKET: &str = r#"
+speaks = "ws"
+path = "/ws?ticket=${ticket}"
+vars = { ticket = "t${client}" }
+[request.say]
+send = '{"id":${id}}'
+reply = { id = "$.id" }
+"#;
+
 fn talking(url: &str, text: &str) -> Result<Vec<Workload>, Problem> {
     let read = |path: &str, _: Bytes| match path {
         "talks/room.toml" => Ok(ROOM.as_bytes().to_vec()),
         "talks/users.csv" => Ok(b"name\nann\nbob\n".to_vec()),
         "relay.toml" => Ok(RELAY.as_bytes().to_vec()),
+        "ticket.toml" => Ok(TICKET.as_bytes().to_vec()),
         "wrong.toml" => Ok(b"speaks = 'ws'\nopne = 1\n".to_vec()),
         _ => Err(format!("cannot read {path}")),
     };
@@ -470,6 +482,7 @@ fn a_conversation_that_cannot_be_held_is_refused() {
         ("ws://h",     "conversation = 'socketio'; size = '1KiB'", "size: is what the conversation `socketio` says"),
         ("ws://h",     "conversation = 'socketio'; payload = 'x'", "payload: is what the conversation"),
         ("ws://h",     "conversation = 'socketio'; expect = 'x'", "expect: is what the conversation"),
+        ("ws://h/x?token=hush", "conversation = 'ticket.toml'",   "the path of `ticket`, /ws?ticket=${ticket}, has values that /x?token=*** of the URL leaves out; leave the path out"),
         ("ws://h",     "conversation = 'talks/room.toml'; connections = 3", "3 connections are more than the 2 rows of talks/users.csv"),
         ("ws://h",     "conversation = 'talks/room.toml'; clients = 2", "connections follow each other without end"),
         ("ws://h",     "conversation = 'talks/room.toml'; bots = [2, 3]", "3 connections are more than the 2 rows"),

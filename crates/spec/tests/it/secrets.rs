@@ -107,15 +107,33 @@ fn a_secret_of_a_conversation_is_cut_out_of_what_a_server_says() {
     let options =
         spec::Options { conversation: Some("./chat.toml".to_owned()), ..spec::Options::default() };
     let text = "speaks = \"ws\"\n[vars]\ntoken = { env = \"CHAT_TOKEN\" }\n\
+                user = { csv = \"users.csv\", column = \"name\" }\n\
+                word = { csv = \"users.csv\", column = \"Password\" }\n\
+                pin = { csv = \"users.csv\", column = \"code\" }\n\
                 [request.say]\nsend = '{\"id\":${id},\"token\":\"${token}\"}'\nreply = { id = \"$.id\" }\n";
-    let read = |_: &str, _| Ok(text.as_bytes().to_vec());
+    let users =
+        "name,Password,code\nalexandra,correct-horse,314159\nbenjamin,battery staple,271828\n";
+    let read = |path: &str, _| match path.ends_with("users.csv") {
+        true => Ok(users.as_bytes().to_vec()),
+        false => Ok(text.as_bytes().to_vec()),
+    };
     let environment = |name: &str| (name == "CHAT_TOKEN").then(|| "hunter2-of-chat".to_owned());
     let pack = |_: &str, json: &[u8], _| Ok(json.to_vec());
     let context = spec::Context { environment: &environment, read: &read, pack: &pack, seed: 7 };
     let server = spec::Server::Given("ws://h/".parse().unwrap());
     let workloads = options.workloads("it", &server, &context).unwrap();
     let secrets = Experiment { workloads, ..Experiment::default() }.secrets();
-    assert_eq!(secrets.cut("no user for hunter2-of-chat here"), "no user for *** here");
+    #[rustfmt::skip]
+    let table = [
+        ("no user for hunter2-of-chat here",    "no user for *** here"),
+        ("alexandra: not correct-horse",        "alexandra: not ***"),
+        ("benjamin: not battery staple, 314159", "benjamin: not ***, ***"),
+        ("benjamin: not \"battery\"",           "benjamin: not \"***\""),
+        ("271827, 2718281, corret-horse",       "271827, ***1, corret-horse"),
+    ];
+    for (said, expected) in table {
+        assert_eq!(secrets.cut(said), expected);
+    }
 }
 
 /// The secrets of an experiment at `url` with these headers.

@@ -1,7 +1,7 @@
 //! Files of conversations: what they become, and what is said about mistakes.
 
 use super::*;
-use crate::conversation::{Escape, Key, Path, Piece};
+use crate::conversation::{Escape, Key, Path, Piece, Scalar};
 
 fn read(text: &str) -> Conversation {
     Conversation::read("talk.toml", text).unwrap_or_else(|error| panic!("{error}"))
@@ -118,6 +118,13 @@ fn matchers_are_read() {
     ];
     assert_eq!(reply.conditions, expected);
     assert_eq!(reply.id, Some(Place::Json(Path(vec![Key::Member("id".to_owned())]))));
+    let read = self::read(
+        "speaks = 'ws'\n[request.x]\nsend = 'x'\nreply = { '$.text' = '$${a}', contains = 'b$${' }",
+    );
+    let Reply::Match(reply) = &read.requests[0].reply else { panic!() };
+    let expected =
+        [equals("$.text", Scalar::Text("${a}".to_owned())), Condition::Contains("b${".to_owned())];
+    assert_eq!(reply.conditions, expected);
 }
 
 #[test]
@@ -136,11 +143,15 @@ fn streams_and_requests_of_http_are_read() {
         each = {}
     "#,
     );
-    let Reply::Stream { first, each, last } = &read.requests[0].reply else { panic!() };
+    let Reply::Stream { first, each, last, .. } = &read.requests[0].reply else { panic!() };
     assert_eq!(first, each, "the first event is any, unless the file says more");
     assert_eq!(last.as_ref().unwrap().conditions, [Condition::Is("[DONE]".to_owned())]);
-    let Reply::Stream { each, last, .. } = &read.requests[1].reply else { panic!() };
-    assert_eq!((each, last), (&Matcher::default(), &None));
+    let Reply::Stream { each, last, may_end, .. } = &read.requests[1].reply else { panic!() };
+    assert_eq!((each, last, *may_end), (&Matcher::default(), &None, false));
+    let text =
+        "speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nlast = { is = '.' }\nmay-end = true";
+    let read = self::read(text);
+    assert!(matches!(read.requests[0].reply, Reply::Stream { may_end: true, last: Some(_), .. }));
 }
 
 #[test]
@@ -337,11 +348,15 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { starts = '' }", "4:20", "`starts` is empty"),
         ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { status = 200 }", "4:9", "`reply` has a `status`, which responses of HTTP alone have"),
         ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { is = 'x', has = '$.a' }", "4:9", "`reply` can never match"),
-        ("speaks = 'ws'\n[request.x]\nsend = 'a ${idd} b'\nreply = 'order'", "3:8", "`send` no value is called `idd`; did you mean `id`?"),
+        ("speaks = 'ws'\n[request.x]\nsend = 'a ${idd} b'\nreply = 'order'", "3:11", "`send` no value is called `idd`; did you mean `id`?"),
+        ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { id = '$.id', '$.user' = 'bot ${client}' }", "4:35", "`$.user` has the hole `${client}`, and nothing fills it: this text is the same on all connections; say has = \"$.user\""),
+        ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { id = '$.id', contains = ['a', 'b${id}'] }", "4:41", "`contains` has the hole `${id}`"),
+        ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { starts = '${id' }", "4:20", "`starts` has the hole `${id}`"),
+        ("speaks = 'ws'\nvars = { a = ['${client}'] }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:15", "`vars` has the hole `${client}`"),
         ("speaks = 'ws'\n[request.x]\nsend = 'a ${i d} b'\nreply = 'order'", "3:11", "`send` `${i d}` is no hole"),
         ("speaks = 'ws'\n[request.x]\nsend = '''\n{\"a\":\n${pad}}'''\nreply = 'order'", "5:1", "`send` `${pad}` needs a length"),
         ("speaks = 'ws'\n[request.x]\nsend = \"\\t${pad}\"\nreply = 'order'", "3:9", "`${pad}` needs a length"),
-        ("speaks = 'ws'\nvars = { a = '${b}', b = 'x' }\n[request.x]\nsend = '${a}'\nreply = 'order'", "2:10", "`b` is not known yet"),
+        ("speaks = 'ws'\nvars = { a = '${b}', b = 'x' }\n[request.x]\nsend = '${a}'\nreply = 'order'", "2:15", "`b` is not known yet"),
         ("speaks = 'ws'\nvars = { id = 'x' }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:10", "`${id}` is known already"),
         ("speaks = 'ws'\nvars = { 'a-b' = 'x' }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:10", "`a-b` is no name for a value"),
         ("speaks = 'ws'\nvars = { a = [] }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:10", "a list of no values"),
@@ -349,13 +364,13 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("speaks = 'ws'\nvars = { a = { csv = 'u' } }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:14", "`column` is missing"),
         ("speaks = 'ws'\nvars = { a = { env = 'A', file = 'u' } }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:14", "expected a value"),
         ("speaks = 'ws'\nvars = { a = { csv = 'u', column = 'c', end = 'stopp' } }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:47", "did you mean `stop`?"),
-        ("speaks = 'ws'\nvars = { a = '${id}' }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:10", "`${id}` is the id of a request or of an opening step, and this is none"),
-        ("speaks = 'ws'\npath = '/${token}'\n[[open]]\nexpect = {}\ntake = { token = '$.t' }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:8", "`token` is not known yet"),
+        ("speaks = 'ws'\nvars = { a = '${id}' }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:15", "`${id}` is the id of a request or of an opening step, and this is none"),
+        ("speaks = 'ws'\npath = '/${token}'\n[[open]]\nexpect = {}\ntake = { token = '$.t' }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:10", "`token` is not known yet"),
         ("speaks = 'ws'\nheaders = { 'A B' = 'x' }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:13", "`A B` is not the name of a header field"),
         ("speaks = 'ws'\nheaders = { A = \"x\\r\\nB: y\" }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:17", "a header field has no line ends"),
         ("speaks = 'ws'\n[[open]]\ntake = {}\n[request.x]\nsend = 'x'\nreply = 'order'", "2:1", "a step needs `send`, `expect`, or both"),
         ("speaks = 'ws'\n[[open]]\nsend = 'x'\nrefused = { is = 'no' }\n[request.x]\nsend = 'x'\nreply = 'order'", "4:11", "`refused` nothing is awaited here"),
-        ("speaks = 'ws'\n[[open]]\nsend = '${now}'\n[request.x]\nsend = 'x'\nreply = 'order'", "3:8", "`${now}` is the instant at which a request is due"),
+        ("speaks = 'ws'\n[[open]]\nsend = '${now}'\n[request.x]\nsend = 'x'\nreply = 'order'", "3:9", "`${now}` is the instant at which a request is due"),
         ("speaks = 'ws'\n[[open]]\nexpect = { id = '$.id' }\n[request.x]\nsend = 'x'\nreply = 'order'", "3:10", "has an `id`, and what is sent has none"),
         ("speaks = 'ws'\n[[open]]\nexpect = {}\ntake = { a = { header = 'X' } }\n[request.x]\nsend = 'x'\nreply = 'order'", "4:8", "messages have no headers"),
         ("speaks = 'ws'\n[[open]]\nexpect = {}\ntake = { a = 'x${b}' }\n[request.x]\nsend = 'x'\nreply = 'order'", "4:14", "or a text with one `${a}`"),
@@ -378,6 +393,9 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("speaks = 'http'\n[request.x]\nhttp = 'GET /'\neach = {}", "4:8", "`each` is of a stream of events; say `speaks = \"sse\"`"),
         ("speaks = 'sse'\n[request.x]\nhttp = 'GET /'", "2:10", "`reply` of `speaks = \"sse\"` is a stream"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\neach = {}", "2:10", "`last` is missing"),
+        ("speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nmay-end = true", "5:11", "`may-end` says that the end of a response"),
+        ("speaks = 'ws'\n[request.x]\nsend = 'x'\neach = { is = 'a' }\nlast = { is = 'b' }\nmay-end = true", "6:11", "`may-end` says that the end of a response"),
+        ("speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nmay-end = 1", "5:11", "`may-end` is true or false"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\nfirst = {}", "2:1", "needs `each`"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\neach = { has = '$.a' }\nlast = { has = '$.a' }", "5:8", "`last` matches every message that `each` does"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\neach = {}\nlast = { is = 'y' }\nreply = 'order'", "2:1", "leave one out"),
@@ -414,14 +432,14 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("[answer.p]\nwhen = { is = 'q' }", "5:1", "`send` is missing"),
         (
             "[answer.p]\nwhen = { is = 'q' }\nsend = '${id}'",
-            "7:8",
+            "7:9",
             "`${id}` is the id of a request",
         ),
         ("[answer.p]\nwhen = {}\nsend = 'x'", "6:8", "`when` matches every message"),
         ("[beat]\nsend = 'x'", "5:1", "`every` is missing"),
         ("[beat]\nevery = 'soon'\nsend = 'x'", "6:9", "`every`"),
         ("[beat]\nevery = '0s'\nsend = 'x'", "6:9", "0s is no time"),
-        ("[beat]\nevery = '${pinh}'\nsend = 'x'", "6:9", "no value is called `pinh`"),
+        ("[beat]\nevery = '${pinh}'\nsend = 'x'", "6:10", "no value is called `pinh`"),
         ("[close]\ntake = {}", "5:1", "a step needs `send`"),
     ];
     for (more, place, message) in table {
