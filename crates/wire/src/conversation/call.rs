@@ -19,7 +19,8 @@ pub(super) struct Call {
 #[derive(Debug)]
 pub(super) struct Events {
     rules: Rules<Role>,
-    pub(super) has_last: bool,
+    /// True if the end of the response ends no stream: the event that does has to come before.
+    pub(super) needs_last: bool,
 }
 
 /// The part that a message plays in the reply to another.
@@ -52,7 +53,7 @@ impl Call {
         let (reply, events) = match &request.reply {
             Reply::Match(reply) => (Some(reply), None),
             Reply::Order | Reply::Nothing => (None, None),
-            Reply::Stream { first, each, last } => {
+            Reply::Stream { first, each, last, may_end } => {
                 made = made.with_field("Accept", template::Compiled::text("text/event-stream"));
                 let mut rules = Rules::default();
                 let ends = [(last.as_ref(), Role::Last), (refused, Role::Refused)];
@@ -60,7 +61,7 @@ impl Call {
                 for (matcher, role) in ends.into_iter().chain(events) {
                     matcher.map_or(Ok(()), |matcher| rules.add(matcher, role))?;
                 }
-                (None, Some(Events { rules, has_last: last.is_some() }))
+                (None, Some(Events { rules, needs_last: last.is_some() && !may_end }))
             }
         };
         Ok(Self { request: made, awaits: Awaits::new(reply, refused)?, events })

@@ -350,7 +350,7 @@ fn rules(conversation: &Conversation) -> Result<Rules<What>, CompileError> {
             Reply::Match(matcher) => add(matcher, Role::Last),
             Reply::Order => in_order.push((exchange, Role::Last)),
             Reply::Nothing => {}
-            Reply::Stream { first, each, last } => {
+            Reply::Stream { first, each, last, .. } => {
                 if let Some(last) = last {
                     add(last, Role::Last);
                 }

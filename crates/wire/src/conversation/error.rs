@@ -20,6 +20,16 @@ pub enum PeerError {
         /// The beginning of the body.
         said: Excerpt,
     },
+    /// The connection that carries the conversation broke its protocol before it was open.
+    #[error("{step}: {violation}, expected {expected}")]
+    Broken {
+        /// The step that was under way.
+        step: String,
+        /// The message that was awaited.
+        expected: String,
+        /// The violation, in words.
+        violation: String,
+    },
     /// The connection ended within a stream of events.
     #[error("the stream of events broke off after {events} events")]
     BrokenOff {

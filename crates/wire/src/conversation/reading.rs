@@ -126,8 +126,8 @@ impl Reading {
             return Found::End(verdict);
         }
         if let Some(parser) = &self.parser {
-            let has_last = call.events.as_ref().is_some_and(|events| events.has_last);
-            return Found::End(match has_last {
+            let needs_last = call.events.as_ref().is_some_and(|events| events.needs_last);
+            return Found::End(match needs_last {
                 true => Verdict::Wrong("the stream ended without the event that `last` describes"),
                 false if parser.is_amid() => Verdict::Wrong("the stream ended within an event"),
                 false => verdict(self.events),

@@ -6,7 +6,7 @@ use super::template::{self, Filling};
 use crate::decimal::append_decimal;
 use crate::http1::InvalidRequest;
 use crate::http1::request::{check_fields, check_host, check_target};
-use spec::conversation::{Field, HttpRequest, WRITTEN_FIELDS};
+use spec::conversation::{Field, HttpRequest, Template, WRITTEN_FIELDS};
 use units::Random;
 
 /// A request with holes.
@@ -70,8 +70,8 @@ impl Site {
 }
 
 impl Request {
-    /// Makes `request` ready. It has the fields `common` too, unless it has one of that name itself; `names` are those
-    /// of the values.
+    /// Makes `request` ready. It has the fields `common` too, unless it has one of that name itself, and where the body
+    /// is JSON and nobody says its type, that; `names` are those of the values.
     ///
     /// # Errors
     ///
@@ -91,12 +91,16 @@ impl Request {
         let fields: Vec<Named> = fields.collect::<Result<_, CompileError>>()?;
         let has_path = !request.path.0.is_empty();
         let path = has_path.then(|| template::compile(&request.path, names)).transpose()?;
-        Ok(Self {
+        let made = Self {
             method: request.method.as_str().into(),
             path,
             has_cookie: fields.iter().any(|field| field.name.eq_ignore_ascii_case("cookie")),
             fields,
             body: request.body.as_ref().map(|body| template::compile(body, names)).transpose()?,
+        };
+        Ok(match request.body.as_ref().is_some_and(Template::is_json) {
+            true => made.with_field("Content-Type", template::Compiled::text("application/json")),
+            false => made,
         })
     }
 
@@ -198,10 +202,26 @@ mod tests {
         assert_eq!(
             written(&post, &common, &none, "\"é\r\n"),
             "POST / HTTP/1.1\r\nHost: h:9\r\nUser-Agent: us\r\nY: y\"é\r\nX: own\r\n\
-             Content-Length: 25\r\n\r\n{\"user\":\"\\\"é\\r\\n\",\"n\":5}"
+             Content-Type: application/json\r\nContent-Length: 25\r\n\r\n{\"user\":\"\\\"é\\r\\n\",\"n\":5}"
         );
         let delete = written(&http("DELETE /", None), &[], &none, "");
         assert!(delete.ends_with("\r\nContent-Length: 0\r\n\r\n"), "{delete}");
+    }
+
+    #[test]
+    fn the_type_of_a_body_is_that_of_the_file_or_of_json_that_is_seen() {
+        let written = |body: &str, common: &[Field]| {
+            let text = written(&http("POST /", Some(body)), common, &Cookies::default(), "x");
+            let kinds = text.lines().filter_map(|line| line.strip_prefix("Content-Type: "));
+            kinds.map(str::to_owned).collect::<Vec<_>>()
+        };
+        for body in ["{}", " [1]", "{\"a\":\"${v}\"}"] {
+            assert_eq!(written(body, &[]), ["application/json"], "{body}");
+            assert_eq!(written(body, &[field("Content-Type", "a/b")]), ["a/b"], "{body}");
+        }
+        for body in ["", "a=1", "${v}", "<a/>"] {
+            assert_eq!(written(body, &[]), [""; 0], "{body}");
+        }
     }
 
     #[test]

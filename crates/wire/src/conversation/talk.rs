@@ -234,7 +234,7 @@ impl<C: InPlace + TwoSockets> Protocol for Talk<C> {
             State::AwaitConnection | State::AwaitClose => return self.inner.end(),
             State::Step(_) | State::AwaitStep(..) | State::Open => {}
         }
-        let event = self.inner.end()?;
+        let event = self.inner.end().map_err(|error| in_step(during.clone(), error))?;
         match during {
             Some((step, expected)) => Err(PeerError::Cut { step, expected }.into()),
             None if held_len > 0 => Err(PeerError::CutMessage { len: held_len }.into()),
@@ -296,7 +296,9 @@ impl<C: InPlace + TwoSockets> Talk<C> {
             let understood = self.mind.understand(Heard { bytes: payload, status: None })?;
             return Ok(Some(understood.event(payload)));
         }
-        let payload = match S::receive(&mut self.inner, input, tx)? {
+        let Self { inner, mind, .. } = self;
+        let event = S::receive(inner, input, tx).map_err(|error| in_step(mind.step(), error))?;
+        let payload = match event {
             None => return Ok(None),
             Some(Event::Message(Message { payload, .. })) => payload,
             Some(Event::Open) => {
@@ -351,6 +353,16 @@ impl<C: InPlace + TwoSockets> Talk<C> {
         let payload = &payload[message];
         let understood = self.mind.understand(Heard { bytes: payload, status: None })?;
         Ok(Some(understood.event(payload)))
+    }
+}
+
+/// An error of the connection inside, with the step that was under way and what that expects, if there was one.
+fn in_step(during: Option<(String, String)>, error: contract::PeerError) -> contract::PeerError {
+    match during {
+        Some((step, expected)) => {
+            PeerError::Broken { step, expected, violation: error.to_string() }.into()
+        }
+        None => error,
     }
 }
 

@@ -204,6 +204,7 @@ fn graphql_streams_begin_go_on_and_end_by_id_and_type() {
                     first: next.clone(),
                     each: next,
                     last: Some(matcher(&["$.type=\"complete\"", "id $.id"])),
+                    may_end: false,
                 },
             )
         }],
