@@ -172,11 +172,11 @@ fn every_event_of_a_known_server_of_streams_is_found() {
         let block = &records[0].blocks[0];
         let counts = Counts { planned: 40, sent: 40, ok: 40, ..Counts::default() };
         assert_eq!(block.counts, counts, "{ended:?}");
-        // The event behind the twenty is `[DONE]`, which ends the stream of others, and not of `sse`.
+        // The event behind the twenty is `[DONE]`, which ends the stream.
         let parts = block.exchanges[0].parts.as_ref().unwrap();
-        assert_eq!(parts.count, 40 * 21);
+        assert_eq!(parts.count, 40 * 20);
         assert_eq!(parts.first.as_ref().map(|times| times.count), Some(40));
-        assert_eq!(parts.between.as_ref().map(|times| times.count), Some(40 * 20));
+        assert_eq!(parts.between.as_ref().map(|times| times.count), Some(40 * 19));
         server.process.send(rustix::process::Signal::TERM);
         let totals: serde_json::Value =
             serde_json::from_str(&server.process.wait().stdout).unwrap();

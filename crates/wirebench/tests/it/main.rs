@@ -7,6 +7,7 @@ mod bots;
 mod certs;
 mod ci;
 mod conversations;
+mod conversations_faults;
 mod conversations_http;
 mod decisions;
 mod doctor;

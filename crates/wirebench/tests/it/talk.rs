@@ -168,6 +168,7 @@ fn the_exchanges_before_a_conversation_are_shown_whole() {
             &connected,
             &format!("> {}: POST /login HTTP/1.1", exchange(1)),
             &format!("> Host: {host}"),
+            "> Content-Type: application/json",
             "> Content-Length: 21",
             r#"> {"key":"***"}"#,
             &format!("< {}: HTTP/1.1 200 -", exchange(1)),
@@ -327,8 +328,8 @@ fn requests_of_http_and_their_streams_are_shown() {
     ended.check(0, &[]);
     let said = texts(&ended);
     let parts: Vec<&str> = said.iter().filter_map(|text| text.split(": ").next()).collect();
-    let event = "< event of `stream`";
-    assert_eq!(parts[2..6], ["> request `stream`", event, event, event], "{said:?}");
+    let (event, end) = ("< event of `stream`", "< reply to `stream`");
+    assert_eq!(parts[2..6], ["> request `stream`", event, event, end], "{said:?}");
     assert!(said[2].contains("GET / HTTP/1.1\\r\\n") && said[5].ends_with("[DONE]"), "{said:?}");
     let file = "speaks = \"http\"\n[request.other]\nhttp = \"GET /x\"\nreply = { contains = \"none\" }\n\
                 [request.status]\nhttp = \"GET /y\"\nreply = { status = 404 }\n";
