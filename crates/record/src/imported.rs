@@ -138,6 +138,7 @@ fn workload(entry: &Entry) -> Workload {
         source_addresses: Vec::new(),
         pinning: Pinning::default(),
         server: None,
+        found: None,
         processes: Vec::new(),
         client: None,
     }

@@ -57,6 +57,11 @@ impl<'a> Row<'a> {
         self.workload.name()
     }
 
+    /// The first answer of its server, where that is the user's.
+    pub(crate) fn found(self) -> Option<&'a str> {
+        self.workload.found.as_deref()
+    }
+
     /// The processes of its server, where somebody else had started them.
     pub(crate) fn processes(self) -> &'a [record::Process] {
         &self.workload.processes

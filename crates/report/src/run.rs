@@ -424,6 +424,9 @@ fn cost(facts: &mut Facts, it: &Measured<'_>) {
     let generator = cpu(|all| all.generator_cpu_us_per_message, "generator_us_per_message");
     let server = cpu(|all| all.server_cpu_us_per_message, "server_us_per_message");
     facts.add("CPU/message", format!("generator {generator}, server {server}"));
+    if let Some(answer) = it.row.found() {
+        facts.add("found", answer);
+    }
     server_found(facts, it);
 }
 

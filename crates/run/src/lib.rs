@@ -7,6 +7,7 @@
 //! Left out: arguments, files and output (the binary), and what a message goes through (crate `drive`).
 
 mod advice;
+mod answer;
 mod baseline;
 mod block;
 mod block_record;

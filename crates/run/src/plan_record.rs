@@ -65,6 +65,10 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
             found.listeners.iter().map(process).collect()
         }),
         server,
+        found: match measurement.peer {
+            Peer::Given(_) | Peer::Started(_) => ready.map(|ready| ready.answer.clone()),
+            Peer::Embedded(_) | Peer::Subject(_) => None,
+        },
         client,
     }
 }

@@ -2,6 +2,7 @@
 //! echo is checked before anything is timed.
 
 use crate::advice::{FirstError, next_at_once, next_inside_tls, next_of_finding, next_of_protocol};
+use crate::answer;
 use crate::by_hand::Attempt;
 use crate::found::FoundServer;
 use crate::look::look;
@@ -191,6 +192,8 @@ pub(crate) fn tls(
 pub(crate) struct Reached {
     pub(crate) target: Target,
     pub(crate) failed: Vec<(Address, String)>,
+    /// Its answer to the first message, in words.
+    pub(crate) answer: String,
 }
 
 /// A target that answered as it should.
@@ -204,6 +207,8 @@ pub(crate) struct Ready {
     pub(crate) authority_pem: Option<Vec<u8>>,
     /// Its reply, if it was asked for one because none was given, and a client subject has to know it.
     pub(crate) reply: Option<Vec<u8>>,
+    /// Its answer to the first message, in words.
+    pub(crate) answer: String,
     /// Its processes, if it is not ours, or why they are not seen.
     pub(crate) found: Option<Result<FoundServer, String>>,
 }
@@ -247,11 +252,17 @@ pub(crate) fn verify(
             publishers: None,
         };
         let asking = Target { stack: stack.probe(), ..target.clone() };
-        let fault = match asked {
-            Asked::Requests => first_fault(&measurement.workload, &asking, context)?,
-            Asked::Opening => fault_of_opening(&measurement.workload, &asking, context)?,
+        let answers = match asked {
+            Asked::Requests => first_answers(&measurement.workload, &asking, context)?,
+            Asked::Opening => opening(&measurement.workload, &asking, context)?,
         };
-        let Some((what, outcome)) = fault else { return Ok(Reached { target, failed }) };
+        let (what, outcome) = match answers {
+            Answers::Right(outcome) => {
+                let answer = answer::in_words(measurement, &outcome);
+                return Ok(Reached { target, failed, answer });
+            }
+            Answers::Wrong(what, outcome) => (what, outcome),
+        };
         context.check()?;
         let error = first_error(&outcome);
         let reason = error.map_or("it ended the connection", |(_, tally)| &tally.example);
@@ -277,46 +288,57 @@ fn is_of_a_connection((class, _): (&ErrorClass, &Tally)) -> bool {
     !matches!(class, ErrorClass::ConnectFailed | ErrorClass::ConnectTimedOut)
 }
 
-/// Sends one message and takes its reply, of a conversation one of each kind; the first that does not end as it should,
-/// in words where there are several, and what came of it. A kind that has no reply ends well when it is sent.
+/// What came of the first messages to a server.
+enum Answers {
+    /// Each was answered as it should be; the last of them.
+    Right(Outcome),
+    /// The first that was not, in words where there are several, and what came of it.
+    Wrong(Option<String>, Outcome),
+}
+
+/// Sends one message and takes its reply, of a conversation one of each kind until one does not end as it should. A
+/// kind that has no reply ends well when it is sent.
 ///
 /// # Errors
 ///
 /// As [`one_message`].
-fn first_fault(
+fn first_answers(
     workload: &Workload,
     target: &Target,
     context: Context<'_>,
-) -> Result<Option<(Option<String>, Outcome)>, RunError> {
+) -> Result<Answers, RunError> {
     let is_well = |outcome: &Outcome| {
         outcome.measured.ok == 1 && !outcome.errors.contains_key(&ErrorClass::Unexpected)
     };
     let Some(requests) = &workload.requests else {
         let outcome = one_message(workload, target.clone(), context)?;
-        return Ok((!is_well(&outcome)).then_some((None, outcome)));
+        let is_well = is_well(&outcome);
+        return Ok(if is_well { Answers::Right(outcome) } else { Answers::Wrong(None, outcome) });
     };
+    let mut last = Outcome::default();
     for (index, kind) in requests.kinds().iter().enumerate() {
         let outcome = one_message(&of_kind(workload, requests, index), target.clone(), context)?;
         if !is_well(&outcome) {
             let was_sent = outcome.measured.sent > 0;
             let what =
                 was_sent.then(|| format!("request `{}`, sent as {}", kind.name, words(kind)));
-            return Ok(Some((what, outcome)));
+            return Ok(Answers::Wrong(what, outcome));
         }
+        last = outcome;
     }
-    Ok(None)
+    Ok(Answers::Right(last))
 }
 
-/// Opens the connection of a receiver; what came of it, if it did not open as it should.
+/// Opens the connection of a receiver, and says whether it opened as it should.
 ///
 /// # Errors
 ///
 /// As [`one_message`].
-fn fault_of_opening(
+fn opening(
     workload: &Workload,
     target: &Target,
     context: Context<'_>,
-) -> Result<Option<(Option<String>, Outcome)>, RunError> {
+) -> Result<Answers, RunError> {
     let receiver = workload.rooms.map_or(0, |rooms| rooms.all().all_publishers().get());
     let at_once = Workload {
         connections: NonZeroU32::MIN,
@@ -328,7 +350,7 @@ fn fault_of_opening(
     };
     let outcome = run_once(at_once, receiver.into(), target.clone(), context)?;
     let is_well = outcome.connections.opened == 1 && outcome.connections.lost == 0;
-    Ok((!is_well).then_some((None, outcome)))
+    Ok(if is_well { Answers::Right(outcome) } else { Answers::Wrong(None, outcome) })
 }
 
 /// The workload with requests of the kind at `index` alone.

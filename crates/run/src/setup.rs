@@ -212,7 +212,7 @@ impl SetUp {
             context,
         )?;
         let asked = if publishers.is_some() { Asked::Opening } else { Asked::Requests };
-        let Reached { mut target, failed } =
+        let Reached { mut target, failed, answer } =
             verify(&url, &resolved.addresses, measurement, &stack, asked, context)?;
         target.publishers = publishers.map(Box::new);
         target.sources = sources;
@@ -246,7 +246,7 @@ impl SetUp {
         {
             self.generator_cpus = found.beside(&self.topology, self.threads);
         }
-        Ok(Ready { url, target, resolve: resolved.took, authority_pem, reply, found })
+        Ok(Ready { url, target, resolve: resolved.took, authority_pem, reply, answer, found })
     }
 
     /// The server of somebody else at an address, looked for once.

@@ -200,6 +200,7 @@ fn workload(name: &str, load: Load) -> Workload {
         source_addresses: vec!["127.0.0.2".into()],
         pinning: Pinning { generator_cpus: vec![0], server_cpus: vec![1] },
         server: Some(subject("node-ws")),
+        found: Some("an echo: the first 64 B came back as sent".into()),
         processes: vec![Process { pid: 4711, name: "node".into() }],
         client: Some(subject("cpp-beast")),
     }

@@ -206,6 +206,7 @@ fn workload(name: &str) -> Workload {
         source_addresses: Vec::new(),
         pinning: Pinning::default(),
         server: None,
+        found: None,
         processes: Vec::new(),
         client: None,
     }
