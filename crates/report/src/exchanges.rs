@@ -1,7 +1,7 @@
 //! The messages of a conversation by kind, its streams, and what came unasked by rule: a table for each.
 
 use crate::document::{Cell, Column, Table};
-use crate::measured::Measured;
+use crate::measured::{Group, Measured};
 use crate::number::{self, Unit};
 use record::{Counts, Exchange, Parts, PushCount, Summary};
 use stats::Merge;
@@ -9,6 +9,28 @@ use stats::Merge;
 /// All of these tables; those that have nothing to say are empty.
 pub(crate) fn all(it: &Measured<'_>) -> [Table; 3] {
     [exchanges(it), streams(it), pushes(it)]
+}
+
+/// The messages of all rows of a group that hold a conversation, each counted once by its end: planned is sent and
+/// unsent, and sent is what follows. Empty without such a row.
+pub(crate) fn ends(group: &Group<'_>) -> Table {
+    let mut columns = vec![Column::new("messages", Unit::Words)];
+    for head in
+        ["planned", "sent", "unsent", "ok", "refused", "error", "timed out", "in flight at end"]
+    {
+        columns.push(Column::new(head, Unit::Count));
+    }
+    let mut table = Table::new("", columns);
+    let holds = |it: &&Measured<'_>| it.all.iter().any(|block| !block.exchanges.is_empty());
+    for it in group.rows.iter().filter(holds) {
+        let Counts { planned, sent, unsent, ok, error, refused, timed_out, in_flight_at_end } =
+            Counts::merged(it.all.iter().map(|block| &block.counts));
+        let ends = [planned, sent, unsent, ok, refused, error, timed_out, in_flight_at_end];
+        let mut cells = vec![Cell::words(&it.name)];
+        cells.extend(ends.map(|count| Cell::Number(number::float(count), None)));
+        table.row(cells);
+    }
+    table
 }
 
 /// Under the times of all messages together, those of each kind: of an open loop response times, of a closed one round

@@ -12,7 +12,7 @@ use crate::http1::{Delivery, Http1, Limits as HttpLimits, Request, RequestParts}
 use crate::websocket::handshake::{self, Accepted, ClientHandshake, HandshakeError};
 use crate::websocket::{Limits, WebSocket};
 use crate::{Kind, Message};
-use spec::{Carries, Endpoint};
+use spec::{Carries, Endpoint, Protocol};
 use std::sync::Arc;
 use units::Nanos;
 
@@ -75,11 +75,15 @@ pub enum Manner {
 
 impl Finding {
     /// The URL at which the conversation is to be held, where `url` was looked at: without a path of its own, if the
-    /// server is not there.
+    /// server is not there, and of TCP where the lines of `url` would be those of the conversation.
     pub fn place(&self, url: &Endpoint) -> Endpoint {
         let own = url.facts().path.filter(|_| self.is_elsewhere);
         let path = own.map_or_else(|| url.path.clone(), str::to_owned);
-        Endpoint { path, ..url.clone() }
+        let protocol = match url.protocol {
+            Protocol::Lines if self.conversation.is_some() => Protocol::Tcp,
+            protocol => protocol,
+        };
+        Endpoint { path, protocol, ..url.clone() }
     }
 }
 

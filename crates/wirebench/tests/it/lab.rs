@@ -94,8 +94,14 @@ fn every_subject_that_holds_conversations_is_measured_with_each() {
         }
     }
     let shown = run(&sandbox, "show --details");
-    let words =
-        ["rpc-websockets ws news", "tenth", "refused p50", "delivery p50", "first part p50"];
+    let words = [
+        "rpc-websockets ws news",
+        "tenth",
+        "refused p50",
+        "delivery p50",
+        "first part p50",
+        "in flight at end",
+    ];
     assert!(words.iter().all(|words| shown.stdout.contains(words)), "{shown:?}");
     assert_nothing_runs_in(&installed);
 }

@@ -25,6 +25,7 @@ mod killing;
 mod lab;
 mod ladder;
 mod looking;
+mod looking_subjects;
 mod memory;
 mod open_loop;
 mod peers;

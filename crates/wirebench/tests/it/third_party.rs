@@ -344,7 +344,7 @@ fn requests_of_nginx(server: &Server) -> u64 {
 }
 
 /// A subject that answers; ended when dropped.
-struct Server {
+pub(crate) struct Server {
     _process: Running,
     /// The schemes that it speaks, each with its address.
     services: Vec<(String, String)>,
@@ -352,7 +352,7 @@ struct Server {
 
 impl Server {
     /// Starts it. `None`, and a word about it, where nobody has said that the subjects are installed.
-    fn start(name: &str) -> Option<Self> {
+    pub(crate) fn start(name: &str) -> Option<Self> {
         Self::start_with(name, &[])
     }
 
@@ -388,7 +388,7 @@ impl Server {
         &of_scheme.unwrap_or(&self.services[0]).1
     }
 
-    fn url(&self, scheme: &str, path: &str) -> String {
+    pub(crate) fn url(&self, scheme: &str, path: &str) -> String {
         format!("{scheme}://{}{path}", self.address(scheme))
     }
 }

@@ -1,0 +1,123 @@
+//! Servers that others wrote, looked at by `wirebench URL`: the table of docs/LOOKING.md.
+//!
+//! Each look takes some seconds, for connections follow each other slowly:
+//! `cargo test -p wirebench --test it looking_subjects -- --ignored --nocapture` prints the table, where
+//! `WIREBENCH_INSTALLED` names the folder in which the subjects are installed.
+
+use crate::harness::{Sandbox, say_skipped};
+use crate::third_party::{Server, installed_subjects};
+use std::io::Write as _;
+
+#[test]
+#[ignore = "some minutes: connections to a server that is looked at are a second apart"]
+fn what_is_said_of_each_server_is_right_and_it_goes_on_serving() {
+    if installed_subjects().is_none() {
+        return;
+    }
+    let mut rows = String::new();
+    let mut wrong = Vec::new();
+    for (name, looks) in SUBJECTS {
+        let Some(server) = Server::start(name) else { return say_skipped(name) };
+        for (scheme, path, expected) in *looks {
+            // What the server has already been asked for is no reason for another answer.
+            let url = server.url(scheme, path);
+            let ended = Sandbox::new().run(&format!("{url} -n 3 -c 1 --timeout 1s"));
+            let said = words(&ended.stdout, &ended.stderr);
+            if !said.contains(expected) {
+                wrong.push(format!("{name} {scheme}://…{path}: {said}\n  expected {expected}"));
+            }
+            rows += &format!("| {name} | `{scheme}://…{path}` | {said} |\n");
+        }
+    }
+    print(&rows);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The finding: on the page what is measured, else the sentence that asks whether it is this.
+fn words(page: &str, error: &str) -> String {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((_, rest)) = page.split_once("\nfound ") {
+        let lines = rest.lines().enumerate();
+        let own = lines.take_while(|(index, line)| *index == 0 || line.starts_with("    "));
+        return format!("measured: {}", flat(&own.map(|(_, line)| line).collect::<String>()));
+    }
+    let (_, rest) = error.split_once("nothing was timed. ").unwrap_or(("", error));
+    let end = rest.find(". What ").unwrap_or(rest.len());
+    let said = flat(&rest[..end]);
+    // Ports differ from run to run.
+    let mut words: Vec<String> = said.split(' ').map(str::to_owned).collect();
+    for word in &mut words {
+        if let Some((scheme, rest)) = word.split_once("://127.0.0.1:") {
+            let path =
+                rest.find(|letter: char| !letter.is_ascii_digit()).map_or("", |at| &rest[at..]);
+            *word = format!("{scheme}://…{path}");
+        }
+    }
+    words.join(" ")
+}
+
+#[expect(clippy::explicit_write, reason = "what the macros print is hidden when a test passes")]
+fn print(rows: &str) {
+    writeln!(std::io::stderr(), "{rows}").unwrap();
+}
+
+/// A scheme, a path, and a part of what is right to say.
+type Look = (&'static str, &'static str, &'static str);
+
+#[rustfmt::skip]
+const SUBJECTS: &[(&str, &[Look])] = &[
+    ("node-ws",           &[("ws", "/", "measured: an echo")]),
+    ("python-websockets", &[("ws", "/", "measured: an echo")]),
+    ("nginx", &[
+        ("http", "/64",   "measured: HTTP: GET is answered with 2xx, 64 B"),
+        ("http", "/none", "Nothing is there"),
+        ("http", "/",     "--expect-status 403"),
+        ("ws",   "/64",   "a server that was not understood"),
+    ]),
+    ("redis", &[
+        ("tcp",  "",      "Redis (resp)"),
+        ("http", "/",     "Is it a server of HTTP/1.1?"),
+    ]),
+    ("mosquitto",         &[("tcp", "", "hold --conversation mqtt")]),
+    ("aedes", &[
+        ("tcp",  "",      "hold --conversation mqtt"),
+        ("ws",   "/mqtt", "--conversation mqtt-ws"),
+    ]),
+    ("nats", &[
+        ("tcp",   "",     "run tcp://… --conversation nats"),
+        ("lines", "",     "run tcp://… --conversation nats"),
+        ("ws",    "/",    "--conversation nats-ws"),
+    ]),
+    ("centrifugo",        &[("ws", "/", "--conversation centrifugo")]),
+    ("nexus",             &[("ws", "/", "--conversation wamp")]),
+    ("actioncable",       &[("ws", "/cable", "--conversation actioncable")]),
+    ("artemis", &[
+        ("tcp",  "",      "STOMP (stomp-tcp)"),
+        ("ws",   "/",     "--conversation stomp"),
+    ]),
+    ("graphql-ws",        &[("ws", "/graphql", "--conversation graphql-ws")]),
+    ("jayson", &[
+        ("ws",   "/",     "--conversation json-rpc"),
+        ("tcp",  "",      "JSON-RPC in lines (ndjson)"),
+    ]),
+    ("rpc-websockets",    &[("ws", "/", "--conversation json-rpc")]),
+    ("socketio", &[
+        ("socketio", "/", "measured: an echo"),
+        ("ws",   "/socket.io/?EIO=4&transport=websocket", "--conversation socketio"),
+        ("ws",   "/",     "Is it Socket.IO 4 at /socket.io/"),
+    ]),
+    ("fastapi", &[
+        ("http", "/",     "measured: HTTP: GET is answered with 2xx, 360 B"),
+        ("http", "/items", "It wants another method"),
+        ("ws",   "/chat", "It wants a login"),
+    ]),
+    ("fakellm", &[
+        ("http", "/",     "Nothing is there"),
+        ("http", "/v1/chat/completions", "--conversation openai-stream"),
+    ]),
+    ("sockjs", &[
+        ("sockjs", "/echo", "measured: an echo"),
+        ("ws",   "/echo/websocket", "WebSocket that waits for the client to speak first"),
+        ("ws",   "/echo", "SockJS"),
+    ]),
+];
