@@ -79,10 +79,8 @@ impl Finding {
     pub fn place(&self, url: &Endpoint) -> Endpoint {
         let own = url.facts().path.filter(|_| self.is_elsewhere);
         let path = own.map_or_else(|| url.path.clone(), str::to_owned);
-        let protocol = match url.protocol {
-            Protocol::Lines if self.conversation.is_some() => Protocol::Tcp,
-            protocol => protocol,
-        };
+        let is_of_lines = url.protocol == Protocol::Lines && self.conversation.is_some();
+        let protocol = if is_of_lines { Protocol::Tcp } else { url.protocol };
         Endpoint { path, protocol, ..url.clone() }
     }
 }
