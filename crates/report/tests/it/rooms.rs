@@ -1,4 +1,4 @@
-//! What was published in rooms: the page of a run and of a lab, and the columns of CSV.
+//! Rooms: the page of a run and of a lab with deliveries, and the columns of CSV.
 
 use crate::pages::{check, details};
 use crate::records;
