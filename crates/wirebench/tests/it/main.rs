@@ -33,6 +33,7 @@ mod peers;
 #[path = "../../../report/tests/it/records.rs"]
 mod records;
 mod report_page;
+mod rooms;
 mod running;
 mod secrets;
 mod selftest;

@@ -1,0 +1,72 @@
+//! Rooms through the binary: publishers that connect elsewhere than receivers, and places where nobody answers.
+
+use crate::harness::{Sandbox, Server, record_of};
+use record::DeliveryCounts;
+use rustix::process::Signal;
+
+/// Rooms of `wirebench serve relay`, with publishers that hold a conversation of their own.
+const APART: &str = r#"
+speaks = "ws"
+[[open]]
+send = "join room-${room_number}"
+expect = { starts = "joined " }
+[push.message]
+when = { starts = "message " }
+header = "\n${header} "
+[publishers]
+speaks = "ws"
+[publishers.request.publish]
+send = "publish room-${room_number} id=${id}\n${header} ${pad:31}"
+reply = { starts = "published ", id = "published id=${id} " }
+"#;
+
+const LOAD: &str =
+    "--publish 20/s --rooms 4 --publishers 2 --receivers 5 -d 1s --warm-up 0s --drain 5s";
+
+#[test]
+fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("apart.toml"), APART).unwrap();
+    for (conversation, threads) in [("./apart.toml", 1), ("./apart.toml", 2), ("room", 1)] {
+        let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
+        let url = &server.url;
+        let ended = sandbox.run(&format!(
+            "run {url} --conversation {conversation} --publish-to {url} {LOAD} --threads {threads} --json"
+        ));
+        let record = record_of(&ended.stdout);
+        let block = &record.blocks[0];
+        let counts = block.deliveries.as_ref().unwrap().counts;
+        let all = DeliveryCounts { published: 80, owed: 400, delivered: 400, ..Default::default() };
+        assert_eq!(counts, all, "{conversation}: {ended:?}");
+        assert_eq!((block.counts.sent, block.counts.ok), (80, 80), "{conversation}");
+        assert_eq!(block.exchanges[0].name, "publish");
+        assert_eq!(record.plan.workloads[0].spec.publish_to, Some(url.parse().unwrap()));
+        server.process.send(Signal::TERM);
+        let totals: serde_json::Value =
+            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        let of = |name: &str| totals[name].as_u64().unwrap();
+        // Besides those of the measurement there are those that prove subscriptions.
+        assert!(of("published") > 80 && of("deliveries") > 400, "{totals}");
+        assert_eq!((of("refused"), of("slow_receivers_dropped")), (0, 0), "{totals}");
+    }
+}
+
+#[test]
+fn a_place_where_nobody_answers_is_named_before_anything_is_timed() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("apart.toml"), APART).unwrap();
+    let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0");
+    let run = |url: &str, publish_to: &str| {
+        sandbox.run(&format!(
+            "run {url} --conversation ./apart.toml --publish-to {publish_to} {LOAD} --timeout 2s"
+        ))
+    };
+    let nobody = "ws://127.0.0.1:1/";
+    run(&server.url, nobody).check(15, &[nobody]);
+    run(nobody, &server.url).check(15, &[nobody]);
+    // An echo is no relay: it answers a publication, and tells nobody that he has joined.
+    let echo = Server::start(&sandbox, "ws --listen 127.0.0.1:0");
+    run(&echo.url, &server.url).check(15, &[&echo.url, "joined "]);
+    let words = ["--publish-to", "connect over ws:// or sockjs://, without TLS"];
+    run(&server.url, "tcp://127.0.0.1:1").check(2, &words);
+}
