@@ -9,6 +9,7 @@ const path = require("path");
 const { host, backlog, ready } = require("./node/server.js");
 
 const STDERR = 2;
+const TRANSPORTS = ["sockjs", "sockjs+xhr", "sockjs+xhr-streaming", "sockjs+eventsource"];
 const folder = (name) => path.join(__dirname, "package/usr", name);
 
 /** What was started, the last first. */
@@ -62,7 +63,7 @@ async function main() {
   // It says where it listens once socket-redis hears Redis.
   publisher.stdout.once("data", (port) => {
     ready("tcp", Number(port));
-    ready("sockjs", relay);
+    TRANSPORTS.forEach((scheme) => ready(scheme, relay));
   });
 }
 
