@@ -170,8 +170,8 @@ impl Connection {
         matches!(self, Self::Before(_))
     }
 
-    /// Sends a piece of a stream of events as a server's answer to the next request in line: first its head, last its
-    /// end. Between the two no message can be sent.
+    /// Sends a piece of a stream as a server's answer to the next request in line: first its head, last its end.
+    /// Between the two no message can be sent.
     ///
     /// # Errors
     ///
@@ -180,6 +180,7 @@ impl Connection {
         match self {
             Self::Http1(http) => http.stream(piece, tx),
             Self::Tls(tls) => tls.send_by(tx, |inner, tx| inner.stream(piece, tx)),
+            Self::Web(web) => web.stream(piece, tx),
             Self::Before(_)
             | Self::Calls(_)
             | Self::Comet(_)
@@ -193,7 +194,6 @@ impl Connection {
             | Self::SockJs(_)
             | Self::Stream(_)
             | Self::Talk(_)
-            | Self::Web(_)
             | Self::WebSocket(_) => Err(MisuseError::NotOpen),
         }
     }

@@ -91,9 +91,10 @@ fn game_json(bytes: &[u8]) {
     crate::game::fuzz_game_json(bytes);
 }
 
-/// A server of HTTP/1.1 that echoes.
+/// A server of HTTP/1.1 that echoes bodies, and one that sends whole requests back.
 fn http1_request(bytes: &[u8]) {
     check_splits(bytes, &|| Http1::server(HTTP_LIMITS));
+    check_splits(bytes, &|| Http1::whole_requests(HTTP_LIMITS));
 }
 
 /// A client of HTTP/1.1 with three requests in flight, once `POST` and once `HEAD`.
@@ -123,7 +124,7 @@ fn sockjs(bytes: &[u8]) {
     crate::sockjs::fuzz_sockjs(bytes);
 }
 
-/// A client of SockJS over HTTP, on either of its connections.
+/// A client of SockJS over HTTP, on either of its connections, and requests to a server.
 fn sockjs_http(bytes: &[u8]) {
     crate::sockjs::fuzz_sockjs_http(bytes);
 }

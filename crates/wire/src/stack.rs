@@ -17,6 +17,7 @@ use crate::socketio::{self, SocketIo};
 use crate::sockjs::{self, OverHttp, SockJs};
 use crate::styx;
 use crate::tls::{self, Tls};
+use crate::web::{self, Web};
 use crate::websocket::{self, WebSocket, deflate, handshake};
 use spec::conversation::{Speaks, Status};
 use spec::{Carries, Endpoint, Facts, Protocol, Scheme, Transport};
@@ -67,6 +68,8 @@ pub struct ClientOptions {
 pub struct ServerOptions {
     /// WebSocket: the subprotocols and the compression that are agreed to.
     pub handshake: handshake::ServerOptions,
+    /// WebSocket: true if requests of HTTP that ask for no upgrade are messages, too ([`Http1::whole_requests`]).
+    pub takes_requests: bool,
     /// The longest message that is accepted, in bytes.
     pub message_max: usize,
     /// The length of each message in bytes, where the protocol carries [`Carries::Bytes`]; `None`: whatever arrives at
@@ -144,6 +147,15 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         (Protocol::WebSocket, Client(options)) => {
             let open = websocket(endpoint, options, &endpoint.path)?;
             Arc::new(move |seed, _| tls.around(open(seed)))
+        }
+        (Protocol::WebSocket, Server(options)) if options.takes_requests => {
+            let web = Arc::new(web::Options {
+                site: None,
+                http,
+                handshake: Arc::new(options.handshake.clone()),
+                websocket: websocket_limits(max),
+            });
+            Arc::new(move |_, _| tls.around(Web::new(Arc::clone(&web))))
         }
         (Protocol::WebSocket, Server(options)) => {
             let handshake = Arc::new(options.handshake.clone());
@@ -510,6 +522,7 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             handshake: handshake::ServerOptions::default(),
+            takes_requests: false,
             message_max: MESSAGE_MAX,
             message_len: None,
             tls: None,

@@ -1,7 +1,8 @@
 //! The server's end of a connection at a web address: WebSocket or HTTP, depending on its first request.
 //!
 //! A request at the path of WebSocket that asks for an upgrade is its opening handshake ([`Event::Open`] follows); any
-//! other begins HTTP as [`Http1::server_at`] speaks it, whose messages come without [`Event::Open`].
+//! other begins HTTP as [`Http1::server_at`] speaks it, or [`Http1::whole_requests`] where there is no site. Messages
+//! of HTTP come without [`Event::Open`].
 //!
 //! Left out: what the messages mean, and HTTP/2.
 
@@ -9,7 +10,7 @@ use crate::contract::{
     Closed, Event, Input, Layers, Message, MisuseError, Opening, PeerError, Protocol,
 };
 use crate::http1::head::{self, HeadError, HeadLimits};
-use crate::http1::{self, Http1, Site};
+use crate::http1::{self, Http1, Site, StreamPiece};
 use crate::websocket::handshake::ServerOptions;
 use crate::websocket::{self, WebSocket};
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use std::sync::Arc;
 /// The protocols at a web address; shared by all its connections.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The paths of the address.
-    pub site: Arc<Site>,
+    /// The paths of the address. Without them WebSocket is at every path, and other requests are handed out whole.
+    pub site: Option<Arc<Site>>,
     /// The limits of HTTP.
     pub http: http1::Limits,
     /// The WebSocket options that are agreed to.
@@ -77,13 +78,32 @@ impl Web {
             let handshake = Arc::clone(&options.handshake);
             State::WebSocket(WebSocket::server_with(handshake, options.websocket))
         } else {
-            State::Http(Http1::server_at(Arc::clone(&options.site), options.http))
+            State::Http(match &options.site {
+                Some(site) => Http1::server_at(Arc::clone(site), options.http),
+                None => Http1::whole_requests(options.http),
+            })
         };
         if !held.is_empty() {
             // A part of a head gives no event: this ends with `None`.
             let _: Option<Event<'_>> = self.receive_chosen(&mut Input::new(&mut held), tx)?;
         }
         Ok(true)
+    }
+
+    /// Sends a piece of a response.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::Connection::stream`].
+    pub(crate) fn stream(
+        &mut self,
+        piece: StreamPiece<'_>,
+        tx: &mut Vec<u8>,
+    ) -> Result<(), MisuseError> {
+        match &mut self.state {
+            State::Http(http) => http.stream(piece, tx),
+            State::AwaitHead(_) | State::Over | State::WebSocket(_) => Err(MisuseError::NotOpen),
+        }
     }
 
     #[inline]
@@ -122,7 +142,7 @@ impl Options {
         };
         match head::request(bytes, &mut slots, limits) {
             Ok(None) => Choice::Later,
-            Ok(Some(head)) if self.site.is_socket(head.target) => {
+            Ok(Some(head)) if self.site.as_ref().is_none_or(|it| it.is_socket(head.target)) => {
                 let asks = head.headers.iter().any(|header| {
                     header.name.eq_ignore_ascii_case("upgrade")
                         && head::has_member(header.value, "websocket")
@@ -288,7 +308,7 @@ mod tests {
             content_type: "application/json".to_owned(),
         };
         Web::new(Arc::new(Options {
-            site: Arc::new(site),
+            site: Some(Arc::new(site)),
             http: HTTP_LIMITS,
             handshake: Arc::default(),
             websocket: websocket::Limits::default(),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use units::{Instant, Nanos, Random};
 use wire::ClientOptions;
+use wire::ServerOptions;
 use wire::conversation::Compiled;
 
 #[test]
@@ -69,18 +70,8 @@ fn what_a_relay_drops_and_doubles_is_found_exactly() {
     for seed in 0..50 {
         let (dropped, doubled) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let told = [&dropped, &doubled].map(Arc::clone);
-        let mut chance = Random::new(seed);
-        let faults = move |data: &[u8]| {
-            let copies = [0, 1, 1, 1, 1, 1, 1, 2][chance.below(8)];
-            // Those that no schedule wanted are delivered: they were due at the very beginning.
-            let is_counted = Header::read(data, true).is_some_and(|header| header.due.0 > 0);
-            let copies = if is_counted { copies } else { 1 };
-            told[0].fetch_add(u64::from(copies == 0), Ordering::Relaxed);
-            told[1].fetch_add(u64::from(copies == 2), Ordering::Relaxed);
-            copies
-        };
         let play = publish(2, 1, 5, "20/s").duration(ms(1000));
-        let played = play.against(&mut relay().with_faults(faults));
+        let played = play.against(&mut relay().with_faults(faults(seed, told)));
         let DeliveryCounts { owed, lost, in_flight_at_end, duplicate, foreign, .. } =
             counts(&played);
         let known = [&dropped, &doubled].map(|count| count.load(Ordering::Relaxed));
@@ -194,12 +185,96 @@ fn a_run_that_is_stopped_keeps_its_sums() {
     assert!(counts.published > 90 && counts.lost == 0, "{counts:?}");
 }
 
+#[test]
+fn each_receiver_gets_each_message_over_every_transport() {
+    for scheme in TRANSPORTS {
+        let play = over(scheme, publish(3, 2, 4, "20/s").duration(ms(2000)).warm_up(ms(100)));
+        let mut relay = relay();
+        let played = play.against(&mut relay);
+        assert_eq!(played.errors(), [], "{scheme}");
+        let counts = counts(&played);
+        let all = DeliveryCounts { published: 120, owed: 480, delivered: 480, ..counts };
+        assert_eq!((counts, counts.missing()), (all, 0), "{scheme}");
+        assert_eq!((counts.duplicate, counts.reordered, counts.foreign), (0, 0, 0), "{scheme}");
+        // Each publication was acknowledged.
+        assert_eq!(played.outcome.exchanges[&0].service.count(), 120, "{scheme}");
+        // One socket receives; the second is there for those that have something to say, and all join or publish.
+        let sockets = if scheme == "ws" { 18 } else { 36 };
+        assert_eq!(relay.totals().connections, sockets, "{scheme}");
+    }
+}
+
+#[test]
+fn what_a_relay_drops_and_doubles_is_found_over_every_transport() {
+    for scheme in TRANSPORTS {
+        for seed in 0..20 {
+            let (dropped, doubled) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+            let told = [&dropped, &doubled].map(Arc::clone);
+            let play = over(scheme, publish(2, 1, 5, "20/s").duration(ms(1000)));
+            let played = play.against(&mut relay().with_faults(faults(seed, told)));
+            let DeliveryCounts { owed, lost, in_flight_at_end, duplicate, foreign, .. } =
+                counts(&played);
+            let known = [&dropped, &doubled].map(|count| count.load(Ordering::Relaxed));
+            assert_eq!([lost, duplicate], known, "{scheme}, seed {seed}");
+            assert_eq!((owed, in_flight_at_end, foreign), (200, 0, 0), "{scheme}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn the_sums_close_over_every_transport_while_connections_are_cut_and_come_again() {
+    for scheme in TRANSPORTS {
+        let mut seen = DeliveryCounts::default();
+        for seed in 0..100 {
+            let play = publish(2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
+            let mut play = over(scheme, play);
+            play.seed = seed;
+            play.conditions = Conditions {
+                delay: DELAY,
+                jitter: ms(20),
+                cuts: Cuts::Random { probability: 0.5, within: ms(2500) },
+                ..Conditions::default()
+            };
+            let counts = counts(&play.against(&mut relay()));
+            assert_eq!(counts.check(), Ok(()), "{scheme}, seed {seed}: {counts:?}");
+            let wrong = (counts.foreign, counts.duplicate, counts.reordered);
+            assert_eq!(wrong, (0, 0, 0), "{scheme}, seed {seed}");
+            seen.merge(&counts);
+        }
+        assert!(seen.cut > 0 && seen.delivered > seen.cut, "{scheme}: {seen:?}");
+    }
+}
+
+/// The schemes over which a relay is spoken to.
+const TRANSPORTS: [&str; 4] = ["ws", "sockjs+xhr", "sockjs+xhr-streaming", "sockjs+eventsource"];
+
+fn over(scheme: &str, mut play: Play) -> Play {
+    play.endpoint = format!("{scheme}://server.example/rooms").parse().unwrap();
+    play
+}
+
+/// Faults of a relay, and the counts of what it dropped and doubled.
+fn faults(seed: u64, told: [Arc<AtomicU64>; 2]) -> impl FnMut(&[u8]) -> usize + Send + 'static {
+    let mut chance = Random::new(seed);
+    move |data: &[u8]| {
+        let copies = [0, 1, 1, 1, 1, 1, 1, 2][chance.below(8)];
+        // Those that no schedule wanted are delivered: they were due at the very beginning.
+        let is_counted = Header::read(data, true).is_some_and(|header| header.due.0 > 0);
+        let copies = if is_counted { copies } else { 1 };
+        told[0].fetch_add(u64::from(copies == 0), Ordering::Relaxed);
+        told[1].fetch_add(u64::from(copies == 2), Ordering::Relaxed);
+        copies
+    }
+}
+
 fn counts(played: &Played) -> DeliveryCounts {
     played.outcome.deliveries.as_ref().unwrap().counts
 }
 
 fn relay() -> serve::Relay {
-    serve::Relay::new(Speech::WebSocketText.server(None), Arc::new(AtomicBool::new(false)))
+    let options = ServerOptions { takes_requests: true, ..ServerOptions::default() };
+    let stack = Speech::WebSocketText.server_with(options);
+    serve::Relay::new(stack, Arc::new(AtomicBool::new(false)))
 }
 
 fn room() -> Conversation {

@@ -26,7 +26,7 @@ impl Machines {
             content_type: "application/json;charset=UTF-8".to_owned(),
         };
         let web = web::Options {
-            site: Arc::new(site),
+            site: Some(Arc::new(site)),
             http: http1::Limits { body_len_max: message_max, ..http1::Limits::default() },
             handshake: Arc::default(),
             websocket: websocket::Limits {

@@ -15,8 +15,17 @@ pub(super) struct Hub {
 #[derive(Debug, Default)]
 struct Room {
     name: Box<[u8]>,
-    /// Each with the index of this room among those of that connection.
-    members: Vec<(ConnectionId, u32)>,
+    /// Each with the index of this room among those of that member.
+    members: Vec<(Who, u32)>,
+}
+
+/// A member of rooms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    /// A session of SockJS over HTTP.
+    Session(u32),
+    /// A connection over WebSocket.
+    Socket(ConnectionId),
 }
 
 /// A place in a room.
@@ -33,16 +42,16 @@ impl Hub {
         self.by_name.get(name).copied()
     }
 
-    /// The connection at a seat.
-    pub(super) fn member(&self, seat: Seat) -> Option<ConnectionId> {
-        self.rooms[seat.room as usize].members.get(seat.member as usize).map(|(id, _)| *id)
+    /// The member at a seat.
+    pub(super) fn member(&self, seat: Seat) -> Option<Who> {
+        self.rooms[seat.room as usize].members.get(seat.member as usize).map(|(who, _)| *who)
     }
 
-    /// A connection comes into a room, where it is not; it has its seat at `index` of its own list.
-    pub(super) fn join(&mut self, name: &[u8], id: ConnectionId, index: u32) -> Seat {
+    /// A member comes into a room, where it is not; it has its seat at `index` of its own list.
+    pub(super) fn join(&mut self, name: &[u8], who: Who, index: u32) -> Seat {
         let room = self.find(name).unwrap_or_else(|| self.open(name));
         let members = &mut self.rooms[room as usize].members;
-        members.push((id, index));
+        members.push((who, index));
         Seat { room, member: number(members.len() - 1) }
     }
 
@@ -51,9 +60,9 @@ impl Hub {
         *self.rooms[seat.room as usize].name == *name
     }
 
-    /// A connection leaves a room. Returns the connection that moves to its seat, if one does, with the index of that
+    /// A member leaves a room. Returns the member that moves to its seat, if one does, with the index of that
     /// seat in its list.
-    pub(super) fn leave(&mut self, seat: Seat) -> Option<(ConnectionId, u32)> {
+    pub(super) fn leave(&mut self, seat: Seat) -> Option<(Who, u32)> {
         let room = &mut self.rooms[seat.room as usize];
         room.members.swap_remove(seat.member as usize);
         if room.members.is_empty() {

@@ -1,6 +1,7 @@
-//! The relay: what one connection publishes in a room goes to all connections in that room.
+//! The relay: what one client publishes in a room goes to all clients in that room.
 //!
-//! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room. A message is encoded
+//! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room: connections over
+//! WebSocket, and sessions of SockJS (`over_http`, `sessions`) where the stack takes requests. A message is encoded
 //! once for all who get it, where no layer (TLS, compression) has a state of its own for each connection. What a
 //! receiver does not read waits for it up to a limit; beyond that the receiver is dropped, so that it costs no other
 //! one anything.
@@ -10,16 +11,20 @@
 //! Start reading at [`Relay::step`](engine::Node::step).
 
 mod hub;
+mod over_http;
+mod sessions;
 mod words;
 
 use crate::Handshakes;
 use crate::peers::{Heard, Patience, Peers, RX_LEN, STOP_POLL, TX_LEN, flush, hear};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
-use hub::{Hub, Seat};
+use hub::{Hub, Seat, Who};
+use sessions::Sessions;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::Bytes;
+use wire::sockjs::server::write_text;
 use wire::{Input, Kind, Message, Protocol, Stack};
 use words::Said;
 
@@ -29,6 +34,7 @@ pub struct Relay {
     stack: Stack,
     peers: Peers<Member>,
     hub: Hub,
+    sessions: Sessions,
     queue_max: usize,
     fate: Option<Fate>,
     stop: Arc<AtomicBool>,
@@ -38,16 +44,22 @@ pub struct Relay {
     /// The message that was heard last, and the one that is delivered.
     heard: Vec<u8>,
     delivery: Vec<u8>,
-    /// The delivery as it is written.
+    /// The delivery as it is written over WebSocket, and what is written to one client over HTTP.
     frame: Vec<u8>,
+    piece: Vec<u8>,
     /// Receivers that are dropped once a message has been written to all.
-    slow: Vec<ConnectionId>,
+    slow: Vec<Who>,
 }
 
-/// The rooms that a connection is in.
+/// The part that a connection has.
 #[derive(Debug, Default)]
 struct Member {
+    /// The rooms that it is in, over WebSocket.
     seats: Vec<Seat>,
+    /// True over WebSocket; its messages are requests of HTTP otherwise.
+    is_socket: bool,
+    /// The session that it receives for: a request waits for its answer, or a response goes on.
+    session: Option<u32>,
 }
 
 /// The number of copies that a receiver gets of what was published.
@@ -101,6 +113,7 @@ impl Relay {
             stack,
             peers: Peers::new(Patience::HANDSHAKES),
             hub: Hub::default(),
+            sessions: Sessions::default(),
             queue_max: usize::try_from(Self::QUEUE_MAX.0).unwrap_or(usize::MAX),
             fate: None,
             stop,
@@ -110,6 +123,7 @@ impl Relay {
             heard: Vec::new(),
             delivery: Vec::new(),
             frame: Vec::new(),
+            piece: Vec::new(),
             slow: Vec::new(),
         }
     }
@@ -171,6 +185,7 @@ impl<E: Engine> Node<E> for Relay {
         }
         let now = engine.now();
         self.peers.close_late(engine, now);
+        self.keep_sessions(engine, now);
         if self.stop.load(Ordering::Relaxed) { Step::Done } else { Step::Wait(now + STOP_POLL) }
     }
 }
@@ -193,11 +208,24 @@ impl Relay {
                     is_progress = true;
                     self.heard.clear();
                     self.heard.extend_from_slice(payload);
-                    self.hear(engine, id, kind);
+                    if peer.state.is_socket {
+                        let heard = std::mem::take(&mut self.heard);
+                        self.hear(engine, Who::Socket(id), kind, &heard);
+                        self.heard = heard;
+                    } else {
+                        flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+                        if !self.request(engine, id) {
+                            self.totals.broken += 1;
+                            is_over = true;
+                        }
+                    }
                 }
                 Some(Heard::Closed) => is_over = true,
                 Some(Heard::Secured { is_resumed }) => secured = Some(is_resumed),
-                Some(Heard::Open) => is_progress = true,
+                Some(Heard::Open) => {
+                    peer.state.is_socket = true;
+                    is_progress = true;
+                }
                 Some(Heard::Nothing) => {}
                 Some(Heard::Broken) => {
                     self.totals.broken += 1;
@@ -210,6 +238,7 @@ impl Relay {
         self.heard.shrink_to(TX_LEN);
         self.delivery.shrink_to(TX_LEN);
         self.frame.shrink_to(TX_LEN);
+        self.piece.shrink_to(TX_LEN);
         if let Some(is_resumed) = secured {
             self.peers.secured(id, is_resumed);
         }
@@ -227,41 +256,41 @@ impl Relay {
         }
     }
 
-    /// Does what the message that was heard last asks for.
-    fn hear<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, kind: Kind) {
-        let heard = std::mem::take(&mut self.heard);
-        match Said::read(&heard) {
-            Ok(Said::Join { room }) => match self.join(id, room) {
-                Ok(()) => self.answer(engine, id, &[b"joined ", room]),
-                Err(reason) => self.refuse(engine, id, reason),
+    /// Does what a message asks for.
+    fn hear<E: Engine>(&mut self, engine: &mut E, who: Who, kind: Kind, heard: &[u8]) {
+        match Said::read(heard) {
+            Ok(Said::Join { room }) => match self.join(who, room) {
+                Ok(()) => self.answer(engine, who, &[b"joined ", room]),
+                Err(reason) => self.refuse(engine, who, reason),
             },
             Ok(Said::Publish { room, id: number, data }) => {
-                // What it was answered before comes before what is delivered to it.
-                flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+                if let Who::Socket(id) = who {
+                    // What it was answered before comes before what is delivered to it.
+                    flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+                }
                 let receivers = self.publish(engine, room, kind, &heard[data..]);
                 if let Some(number) = number {
                     let receivers = receivers.to_string();
                     let words: [&[u8]; 4] =
                         [b"published id=", number, b" receivers=", receivers.as_bytes()];
-                    self.answer(engine, id, &words);
+                    self.answer(engine, who, &words);
                 }
             }
-            Err(reason) => self.refuse(engine, id, reason),
+            Err(reason) => self.refuse(engine, who, reason),
         }
-        self.heard = heard;
     }
 
-    fn join(&mut self, id: ConnectionId, room: &[u8]) -> Result<(), &'static str> {
-        let Some(peer) = self.peers.find(id) else { return Ok(()) };
-        let seats = &mut peer.state.seats;
-        if seats.iter().any(|seat| self.hub.is_in(*seat, room)) {
+    fn join(&mut self, who: Who, room: &[u8]) -> Result<(), &'static str> {
+        let Self { hub, peers, sessions, .. } = self;
+        let Some(seats) = seats(peers, sessions, who) else { return Ok(()) };
+        if seats.iter().any(|seat| hub.is_in(*seat, room)) {
             return Ok(());
         }
         if seats.len() >= ROOMS_EACH_MAX {
             return Err("a connection is in at most 1024 rooms");
         }
         let index = u32::try_from(seats.len()).expect("ROOMS_EACH_MAX fits");
-        seats.push(self.hub.join(room, id, index));
+        seats.push(hub.join(room, who, index));
         Ok(())
     }
 
@@ -275,62 +304,112 @@ impl Relay {
     ) -> usize {
         self.totals.published += 1;
         let Some(number) = self.hub.find(room) else { return 0 };
-        self.delivery.clear();
+        let mut delivery = std::mem::take(&mut self.delivery);
+        delivery.clear();
         for part in [b"message ", room, b"\n", data] {
-            self.delivery.extend_from_slice(part);
+            delivery.extend_from_slice(part);
         }
+        let message = Message { kind, payload: &delivery };
         self.frame.clear();
-        let is_shared = !self.stack.has_layers();
+        let mut json = None;
         let mut seat = Seat { room: number, member: 0 };
         let mut receivers = 0;
-        while let Some(to) = self.hub.member(seat) {
-            let Some(peer) = self.peers.find(to).filter(|peer| !peer.over) else {
+        while let Some(who) = self.hub.member(seat) {
+            if !self.is_there(who) {
                 self.vacate(seat);
                 continue;
-            };
+            }
             seat.member += 1;
-            if !is_shared || self.frame.is_empty() {
-                self.frame.clear();
-                let message = Message { kind, payload: &self.delivery };
-                if peer.machine.send(message, &mut self.frame).is_err() {
-                    continue;
-                }
+            let is_encoded = match who {
+                Who::Session(_) => json.get_or_insert_with(|| json_of(&delivery)).is_some(),
+                Who::Socket(to) => self.encode(to, message),
+            };
+            if !is_encoded {
+                continue;
             }
             let copies = self.fate.as_mut().map_or(1, |Fate(copies)| copies(data));
+            let mut is_slow = false;
             for _ in 0..copies {
-                engine.send(to, &self.frame);
-                self.totals.bytes_sent += self.frame.len() as u64;
+                match (who, &json) {
+                    (Who::Session(session), Some(Some(json))) => {
+                        is_slow |= !self.give(engine, session, json);
+                    }
+                    (Who::Session(_), _) => {}
+                    (Who::Socket(to), _) => {
+                        engine.send(to, &self.frame);
+                        self.totals.bytes_sent += self.frame.len() as u64;
+                        is_slow = engine.unsent(to) > self.queue_max;
+                    }
+                }
             }
             self.totals.dropped += u64::from(copies == 0);
             self.totals.duplicated += (copies as u64).saturating_sub(1);
             receivers += 1;
-            if engine.unsent(to) > self.queue_max {
-                self.slow.push(to);
+            if is_slow {
+                self.slow.push(who);
             }
         }
+        self.delivery = delivery;
         self.totals.delivered += receivers as u64;
         self.drop_slow(engine);
         receivers
     }
 
+    fn is_there(&mut self, who: Who) -> bool {
+        match who {
+            Who::Session(session) => self.sessions.find(session).is_some(),
+            Who::Socket(id) => self.peers.find(id).is_some_and(|peer| !peer.over),
+        }
+    }
+
+    /// Writes a message for a connection over WebSocket to `frame`, unless that has it for all; `false` if it takes
+    /// none.
+    fn encode(&mut self, to: ConnectionId, message: Message<'_>) -> bool {
+        if !self.frame.is_empty() && !self.stack.has_layers() {
+            return true;
+        }
+        self.frame.clear();
+        let Some(peer) = self.peers.find(to) else { return false };
+        peer.machine.send(message, &mut self.frame).is_ok()
+    }
+
     /// Drops the receivers that do not read.
     fn drop_slow<E: Engine>(&mut self, engine: &mut E) {
-        while let Some(id) = self.slow.pop() {
-            self.leave_all(id);
-            self.peers.close(engine, id);
+        while let Some(who) = self.slow.pop() {
+            let connection = match who {
+                Who::Session(number) => self.end_session(number),
+                Who::Socket(id) => {
+                    self.leave_all(id);
+                    Some(id)
+                }
+            };
+            if let Some(id) = connection {
+                self.peers.close(engine, id);
+            }
             self.totals.slow += 1;
         }
     }
 
-    fn refuse<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, reason: &str) {
+    fn refuse<E: Engine>(&mut self, engine: &mut E, who: Who, reason: &str) {
         self.totals.refused += 1;
-        self.answer(engine, id, &[b"error ", reason.as_bytes()]);
+        self.answer(engine, who, &[b"error ", reason.as_bytes()]);
     }
 
-    /// Sends words to a connection, at the latest when all of its bytes have been taken in.
-    fn answer<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, words: &[&[u8]]) {
-        let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
+    /// Sends words to a member; to one over WebSocket at the latest when all of its bytes have been taken in.
+    fn answer<E: Engine>(&mut self, engine: &mut E, who: Who, words: &[&[u8]]) {
         let words = words.concat();
+        let id = match (who, json_of(&words)) {
+            (Who::Socket(id), _) => id,
+            (Who::Session(number), Some(json)) => {
+                if !self.give(engine, number, &json) {
+                    self.slow.push(who);
+                    self.drop_slow(engine);
+                }
+                return;
+            }
+            (Who::Session(_), None) => return, // The name of its room is not UTF-8, and what it said was.
+        };
+        let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
         // A machine that takes no message is one whose end has begun.
         let _sent: Result<_, _> =
             peer.machine.send(Message { kind: Kind::Text, payload: &words }, &mut self.tx);
@@ -339,8 +418,9 @@ impl Relay {
         }
     }
 
-    /// A connection leaves all its rooms.
+    /// A connection is gone: it leaves all its rooms, and the session ends that it received for.
     fn leave_all(&mut self, id: ConnectionId) {
+        self.receiver_is_gone(id);
         let Some(peer) = self.peers.find(id) else { return };
         for seat in std::mem::take(&mut peer.state.seats) {
             self.vacate(seat);
@@ -350,12 +430,31 @@ impl Relay {
     /// Nobody is at a seat any more: another member of its room moves there.
     fn vacate(&mut self, seat: Seat) {
         if let Some((moved, index)) = self.hub.leave(seat)
-            && let Some(peer) = self.peers.find(moved)
-            && let Some(own) = peer.state.seats.get_mut(index as usize)
+            && let Some(seats) = seats(&mut self.peers, &mut self.sessions, moved)
+            && let Some(own) = seats.get_mut(index as usize)
         {
             *own = seat;
         }
     }
+}
+
+/// The seats of a member, unless it is gone.
+fn seats<'a>(
+    peers: &'a mut Peers<Member>,
+    sessions: &'a mut Sessions,
+    who: Who,
+) -> Option<&'a mut Vec<Seat>> {
+    match who {
+        Who::Session(number) => Some(&mut sessions.find(number)?.seats),
+        Who::Socket(id) => Some(&mut peers.find(id)?.state.seats),
+    }
+}
+
+/// A message as JSON; `None` if it is not text.
+fn json_of(message: &[u8]) -> Option<String> {
+    let mut json = String::with_capacity(message.len() + 16);
+    write_text(str::from_utf8(message).ok()?, &mut json);
+    Some(json)
 }
 
 /// The most rooms that a connection is in.

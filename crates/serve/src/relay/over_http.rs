@@ -1,7 +1,8 @@
 //! Clients that speak SockJS over HTTP: the part of the relay for requests.
 
+use super::Relay;
+use super::hub::Who;
 use super::sessions::Due;
-use super::{Relay, Who};
 use engine::{ConnectionId, Engine};
 use spec::Transport;
 use units::Instant;

@@ -11,5 +11,6 @@ mod memory;
 mod oracle;
 mod patience;
 mod relay;
+mod relay_over_http;
 mod secure;
 mod world;

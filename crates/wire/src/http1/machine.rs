@@ -52,6 +52,12 @@ impl Http1 {
         Self(Role::Server(Server::new(limits)))
     }
 
+    /// A server whose messages are whole: each request with its head, and each response as its owner writes it. A
+    /// response in chunks begins with [`StreamPiece::OwnHead`].
+    pub fn whole_requests(limits: Limits) -> Self {
+        Self(Role::Server(Server::whole(limits)))
+    }
+
     /// A server for which only what is posted to a place of `site` is a message. It answers all else by itself, but
     /// not while a request that came before is unanswered: that is [`super::PeerError::Pipelined`].
     pub fn server_at(site: Arc<Site>, limits: Limits) -> Self {

@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub enum StreamPiece<'a> {
     /// Status and head of the response.
     Head,
+    /// The same, as the owner of a server of whole requests writes it; it announces chunks.
+    OwnHead(&'a [u8]),
     /// Bytes of the stream, a chunk of the body; none are no chunk.
     Bytes(&'a [u8]),
     /// The end of the response.
@@ -29,12 +31,21 @@ pub(super) struct Server {
     /// True while the client has not yet been asked for the body of the request that is being read.
     owes_continue: bool,
     reader: Reader<Request>,
-    /// The site that answers some requests by itself; without one, every request is a message.
-    site: Option<Box<AtSite>>,
+    /// `None` if the body of every request is a message.
+    special: Option<Box<Special>>,
     state: State,
     unanswered: Unanswered,
     /// True if the client must be told that the connection stays open, because it speaks HTTP/1.0.
     tells_keep_alive: bool,
+}
+
+/// The requests that are messages, where not the body of every one is.
+#[derive(Debug)]
+enum Special {
+    /// Those at one place of a site, which answers the others by itself.
+    Site(AtSite),
+    /// Whole requests, answered by whole responses: the one that was handed out last, head and body.
+    Whole(Vec<u8>),
 }
 
 /// The next thing that is awaited.
@@ -73,7 +84,7 @@ impl Server {
         Self {
             owes_continue: false,
             reader: Reader::new(limits),
-            site: None,
+            special: None,
             state: State::AwaitHead,
             unanswered: Unanswered::default(),
             tells_keep_alive: false,
@@ -81,7 +92,12 @@ impl Server {
     }
 
     pub(super) fn at(site: Arc<Site>, limits: Limits) -> Self {
-        Self { site: Some(Box::new(AtSite::new(site))), ..Self::new(limits) }
+        let special = Some(Box::new(Special::Site(AtSite::new(site))));
+        Self { special, ..Self::new(limits) }
+    }
+
+    pub(super) fn whole(limits: Limits) -> Self {
+        Self { special: Some(Box::new(Special::Whole(Vec::new()))), ..Self::new(limits) }
     }
 
     #[inline]
@@ -94,10 +110,15 @@ impl Server {
             return Err(MisuseError::NotOpen);
         }
         let is_head = self.unanswered.pop();
+        if self.is_whole() {
+            tx.extend_from_slice(message.payload);
+            self.tell_continue(tx);
+            return Ok(());
+        }
         tx.extend_from_slice(b"HTTP/1.1 200 OK\r\nContent-Length: ");
         append_decimal(message.payload.len() as u64, tx);
         tx.extend_from_slice(b"\r\nContent-Type: ");
-        match &self.site {
+        match self.site() {
             None => tx.extend_from_slice(b"application/octet-stream\r\n"),
             Some(site) => {
                 tx.extend_from_slice(site.content_type().as_bytes());
@@ -140,6 +161,7 @@ impl Server {
                 }
                 tx.extend_from_slice(b"\r\n");
             }
+            StreamPiece::OwnHead(head) => tx.extend_from_slice(head),
             StreamPiece::Bytes(bytes) if !is_head && !bytes.is_empty() => {
                 write!(tx, "{:x}\r\n", bytes.len()).ok(); // A vector takes all.
                 tx.extend_from_slice(bytes);
@@ -164,6 +186,10 @@ impl Server {
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, PeerError> {
         self.reader.release();
+        if let Some(Special::Whole(request)) = self.special.as_deref_mut() {
+            request.clear();
+            request.shrink_to(WHOLE_LEN_KEPT_MAX);
+        }
         let may_refuse = self.unanswered.count == 0;
         let result = self.understand(input, tx);
         if let Err(error) = &result
@@ -229,11 +255,19 @@ impl Server {
         match self.state {
             State::AwaitHead => Ok(None),
             State::AwaitBody(request, body) => {
-                let Some(payload) = self.reader.body(body, input)? else {
+                let Some(part) = self.reader.whole(body, input)? else {
                     return Ok(None);
                 };
                 self.unanswered.push(request.is_head)?;
                 self.state = if request.persists { State::AwaitHead } else { State::AwaitAnswer };
+                let payload = match self.special.as_deref_mut() {
+                    None | Some(Special::Site(_)) => part.data,
+                    Some(Special::Whole(whole)) => {
+                        whole.extend_from_slice(part.head);
+                        whole.extend_from_slice(part.data);
+                        &whole[..]
+                    }
+                };
                 Ok(Some(Event::Message(Message { kind: Kind::Binary, payload })))
             }
             State::AwaitAnswer => {
@@ -255,8 +289,12 @@ impl Server {
     /// Reads the next head, if all of it is there.
     #[inline]
     fn head(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) -> Result<(), PeerError> {
-        let site = self.site.as_deref();
-        let head = self.reader.head(input, |bytes, limits| Request::read(bytes, limits, site))?;
+        let is_kept = self.is_whole();
+        let site = site_of(&self.special);
+        let head = self.reader.head(input, |bytes, limits| {
+            let head = Request::read(bytes, limits, site)?;
+            Ok(head.map(|head| Head { is_kept, ..head }))
+        })?;
         let Some(head) = head else { return Ok(()) };
         self.tells_keep_alive = head.says.minor_version == 0;
         self.owes_continue = head.says.expects_continue;
@@ -276,7 +314,7 @@ impl Server {
         }
         tx.extend_from_slice(b"HTTP/1.1 ");
         tx.extend_from_slice(request.route.answer().as_bytes());
-        if let Some(site) = &self.site {
+        if let Some(site) = self.site() {
             site.append_permission(tx);
         }
         if !request.persists {
@@ -298,6 +336,23 @@ impl Server {
             self.owes_continue = false;
             tx.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
         }
+    }
+}
+
+impl Server {
+    fn is_whole(&self) -> bool {
+        matches!(self.special.as_deref(), Some(Special::Whole(_)))
+    }
+
+    fn site(&self) -> Option<&AtSite> {
+        site_of(&self.special)
+    }
+}
+
+fn site_of(special: &Option<Box<Special>>) -> Option<&AtSite> {
+    match special.as_deref() {
+        Some(Special::Site(site)) => Some(site),
+        Some(Special::Whole(_)) | None => None,
     }
 }
 
@@ -361,6 +416,9 @@ fn refuse(error: &PeerError, tx: &mut Vec<u8>) {
     tx.extend_from_slice(error.status().as_bytes());
     tx.extend_from_slice(b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
 }
+
+/// Most bytes that are kept for the next request, where requests are handed out whole.
+const WHOLE_LEN_KEPT_MAX: usize = 512;
 
 /// The head of a response that is a stream of events, but for what ends it.
 const STREAM_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\

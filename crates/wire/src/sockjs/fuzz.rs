@@ -1,6 +1,6 @@
 //! A property that holds for any input: a client answers the same however its input is cut.
 
-use super::{Frames, Limits, OverHttp, Session, SockJs};
+use super::{Frames, Limits, OverHttp, Session, SockJs, server};
 use crate::connection::Connection;
 use crate::contract::{
     Event, First, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Second,
@@ -17,9 +17,24 @@ pub(crate) fn fuzz_sockjs(bytes: &[u8]) {
     crate::envelope::fuzz::fuzz::<Frames>(bytes, &["o"]);
 }
 
+/// A request that comes to a server, and a text that it writes.
+fn fuzz_server(bytes: &[u8]) {
+    if let server::Asked::Post { body, .. } = server::Asked::read(bytes) {
+        let mut count = 0_usize;
+        let read = server::texts(body, |_| count += 1);
+        assert!(read.is_ok() || count == 0, "a post is taken whole, or not at all");
+    }
+    if let Ok(text) = str::from_utf8(bytes) {
+        let mut json = String::new();
+        server::write_text(text, &mut json);
+        assert_eq!(serde_json::from_str::<String>(&json).ok().as_deref(), Some(text));
+    }
+}
+
 /// Bytes that come to a client on the connection that receives, over each transport, and to one that posts on the
-/// connection for that.
+/// connection for that; and to a server.
 pub(crate) fn fuzz_sockjs_http(bytes: &[u8]) {
+    fuzz_server(bytes);
     for transport in [Transport::EventSource, Transport::Xhr, Transport::XhrStreaming] {
         check_splits_of_replies(bytes, &|| On::<First>(client(transport), PhantomData));
     }

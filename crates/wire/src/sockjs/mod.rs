@@ -1,13 +1,14 @@
-//! SockJS, the client's half (the sockjs-protocol suite, 0.3.3): frames `o`, `h`, `a["message", …]` and
+//! SockJS (the sockjs-protocol suite, 0.3.3): frames `o`, `h`, `a["message", …]` and
 //! `c[code, "reason"]` from the server, arrays of messages to it.
 //!
 //! [`SockJs`] understands the frames ([`Frames`]), over a connection that carries them as text messages: WebSocket, or
 //! [`OverHttp`], which fetches them by one of the transports that browsers fall back to. `session` has the addresses
-//! and requests of a session, `cutter` finds frames in the bodies of responses.
+//! and requests of a session, `cutter` finds frames in the bodies of responses. [`server`] reads those requests and
+//! writes those responses; sessions belong to whoever serves them.
 //!
 //! The raw endpoint of a service (`/echo/websocket`) has none of this: it is plain WebSocket.
 //!
-//! Left out: the transports `htmlfile` and `jsonp`, the service's `/info`, and the server's half.
+//! Left out: the transports `htmlfile` and `jsonp`, the service's `/info`, and the server's half over WebSocket.
 
 mod cutter;
 mod error;
@@ -15,6 +16,7 @@ mod frames;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzz;
 mod over_http;
+pub mod server;
 mod session;
 
 pub use error::PeerError;

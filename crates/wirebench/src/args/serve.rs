@@ -379,6 +379,7 @@ impl Serve {
             message_max: usize::try_from(self.message_max.unwrap_or(ECHO_MAX).0)
                 .unwrap_or(usize::MAX),
             message_len,
+            takes_requests: self.kind == Kind::Relay,
             tls: None,
         })
     }

@@ -1,0 +1,298 @@
+//! The relay over SockJS's transports of HTTP, by the bytes of raw clients: the rules of sessions.
+
+use engine::sim::{Conditions, Network, Outcome, Party, Sim};
+use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
+use serve::Relay;
+use serve::relay::Totals;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use units::{Instant, Nanos};
+use wire::{Role, ServerOptions};
+
+#[test]
+fn between_two_polls_messages_wait_and_come_in_one_frame() {
+    let heard = play(&[
+        (0, 0, poll("s")),
+        (100, 1, post("s", r#"["join a"]"#)),
+        (200, 0, poll("s")),
+        (300, 1, post("s", r#"["publish a\nx","publish a\ny"]"#)),
+        (400, 0, poll("s")),
+    ]);
+    let messages = r#"a["message a\nx","message a\ny"]"#;
+    assert_eq!(
+        heard.answers(0),
+        ["200 o\n", "200 a[\"joined a\"]\n", &format!("200 {messages}\n")]
+    );
+    assert_eq!(heard.answers(1), ["204 ", "204 "]);
+}
+
+#[test]
+fn a_poll_that_is_held_is_answered_by_the_first_message_alone() {
+    let heard = play(&[
+        (0, 0, poll("s")),
+        (100, 0, poll("s")),
+        (200, 1, post("s", r#"["join a","publish a\nx","publish a\ny"]"#)),
+        (300, 0, poll("s")),
+    ]);
+    let rest = "200 a[\"message a\\nx\",\"message a\\ny\"]\n";
+    assert_eq!(heard.answers(0), ["200 o\n", "200 a[\"joined a\"]\n", rest]);
+}
+
+#[test]
+fn a_second_receiver_is_told_that_there_is_one() {
+    let taken = "c[2010,\"Another connection still open\"]";
+    let heard = play(&[
+        (0, 0, stream("s", "xhr_streaming")),
+        (100, 1, poll("s")),
+        (200, 2, stream("s", "eventsource")),
+        (300, 3, post("s", r#"["join a"]"#)),
+    ]);
+    assert_eq!(heard.answers(1), [format!("200 {taken}\n")]);
+    assert_eq!(heard.stream(2), (format!("\r\ndata: {taken}\r\n\r\n"), true));
+    let prelude = "h".repeat(2048);
+    assert_eq!(heard.stream(0), (format!("{prelude}\no\na[\"joined a\"]\n"), false));
+}
+
+#[test]
+fn a_session_ends_five_seconds_after_its_last_receiver_has_left() {
+    let heard = play(&[
+        (0, 0, poll("s")),
+        (4_000, 1, post("s", r#"["join a"]"#)),
+        (4_900, 0, poll("s")),
+        (9_000, 1, post("s", r#"["join b"]"#)),
+        (11_500, 1, post("s", r#"["join c"]"#)),
+        (11_600, 0, poll("s")),
+    ]);
+    assert_eq!(heard.answers(0), ["200 o\n", "200 a[\"joined a\"]\n", "200 o\n"]);
+    let statuses: Vec<String> =
+        heard.answers(1).iter().map(|answer| answer[..3].to_owned()).collect();
+    assert_eq!(statuses, ["204", "204", "404"]);
+}
+
+#[test]
+fn a_receiver_that_is_torn_off_ends_the_session_at_once() {
+    for how in [poll("s"), stream("s", "eventsource")] {
+        let heard = play(&[
+            (0, 0, poll("s")),
+            (100, 0, how),
+            (200, 0, Do::Leave),
+            (300, 1, post("s", r#"["join a"]"#)),
+            (400, 2, poll("s")),
+        ]);
+        assert!(heard.answers(1)[0].starts_with("404 there is no such session"));
+        assert_eq!(heard.answers(2), ["200 o\n"]);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_the_session_goes_on() {
+    let get = |path: &str| Do::Say(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n"));
+    let heard = play(&[
+        (0, 0, poll("s")),
+        (100, 1, post("s", r#"["join a""#)),
+        (200, 1, post("s", "")),
+        (300, 1, post("t", r#"["join a"]"#)),
+        (400, 1, get("/r/0/s/xhr")),
+        (500, 1, get("/")),
+        (600, 1, post("s", "[]")),
+        (700, 1, post("s", r#"["join a"]"#)),
+        (800, 0, poll("s")),
+    ]);
+    let answers = heard.answers(1);
+    let expected = ["500 Broken", "500 Payload expected.", "404 ", "404 ", "404 ", "204 ", "204 "];
+    assert_eq!(answers.len(), expected.len());
+    for (answer, expected) in answers.iter().zip(expected) {
+        assert!(answer.starts_with(expected), "{answer} {expected}");
+    }
+    assert_eq!(heard.answers(0)[1], "200 a[\"joined a\"]\n");
+    assert_eq!((heard.totals.refused, heard.totals.broken), (5, 0));
+}
+
+#[test]
+fn polls_that_overlap_on_a_connection_end_it_and_the_session() {
+    let heard = play(&[
+        (0, 0, poll("s")),
+        (100, 0, poll("s")),
+        (200, 0, poll("s")),
+        (300, 1, post("s", r#"["join a"]"#)),
+    ]);
+    assert_eq!(heard.answers(0), ["200 o\n"]);
+    assert!(heard.answers(1)[0].starts_with("404 "));
+    assert_eq!(heard.totals.broken, 1);
+}
+
+#[test]
+fn a_stream_ends_after_128_kib_and_nothing_is_lost() {
+    let text = "x".repeat(1000);
+    let publish = format!("[{}]", vec![format!(r#""publish a\n{text}""#); 140].join(","));
+    let heard = play(&[
+        (0, 0, stream("s", "eventsource")),
+        (100, 1, post("s", r#"["join a"]"#)),
+        (200, 1, post("s", &publish)),
+        (900, 0, stream("s", "eventsource")),
+        (1_000, 1, post("s", r#"["publish a\nlast"]"#)),
+    ]);
+    let (first, rest) = heard.all[0].split_once("\r\n0\r\n\r\n").unwrap();
+    assert_eq!(first.matches("message a").count() + rest.matches("message a").count(), 141);
+    // Chunks have so many bytes of frames: the end comes with the frame that reaches the limit.
+    let frame_len = format!("data: a[\"message a\\n{text}\"]\r\n\r\n").len();
+    let opening = "data: o\r\n\r\n".len() + "data: a[\"joined a\"]\r\n\r\n".len();
+    let before_end = (128 * 1024 - opening).div_ceil(frame_len);
+    assert_eq!(first.matches("message a").count(), before_end);
+    assert!(rest.contains("last"));
+}
+
+#[test]
+fn a_quiet_receiver_gets_signs_of_life() {
+    let heard = play(&[(0, 0, stream("s", "xhr_streaming")), (60_000, 1, poll("t"))]);
+    let (body, _) = heard.stream(0);
+    assert_eq!(body.strip_prefix(&"h".repeat(2048)), Some("\no\nh\nh\n"));
+}
+
+#[test]
+fn a_session_for_which_too_much_waits_is_dropped() {
+    let publish =
+        format!("[{}]", vec![format!(r#""publish a\n{}""#, "x".repeat(1000)); 3].join(","));
+    let heard = play_with(
+        2000,
+        &[
+            (0, 0, poll("s")),
+            (100, 1, post("s", r#"["join a"]"#)),
+            (200, 0, poll("s")),
+            (300, 1, post("s", &publish)),
+            (400, 1, post("s", r#"["join a"]"#)),
+            (500, 0, poll("s")),
+        ],
+    );
+    assert_eq!(heard.totals.slow, 1);
+    assert!(heard.answers(1)[2].starts_with("404 "));
+    assert_eq!(heard.answers(0)[2], "200 o\n");
+}
+
+/// The next thing that a client does.
+#[derive(Clone, Debug)]
+enum Do {
+    Leave,
+    Say(String),
+}
+
+fn poll(session: &str) -> Do {
+    let path = format!("/rooms/000/{session}/xhr");
+    Do::Say(format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"))
+}
+
+fn stream(session: &str, transport: &str) -> Do {
+    let method = if transport == "eventsource" { "GET" } else { "POST" };
+    let path = format!("/rooms/000/{session}/{transport}");
+    Do::Say(format!("{method} {path} HTTP/1.1\r\nHost: h\r\n\r\n"))
+}
+
+fn post(session: &str, body: &str) -> Do {
+    let (path, len) = (format!("/rooms/001/{session}/xhr_send"), body.len());
+    Do::Say(format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {len}\r\n\r\n{body}"))
+}
+
+/// All that the clients heard.
+struct Heard {
+    all: Vec<String>,
+    totals: Totals,
+}
+
+impl Heard {
+    /// The status and body of each response that a client got; those have lengths.
+    fn answers(&self, client: usize) -> Vec<String> {
+        let mut answers = Vec::new();
+        let mut rest = &*self.all[client];
+        while let Some((head, after)) = rest.split_once("\r\n\r\n") {
+            let len = head
+                .split_once("Content-Length: ")
+                .map_or(0, |(_, len)| len.split("\r\n").next().unwrap().parse::<usize>().unwrap());
+            answers.push(format!("{} {}", &head[9..12], &after[..len]));
+            rest = &after[len..];
+        }
+        assert_eq!(rest, "");
+        answers
+    }
+
+    /// The body of the one response in chunks that a client got, and true if it has ended.
+    fn stream(&self, client: usize) -> (String, bool) {
+        let (_, mut rest) = self.all[client].split_once("\r\n\r\n").unwrap();
+        let mut body = String::new();
+        while let Some((len, after)) = rest.split_once("\r\n") {
+            let len = usize::from_str_radix(len, 16).unwrap();
+            if len == 0 {
+                return (body, true);
+            }
+            body.push_str(&after[..len]);
+            rest = &after[len + 2..];
+        }
+        (body, false)
+    }
+}
+
+fn play(script: &[(u64, usize, Do)]) -> Heard {
+    play_with(1 << 20, script)
+}
+
+/// Clients that do each thing at its time, in milliseconds, against a relay that keeps so many bytes for each receiver.
+fn play_with(queue_max: usize, script: &[(u64, usize, Do)]) -> Heard {
+    let options = ServerOptions { takes_requests: true, ..ServerOptions::default() };
+    let url: spec::Endpoint = "ws://relay.example".parse().unwrap();
+    let server = wire::stack(&url, Role::Server(&options)).unwrap();
+    let address = Address::Tcp(([10, 0, 0, 1], 80).into());
+    let mut network = Network::new(7, Conditions::default());
+    let (mut one, mut other) = (network.engine(), network.engine());
+    other.listen(&address).unwrap();
+    let clients = script.iter().map(|(_, client, _)| client + 1).max().unwrap();
+    let mut people = People {
+        address,
+        ids: vec![None; clients],
+        script: script.iter().rev().cloned().collect(),
+        heard: vec![Vec::new(); clients],
+        rx: vec![0; 1 << 16],
+    };
+    let mut relay = Relay::new(server, Arc::new(AtomicBool::new(false))).with_queue_max(queue_max);
+    let mut parties =
+        [Party::background(&mut one, &mut people), Party::background(&mut other, &mut relay)];
+    let (last, ..) = script.last().unwrap();
+    let end = Instant::START + Nanos::from_millis(last + 500);
+    assert_eq!(network.run(&mut parties, end), Outcome::TimeUp);
+    let texts = people.heard.into_iter().map(|heard| String::from_utf8(heard).unwrap());
+    Heard { all: texts.collect(), totals: relay.totals() }
+}
+
+struct People {
+    address: Address,
+    ids: Vec<Option<ConnectionId>>,
+    /// The last of them comes first.
+    script: Vec<(u64, usize, Do)>,
+    heard: Vec<Vec<u8>>,
+    rx: Vec<u8>,
+}
+
+impl Node<Sim> for People {
+    fn step(&mut self, engine: &mut Sim) -> Step {
+        while let Some(completion) = engine.complete(&mut self.rx) {
+            if let Completion::Received { connection, len } = completion {
+                let client = self.ids.iter().position(|id| *id == Some(connection));
+                self.heard[client.unwrap()].extend_from_slice(&self.rx[..len]);
+            }
+        }
+        while let Some((at, client, what)) = self.script.last().cloned() {
+            let at = Instant::START + Nanos::from_millis(at);
+            if engine.now() < at {
+                return Step::Wait(at);
+            }
+            self.script.pop();
+            match what {
+                Do::Leave => engine.close(self.ids[client].take().unwrap()),
+                Do::Say(text) => {
+                    let id = *self.ids[client]
+                        .get_or_insert_with(|| engine.connect(&self.address, None));
+                    engine.send(id, text.as_bytes());
+                }
+            }
+        }
+        Step::Wait(Instant::NEVER)
+    }
+}
