@@ -62,7 +62,7 @@ impl<O: Observer> Worker<O> {
             machine: self
                 .target_at(place)
                 .stack
-                .connection(self.workload.seed.wrapping_add(nth), among_all),
+                .connection(self.workload.seed.wrapping_add(first + nth * step), among_all),
             state: State::AwaitConnect,
             source: turn,
             replied: false,

@@ -435,6 +435,8 @@ impl Stack {
     /// One end of a new connection. `seed` determines mask keys, handshake keys and session names; `number` is that of
     /// the bot. The keys of TLS are drawn from the system.
     pub fn connection(&self, seed: u64, number: u64) -> Connection {
+        // A server that keeps sessions for a while does not take the load for what asked it before.
+        let seed = if self.is_probe { !seed } else { seed };
         (self.make)(seed, (!self.is_probe).then_some(number))
     }
 }
