@@ -101,6 +101,13 @@ pub struct Traffic {
     pub open_loop: Option<OpenLoopTimes>,
 }
 
+impl Traffic {
+    /// Response times in an open loop, otherwise round trips.
+    pub fn times(&self) -> &Histogram {
+        self.open_loop.as_ref().map_or(&self.round_trips, |times| &times.response)
+    }
+}
+
 /// Times that only an open loop has.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpenLoopTimes {

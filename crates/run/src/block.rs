@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::breaker::{Breaker, Broken};
 use crate::children::processes::{Processes, Together};
-use crate::feed::{Event, Feed, Tick};
+use crate::feed::{Cores, Event, Feed, Tick};
 use crate::intervals::Intervals;
 use crate::memory::unsent_max;
 use crate::neighbours::Waits;
@@ -15,7 +15,7 @@ use crate::setup::SetUp;
 use crate::warming::Warming;
 use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
 use drive::{Control, Interval, Phase, Target, Worker};
-use engine::clock::{Clock, sharpen_timers};
+use engine::clock::{Clock, own_cpu, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::thread::{self, ThreadError};
 use engine::{Address, ConnectionError, run};
@@ -308,6 +308,7 @@ struct Collector<'a, 'b> {
     sampler: Option<Sampler>,
     memory: Option<Memory>,
     ticking: Ticking,
+    usage: Usage,
     /// Open loops alone.
     pursuit: Option<Pursuit>,
     breaker: Breaker,
@@ -333,6 +334,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             before: None,
             after: None,
             ticking: Ticking::new(task, started),
+            usage: Usage { at: started, generator: own_cpu(), server: None },
             pursuit: Pursuit::of(&task.measurement.workload, returns.len()),
             breaker: Breaker::default(),
             broken: None,
@@ -395,8 +397,10 @@ impl<'a, 'b> Collector<'a, 'b> {
 
     fn interval(&mut self, worker: usize, mut interval: Box<Interval>) {
         if self.stage.feed.is_heard()
-            && let Some(tick) = self.ticking.add(&interval)
+            && let Some(mut tick) = self.ticking.add(&interval)
         {
+            let now = self.stage.clock.now();
+            tick.cores = self.usage.cores(now, self.task.server.as_ref().ok());
             self.stage.feed.tell(&Event::Interval(Arc::new(tick)));
         }
         if !self.task.measurement.spec.keep_going {
@@ -421,6 +425,30 @@ impl<'a, 'b> Collector<'a, 'b> {
     }
 }
 
+/// CPU time used up to an instant, from which that of the next tick follows.
+struct Usage {
+    at: Instant,
+    generator: Nanos,
+    /// `None` before the first look.
+    server: Option<Nanos>,
+}
+
+impl Usage {
+    /// The cores that were busy since the last look.
+    fn cores(&mut self, now: Instant, server: Option<&Processes>) -> Cores {
+        let next = Self { at: now, generator: own_cpu(), server: server.and_then(Processes::cpu) };
+        let before = std::mem::replace(self, next);
+        let time = now.since(before.at).as_secs_f64();
+        let busy = |now: Nanos, then: Nanos| {
+            (time > 0.0).then(|| Nanos(now.0.saturating_sub(then.0)).as_secs_f64() / time)
+        };
+        Cores {
+            generator: busy(self.generator, before.generator),
+            server: self.server.zip(before.server).and_then(|(now, then)| busy(now, then)),
+        }
+    }
+}
+
 /// The tick of the feed that is being made of the intervals of all workers.
 struct Ticking {
     /// The traffic so far, since the start of its first interval.
@@ -439,6 +467,7 @@ impl Ticking {
             end: started,
             due_per_s: due_per_s(&task.measurement.workload),
             traffic: Traffic::default(),
+            cores: Cores::default(),
         };
         Self { tick, told: started }
     }
@@ -467,8 +496,8 @@ impl Ticking {
     /// An empty tick from `start` on.
     fn next(&self, start: Instant) -> Tick {
         let Tick { ref name, block, phase, due_per_s, .. } = self.tick;
-        let (name, traffic) = (Arc::clone(name), Traffic::default());
-        Tick { name, block, phase, start, end: start, due_per_s, traffic }
+        let (name, traffic, cores) = (Arc::clone(name), Traffic::default(), Cores::default());
+        Tick { name, block, phase, start, end: start, due_per_s, traffic, cores }
     }
 }
 

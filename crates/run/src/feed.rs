@@ -10,6 +10,7 @@
 use drive::Phase;
 use record::{Block, Environment, Traffic, Warning};
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use units::{Instant, Nanos};
@@ -62,6 +63,17 @@ pub struct Tick {
     pub due_per_s: Option<f64>,
     /// The messages, times and bytes of all workers.
     pub traffic: Traffic,
+    /// The cores that were kept busy meanwhile.
+    pub cores: Cores,
+}
+
+/// Cores that both sides kept busy; `None` where that is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cores {
+    /// All threads of this program.
+    pub generator: Option<f64>,
+    /// The processes of the server that were there when the block began.
+    pub server: Option<f64>,
 }
 
 /// The lag of an open loop behind its schedule.
@@ -79,6 +91,24 @@ impl Behind {
     /// True if the generator cannot carry more, rather than the server or the way to it.
     pub fn generator_is_full(&self) -> bool {
         self.generator_busy >= 0.9
+    }
+}
+
+/// The side that cannot carry the load, and the next thing to do.
+impl fmt::Display for Behind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked_per_s, achieved_per_s, generator_busy } = self;
+        let busy = generator_busy.min(1.0) * 100.0;
+        let (who, next) = if self.generator_is_full() {
+            ("this generator is at its limit", "lower the rate, or give it more --threads")
+        } else {
+            ("the server cannot keep up", "lower the rate, or look at the server")
+        };
+        write!(
+            f,
+            "{asked_per_s:.0} messages/s are due, {achieved_per_s:.0} replies/s arrive: {who} (our threads are busy \
+             for {busy:.0} % of the time); {next}"
+        )
     }
 }
 
@@ -171,21 +201,46 @@ impl Listener {
     }
 }
 
+/// The result of a wait for an event.
+#[derive(Clone, Debug)]
+pub enum Heard {
+    /// An event.
+    Event(Event),
+    /// None in that time.
+    Nothing,
+    /// None, and none will come: the run is over.
+    Over,
+}
+
+impl Listener {
+    /// Waits for the next event, for `most` at the longest.
+    pub fn wait(&self, most: Nanos) -> Heard {
+        let state = lock(&self.queue.state);
+        let is_idle = |state: &mut State| state.events.is_empty() && !state.is_closed;
+        let waited = self.queue.changed.wait_timeout_while(state, most.into(), is_idle);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match state.events.pop_front() {
+            Some(event) => {
+                state.intervals -= usize::from(matches!(event, Event::Interval(_)));
+                Heard::Event(event)
+            }
+            None if state.is_closed => Heard::Over,
+            None => Heard::Nothing,
+        }
+    }
+}
+
 /// The events, each awaited; none after the end of the run.
 impl Iterator for Listener {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
-        let mut state = lock(&self.queue.state);
         loop {
-            if let Some(event) = state.events.pop_front() {
-                state.intervals -= usize::from(matches!(event, Event::Interval(_)));
-                return Some(event);
+            match self.wait(Nanos::from_secs(60)) {
+                Heard::Event(event) => return Some(event),
+                Heard::Nothing => {}
+                Heard::Over => return None,
             }
-            if state.is_closed {
-                return None;
-            }
-            state = self.queue.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -237,6 +292,7 @@ mod tests {
             end: Instant(tenth + 1),
             due_per_s: None,
             traffic: Traffic::default(),
+            cores: Cores::default(),
         }))
     }
 
@@ -266,6 +322,7 @@ mod tests {
         (0..20).for_each(|tenth| feed.tell(&tick(tenth)));
         feed.tell(&begin(2));
         assert_eq!(slow.dropped(), 4);
+        assert!(matches!(feed.listen().wait(Nanos::ZERO), Heard::Nothing));
         drop(feed);
         let mut expected = vec![1001];
         expected.extend(4..20);
@@ -288,6 +345,20 @@ mod tests {
         feed.tell(&begin(4));
         drop(feed);
         assert_eq!(hearing.join().unwrap(), [1002, 1003, 1004]);
+    }
+
+    #[test]
+    fn the_side_that_cannot_carry_the_load_is_named_with_the_next_thing_to_do() {
+        let said = |generator_busy| {
+            Behind { asked_per_s: 10e6, achieved_per_s: 812_345.6, generator_busy }.to_string()
+        };
+        assert_eq!(
+            said(0.98),
+            "10000000 messages/s are due, 812346 replies/s arrive: this generator is at its limit (our threads are \
+             busy for 98 % of the time); lower the rate, or give it more --threads"
+        );
+        assert!(said(0.3).contains("the server cannot keep up"));
+        assert!(said(1.02).contains("busy for 100 %"), "readings differ a little");
     }
 
     #[test]

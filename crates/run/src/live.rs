@@ -9,7 +9,7 @@ use units::{Instant, Nanos};
 
 /// Turns the ticks of a run into the numbers to show: those of the last tenth of a second, of an open loop those of the
 /// last second.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct LiveView {
     /// The block that is shown; everything below is of it.
     block: Option<(usize, usize)>,
@@ -23,7 +23,7 @@ pub struct LiveView {
 }
 
 /// Traffic since some instant.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Window {
     since: Instant,
     traffic: Traffic,
@@ -107,8 +107,8 @@ impl Window {
 
     fn numbers(&self, now: Instant) -> Numbers {
         let time = now.since(self.since);
-        let Traffic { counts, replies, round_trips, open_loop, .. } = &self.traffic;
-        let times = open_loop.as_ref().map_or(round_trips, |times| &times.response);
+        let Traffic { counts, replies, open_loop, .. } = &self.traffic;
+        let times = self.traffic.times();
         Numbers {
             messages_per_s: per_second(*replies, time),
             p50: times.quantile(0.5).ok(),
@@ -135,6 +135,7 @@ const SECOND: Nanos = Nanos::from_secs(1);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::feed::Cores;
     use record::OpenLoopTimes;
 
     /// The tick of the tenth number `tenth` of an open loop of 1000/s, in which so many were sent, answered in 1 ms,
@@ -156,6 +157,7 @@ mod tests {
                 open_loop: Some(times),
                 ..Traffic::default()
             },
+            cores: Cores::default(),
         }
     }
 

@@ -64,6 +64,19 @@ impl Histogram {
         self.counts.count_between(first.0.min(Self::MAX.0), last.0.min(Self::MAX.0))
     }
 
+    /// The number of times from each of `edges`, which rise, up to the next; those from the last on; what is below the
+    /// first is left out. A time is at most 0.1 % on the wrong side of an edge, and counts once.
+    pub fn counts_from<const N: usize>(&self, edges: [Nanos; N]) -> [u64; N] {
+        let mut counts = [0; N];
+        for step in self.counts.iter_recorded() {
+            let below = edges.partition_point(|edge| edge.0 <= step.value_iterated_to());
+            if let Some(count) = below.checked_sub(1).and_then(|index| counts.get_mut(index)) {
+                *count += step.count_since_last_iteration();
+            }
+        }
+        counts
+    }
+
     /// The shortest; `None` if there is none.
     pub fn min(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| Nanos(self.counts.min()))
@@ -140,6 +153,18 @@ pub(crate) const DIGITS: u8 = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_time_is_counted_from_one_edge() {
+        let mut histogram = Histogram::new();
+        for time in [1, 9_999, 10_000, 49_999, 50_000, 50_001, u64::MAX] {
+            histogram.record(Nanos(time));
+        }
+        // 49 999 shares its bucket with 50 000.
+        assert_eq!(histogram.counts_from([Nanos(10_000), Nanos(50_000)]), [1, 4]);
+        assert_eq!(histogram.counts_from([Nanos::ZERO]), [7]);
+        assert_eq!(Histogram::new().counts_from([Nanos::ZERO]), [0]);
+    }
 
     #[test]
     fn it_has_a_fixed_size_whatever_is_recorded() {

@@ -1,16 +1,20 @@
-//! The progress of a run on stderr: on a terminal one line that is rewritten in place, elsewhere a plain line each
-//! second, with `--quiet` nothing.
+//! The progress of a run on stderr: on a terminal the [`Screen`], once it is known that the run takes some seconds, and
+//! before that one line that is rewritten in place; elsewhere a plain line each second, with `--quiet` nothing.
 
+use crate::screen::{End, Screen};
 use crate::terminal::{Label, Talk, Terminal};
 use engine::clock::Clock;
 use record::{Block, Live};
-use run::{Behind, Event, Listener, LiveView};
+use run::{Event, Listener, LiveView};
+use std::sync::atomic::AtomicUsize;
 use units::{Instant, Nanos};
 
 /// Writes the progress of a run to a [`Terminal`].
 #[derive(Debug)]
 pub(crate) struct Progress<'a> {
     terminal: &'a Terminal,
+    /// The name of the run.
+    heading: String,
     clock: Clock,
     view: LiveView,
     pace: Pace,
@@ -25,10 +29,12 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Starts the clock. Warnings are shown as they come unless the result is a page, which has them.
-    pub(crate) fn new(terminal: &'a Terminal, has_page: bool) -> Self {
+    /// Starts the clock; `heading` names the run. Warnings are shown as they come unless the result is a page, which
+    /// has them.
+    pub(crate) fn new(terminal: &'a Terminal, heading: String, has_page: bool) -> Self {
         Self {
             terminal,
+            heading,
             clock: Clock::start(),
             view: LiveView::default(),
             pace: Pace::default(),
@@ -39,10 +45,38 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Shows what `listener` hears until the run is over.
-    pub(crate) fn show(mut self, listener: Listener) {
-        let is_quiet = self.terminal.talk == Talk::Quiet;
-        listener.filter(|_| !is_quiet).for_each(|event| self.event(&event));
+    /// Shows what `listener` hears until the run is over. `stopped_by` is the number of the signal that asked it to
+    /// stop.
+    pub(crate) fn show(mut self, mut listener: Listener, stopped_by: &AtomicUsize) {
+        while let Some(event) = listener.next() {
+            if self.terminal.talk == Talk::Quiet {
+                continue;
+            }
+            let begins = matches!(event, Event::Begin { expected } if expected >= WORTH_TELLING);
+            if begins && self.terminal.has_screen {
+                self.fill(&event, &listener, stopped_by);
+            } else {
+                self.event(&event);
+            }
+        }
+    }
+
+    /// Shows the rest of the run on the whole terminal; where that cannot be had, as lines.
+    fn fill(&mut self, begin: &Event, listener: &Listener, stopped_by: &AtomicUsize) {
+        self.end_line();
+        let Ok(mut screen) = Screen::open(&self.heading, self.expects_lag) else {
+            return self.event(begin);
+        };
+        screen.take(begin, self.clock.now().since(Instant::START));
+        let end = screen.show(listener, &self.clock, stopped_by);
+        let warnings = screen.warnings().to_vec();
+        drop(screen);
+        if self.shows_warnings {
+            warnings.iter().for_each(|text| self.terminal.say_labelled(Label::Warning, text));
+        }
+        if matches!(end, Ok(End::Stopped)) {
+            self.say("stopping; what was measured is kept");
+        }
     }
 
     fn live(&mut self, live: Live<'_>) {
@@ -124,7 +158,7 @@ impl<'a> Progress<'a> {
             Event::Behind(_) if self.expects_lag => {}
             Event::Behind(behind) => {
                 self.end_line();
-                self.terminal.say_labelled(Label::Warning, &behind_text(*behind));
+                self.terminal.say_labelled(Label::Warning, &behind.to_string());
             }
         }
     }
@@ -134,21 +168,6 @@ impl Drop for Progress<'_> {
     fn drop(&mut self) {
         self.end_line();
     }
-}
-
-/// The warning of an open loop that falls behind: the side at fault and what to do.
-fn behind_text(behind: Behind) -> String {
-    let Behind { asked_per_s, achieved_per_s, generator_busy } = behind;
-    let busy = generator_busy.min(1.0) * 100.0;
-    let (who, cure) = if behind.generator_is_full() {
-        ("this generator is at its limit", "lower the rate, or give it more --threads")
-    } else {
-        ("the server cannot keep up", "lower the rate, or look at the server")
-    };
-    format!(
-        "{asked_per_s:.0} messages/s are due, {achieved_per_s:.0} replies/s arrive: {who} (our threads are busy for \
-         {busy:.0} % of the time); {cure}"
-    )
 }
 
 /// The schedule of plain lines: the first as soon as there is a number, then one each second.
@@ -203,20 +222,6 @@ mod tests {
         assert_eq!(shown, [0, 1040, 2080, 3120, 4160, 5200]);
         assert!(!pace.allows(Nanos::from_millis(5999), true));
         assert!(pace.allows(Nanos::from_millis(6000), true));
-    }
-
-    #[test]
-    fn who_cannot_carry_what_was_asked_is_named_with_the_cure() {
-        let behind = |generator_busy| {
-            behind_text(Behind { asked_per_s: 10e6, achieved_per_s: 812_345.6, generator_busy })
-        };
-        assert_eq!(
-            behind(0.98),
-            "10000000 messages/s are due, 812346 replies/s arrive: this generator is at its limit (our threads are \
-             busy for 98 % of the time); lower the rate, or give it more --threads"
-        );
-        assert!(behind(0.3).contains("the server cannot keep up"));
-        assert!(behind(1.02).contains("busy for 100 %"), "readings differ a little");
     }
 
     #[test]
