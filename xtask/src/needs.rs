@@ -82,6 +82,7 @@ const OF_TESTS: &[(&str, &str)] = &[
     ("npm", "npm"),
     ("openssl", "openssl"),
     ("strace", "strace"),
+    ("tmux", "tmux"),
     ("xmllint", "libxml2-utils"),
 ];
 

@@ -66,6 +66,7 @@ pub use gate::{
 pub use html::{HAS_FRONT_END, figures, html};
 pub use live::{live_line, machine_line};
 pub use markdown::markdown;
+pub use number::{nanos, per_second};
 pub use text::{Style, sheet};
 
 use record::{Entry, Footprint, RunRecord, Trend};

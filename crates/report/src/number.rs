@@ -182,8 +182,8 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
-/// The same from whole nanoseconds.
-pub(crate) fn nanos(ns: u64) -> String {
+/// `12.3 us`: a time of whole nanoseconds in three digits.
+pub fn nanos(ns: u64) -> String {
     time(float(ns))
 }
 
@@ -193,7 +193,7 @@ pub(crate) fn micros(us: f64) -> String {
 }
 
 /// `64.7 k/s`, `950/s`: the one spelling of a rate.
-pub(crate) fn per_second(rate: f64) -> String {
+pub fn per_second(rate: f64) -> String {
     match rate {
         _ if !rate.is_finite() || rate < 0.0 => format!("{MISSING}/s"),
         _ if round(rate) < 1e3 => format!("{}/s", three(rate)),

@@ -16,6 +16,7 @@ mod files;
 mod history;
 mod input;
 mod progress;
+mod screen;
 mod signals;
 mod terminal;
 

@@ -36,6 +36,8 @@ pub(crate) struct Terminal {
     pub(crate) talk: Talk,
     /// True if a line may be rewritten in place.
     pub(crate) animated: bool,
+    /// True if the whole of it may be used, and has keys.
+    pub(crate) has_screen: bool,
     color_of_result: bool,
     color_of_words: bool,
     /// True where a service reads the output for commands.
@@ -58,6 +60,7 @@ impl Terminal {
         Self {
             talk,
             animated: words_seen && !dumb,
+            has_screen: words_seen && !dumb && talk == Talk::Usual && has_keys(),
             color_of_result: wish.colors(io::stdout().is_terminal()),
             color_of_words: wish.colors(words_seen),
             is_read: false,
@@ -209,6 +212,12 @@ fn unlabelled<'a>(label: &str, text: &'a str) -> &'a str {
 /// Writes to stderr; an error is ignored, because there is nowhere left to report it.
 fn write_words(text: &str) {
     io::stderr().lock().write_all(text.as_bytes()).ok();
+}
+
+/// True if stdin is a terminal that this program may read: it runs in the foreground.
+fn has_keys() -> bool {
+    let foreground = rustix::termios::tcgetpgrp(io::stdin());
+    foreground.is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
 fn columns(stream: &impl rustix::fd::AsFd) -> usize {

@@ -59,7 +59,8 @@ pub(crate) fn carry_out(
     files::check(&destination)?;
     exports.iter().try_for_each(Export::check)?;
     let wish = signals::listen()?;
-    let mut progress = Progress::new(terminal, !as_json);
+    let heading = format!("wirebench {}", command_line().join(" "));
+    let mut progress = Progress::new(terminal, heading.trim_end().to_owned(), !as_json);
     if host.kind == Kind::Sweep {
         (progress.shows_blocks, progress.expects_lag) = (true, true);
     }
@@ -67,8 +68,8 @@ pub(crate) fn carry_out(
         // It ends with this scope, and the thread that listens to it does then.
         let feed = Feed::default();
         let listener = feed.listen();
-        thread::start_scoped(scope, "progress", move || progress.show(listener))?;
-        let (interrupt, commands) = (&wish.signal, Commands::new(&wish.signal));
+        let (interrupt, commands) = (&*wish.signal, Commands::new(&wish.signal));
+        thread::start_scoped(scope, "progress", move || progress.show(listener, interrupt))?;
         execute(With { feed: &feed, commands, interrupt })
     })?;
     record.conclusion = report::conclusion(&record);

@@ -35,6 +35,7 @@ mod records;
 mod report_page;
 mod rooms;
 mod running;
+mod screen;
 mod secrets;
 mod selftest;
 mod serving;

@@ -1,0 +1,82 @@
+//! The screen of a run on a real terminal, that of tmux.
+
+use crate::harness::Sandbox;
+use record::Ended;
+use std::process::{Command, Output};
+
+/// A terminal of 80 columns and 24 lines, in which the program runs.
+struct Tmux<'a> {
+    sandbox: &'a Sandbox,
+}
+
+impl<'a> Tmux<'a> {
+    /// Runs the program with `line` as its arguments; below it come its exit code and the mode of the terminal.
+    fn start(sandbox: &'a Sandbox, line: &str) -> Self {
+        let tmux = Self { sandbox };
+        let program = env!("CARGO_BIN_EXE_wirebench");
+        let after = "echo code $?; stty -a | grep -o '.icanon'; cat";
+        let script = format!("{program} {line}; {after}");
+        tmux.tell(&["new-session", "-d", "-x", "80", "-y", "24", &script]);
+        tmux
+    }
+
+    fn tell(&self, words: &[&str]) -> Output {
+        let mut command: Command = self.sandbox.other("tmux", "-f /dev/null -S tmux");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let said = command.args(words).env("PATH", path).env("LC_ALL", "C.UTF-8").output().unwrap();
+        assert!(said.status.success(), "{words:?}: {said:?}");
+        said
+    }
+
+    fn press(&self, key: &str) {
+        self.tell(&["send-keys", key]);
+    }
+
+    /// The screen, once all of `words` are on it.
+    fn shows(&self, words: &[&str]) -> String {
+        let mut screen = String::new();
+        for _ in 0..LOOKS_MAX {
+            screen = String::from_utf8(self.tell(&["capture-pane", "-p"]).stdout).unwrap();
+            if words.iter().all(|word| screen.contains(word)) {
+                return screen;
+            }
+        }
+        panic!("not all of {words:?} in\n{screen}");
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        self.tell(&["kill-server"]);
+    }
+}
+
+#[test]
+fn a_run_fills_the_terminal_and_obeys_its_keys() {
+    let sandbox = Sandbox::new();
+    let tmux = Tmux::start(&sandbox, "--rounds 100");
+    let screen = tmux.shows(&["in all", "latency  each 0.2 s", "q end and keep   d details"]);
+    assert!(screen.starts_with("wirebench --rounds 100 "), "{screen}");
+    tmux.press("d");
+    let screen = tmux.shows(&["d latency   space freeze"]);
+    assert!(!screen.contains("each 0.2 s"), "{screen}");
+    tmux.press("Space");
+    tmux.shows(&["space go on   frozen: the run goes on"]);
+    tmux.press("q");
+    let screen = tmux.shows(&["record:", "code 130", " icanon"]);
+    assert!(!screen.contains("q end and keep"), "the terminal is as it was: {screen}");
+    let records = sandbox.records();
+    assert_eq!(records[0].ended, Ended::Interrupted { signal: 2 });
+}
+
+#[test]
+fn ctrl_c_ends_a_run_on_the_screen() {
+    let sandbox = Sandbox::new();
+    let tmux = Tmux::start(&sandbox, "--rounds 100");
+    tmux.shows(&["q end and keep"]);
+    tmux.press("C-c");
+    tmux.shows(&["record:", "code 130"]);
+}
+
+/// More looks than any machine needs: each starts a program.
+const LOOKS_MAX: usize = 5_000;
