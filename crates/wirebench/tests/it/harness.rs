@@ -157,8 +157,17 @@ impl Running {
 
     /// Reads stderr up to a line with `word` in it.
     pub(crate) fn wait_for_word(&mut self, word: &str) {
+        self.wait_for(word, |line| line.contains(word));
+    }
+
+    /// Reads stderr up to a line that begins with `word`.
+    pub(crate) fn wait_for_line(&mut self, word: &str) {
+        self.wait_for(word, |line| line.starts_with(word));
+    }
+
+    fn wait_for(&mut self, word: &str, is_it: impl Fn(&str) -> bool) {
         let mut line = String::new();
-        while !line.contains(word) {
+        while !is_it(&line) {
             line.clear();
             let len = self.stderr.read_line(&mut line).unwrap();
             assert_ne!(len, 0, "it ended without saying {word:?}");
