@@ -66,8 +66,8 @@ pub struct Workload {
     /// The server, where it is a subject.
     #[serde(default)]
     pub server: Option<Subject>,
-    /// The answer of a server of the user's to the first message, before anything was timed, in words: what is measured.
-    /// `null` where it was not reached, and for servers that start for the run.
+    /// The answer of a server of the user's to the first message, before anything was timed, in words. `null` where it
+    /// was not reached, and for servers that start for the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
     /// The processes that listened at the target, where somebody else had started them on this machine: CPU time and

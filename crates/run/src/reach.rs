@@ -288,7 +288,7 @@ fn is_of_a_connection((class, _): (&ErrorClass, &Tally)) -> bool {
     !matches!(class, ErrorClass::ConnectFailed | ErrorClass::ConnectTimedOut)
 }
 
-/// What came of the first messages to a server.
+/// The answers to the first messages to a server.
 enum Answers {
     /// Each was answered as it should be; the last of them.
     Right(Outcome),
