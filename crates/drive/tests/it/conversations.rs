@@ -145,10 +145,10 @@ fn times_of_a_stream_of_events_are_exact_in_virtual_time() {
     played.assert_all_ok(30);
     let ExchangeOutcome { parts, first_part, between_parts, service, .. } =
         &played.outcome.exchanges[&0];
-    // Twenty events and `[DONE]`, which is one gap behind the last.
-    assert_eq!(*parts, 30 * 21);
+    // Twenty events; `[DONE]`, one gap behind the last, ends the stream and is none.
+    assert_eq!(*parts, 30 * 20);
     assert_eq!(*first_part, always(first + ROUND_TRIP, 30));
-    assert_eq!(*between_parts, always(gap, 30 * 20));
+    assert_eq!(*between_parts, always(gap, 30 * 19));
     assert_eq!(*service, always(ms(200 + 20 * 50) + ROUND_TRIP, 30));
     assert_eq!(server.totals().messages, 30);
 }
