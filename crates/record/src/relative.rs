@@ -6,11 +6,13 @@
 //! since the whole interval has to lie on one side of 1. Where the noise is larger it decides only if the whole
 //! interval is on one side of the factor.
 //!
+//! Of two sides that took turns, BASE is the baseline of HEAD: the ratio is that of one run, by the same rule.
+//!
 //! Start reading at [`relative`].
 
 use crate::pooling::{figure, memory_per_connection, pooled, server_cpu};
 use crate::requirement_check::{Finding, Relative};
-use crate::{Estimate, RunRecord, common_zero, partner};
+use crate::{Estimate, RunRecord, Sides, common_zero, partner};
 use spec::{Metric, Requirement};
 use stats::{Between, Pooled, changed};
 use std::collections::BTreeSet;
@@ -27,6 +29,9 @@ pub(crate) fn relative(
     requirement: &Requirement,
 ) -> Result<(Finding, Relative), (Finding, String)> {
     let unknown = |reason: &str| (Finding::Unknown, reason.to_owned());
+    if let (None, Some(sides)) = (base, &record.sides) {
+        return of_sides(record, sides, requirement);
+    }
     let base = base.ok_or_else(|| unknown("the baseline is not at hand"))?;
     let differs = record.against.iter().flat_map(|against| against.forbidding(Some(workload)));
     if let Some(reason) = differs.into_iter().next() {
@@ -58,6 +63,38 @@ pub(crate) fn relative(
         machine: zeros.map(|[before, after]| after.value() / before.value()),
     };
     Ok((finding(requirement, &ratio), relative))
+}
+
+/// The ratio of a number of the second side to that of the first, which took turns with it, and the answer.
+fn of_sides(
+    record: &RunRecord,
+    sides: &Sides,
+    requirement: &Requirement,
+) -> Result<(Finding, Relative), (Finding, String)> {
+    let unknown = |reason: String| (Finding::Unknown, reason);
+    let verdict = record.verdict.clone().unwrap_or_else(|| crate::judge(record));
+    if let Some(reason) = verdict.invalid(sides.base, requirement.metric) {
+        return Err((Finding::Invalid, format!("of BASE: {reason}")));
+    }
+    let [before, after] = [(sides.base, "BASE"), (sides.head, "HEAD")].map(|(index, name)| {
+        let number = number(record, index, requirement.metric);
+        number.ok_or_else(|| unknown(format!("not known for {name}")))
+    });
+    let (before, after) = (before?, after?);
+    let ratio = after.over(&before);
+    let (low, high) = ratio.interval().ok_or_else(|| {
+        let (rounds, least) = (ratio.rounds(), Pooled::ROUNDS_MIN);
+        unknown(match rounds < least {
+            true => format!("{rounds} rounds; it needs {least} (--rounds {least})"),
+            false => HANGS_ON_FEW.to_owned(),
+        })
+    })?;
+    let relative = Relative {
+        baseline: before.value(),
+        ratio: Estimate { value: ratio.value(), low: Some(low), high: Some(high) },
+        machine: None,
+    };
+    Ok((finding(requirement, &Between { value: ratio.value(), low, high }), relative))
 }
 
 /// A number of workload `index` of `record`, from all its blocks; `None` if it has no such number, or none from all.
@@ -99,8 +136,10 @@ fn no_interval(both: [&RunRecord; 2]) -> String {
             "{record} rounds, {base} of the baseline; each needs {least} (--rounds {least})"
         );
     }
-    "the number hangs on few of the rounds".to_owned()
+    HANGS_ON_FEW.to_owned()
 }
+
+const HANGS_ON_FEW: &str = "the number hangs on few of the rounds";
 
 #[cfg(test)]
 mod tests {

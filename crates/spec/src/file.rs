@@ -7,10 +7,12 @@
 mod cells;
 mod description;
 mod held;
+mod sides;
 
 pub use cells::{Facts, Role, Subjects};
-pub use description::{Asked, AxisKeys, File, Side};
+pub use description::{Asked, AxisKeys, File};
 pub use held::Held;
+pub use sides::Side;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! A record as a gate of continuous integration sees it: cases, each of which passes or fails.
 //!
-//! The cases are the verdict, the end of the run, and every required limit of every row. They are written as JUnit XML
+//! The cases are the verdict, the end of the run, every required limit of every row, and the most by which the second
+//! of two sides may be worse. They are written as JUnit XML
 //! ([`junit`]), as the summary of a step ([`step_summary`]) and as annotations ([`annotations`]). Whatever a peer said
 //! stays text in all of them.
 //!
@@ -17,8 +18,9 @@ pub use junit::{junit, junit_of_failure};
 pub use step_summary::{step_summary, step_summary_of_failure};
 
 use crate::document::Tone;
-use crate::{notes, requirements, row, verdict};
+use crate::{notes, requirements, row, sides, verdict};
 use record::{Finding, Level, Required, RequirementCheck, RunRecord};
+use spec::file::Side;
 
 /// Something that passes or fails.
 struct Case {
@@ -82,7 +84,23 @@ fn cases(record: &RunRecord) -> Vec<Case> {
     let mut cases =
         vec![of_run("verdict", verdict, believed), of_run("complete", ending, complete)];
     cases.extend(record.requirements.iter().map(|check| of_limit(record, check)));
+    cases.extend(of_sides(record));
     cases
+}
+
+/// The most by which the second of two sides may be worse.
+fn of_sides(record: &RunRecord) -> Option<Case> {
+    let name = format!("at most {} worse", record.sides.as_ref()?.regression_max?);
+    let remark = sides::allowed(record)?;
+    let outcome = match (remark.label.as_str(), remark.tone) {
+        ("x", _) => Outcome::Invalid,
+        ("✗", _) => Outcome::Failed("regression"),
+        (_, Tone::Failed) => Outcome::Failed("unknown"),
+        (_, Tone::Doubtful) => Outcome::Doubtful,
+        _ => Outcome::Passed,
+    };
+    let text = remark.text.strip_prefix(&format!("{name}: ")).unwrap_or(&remark.text).to_owned();
+    Some(Case { row: Side::HEAD.to_owned(), name, text, outcome, share: None })
 }
 
 fn of_limit(record: &RunRecord, check: &RequirementCheck) -> Case {

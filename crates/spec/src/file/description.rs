@@ -190,28 +190,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Several<T> {
     }
 }
 
-/// One of two servers that are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Side<'a> {
-    /// Its URL.
-    pub url: &'a str,
-    /// The line of a shell that starts it; `None`: it listens already.
-    pub start: Option<&'a str>,
-    /// The folder that it is started in.
-    pub folder: Option<&'a str>,
-    /// The longest time until it listens.
-    pub start_timeout: Option<Nanos>,
-}
-
-impl Side<'_> {
-    /// The row that the other one is compared with.
-    pub const BASE: &'static str = "base";
-    /// The row that is compared.
-    pub const HEAD: &'static str = "head";
-}
-
 /// A value that stands in no file.
-fn unplaced(text: &str) -> Spanned<String> {
+pub(super) fn unplaced(text: &str) -> Spanned<String> {
     Spanned::new(0..0, text.to_owned())
 }
 
@@ -262,25 +242,6 @@ impl File {
     pub fn of_url(url: &str) -> Self {
         let keys = RowKeys { url: Some(unplaced(url)), ..RowKeys::default() };
         Self::of_rows(url_without_secrets(url), vec![keys])
-    }
-
-    /// The experiment of two servers that take turns, each with a row of its own: `base` first, then `head`, which is
-    /// compared with it.
-    pub fn of_sides(base: Side<'_>, head: Side<'_>) -> Self {
-        let keys = |name: &str, side: &Side<'_>| RowKeys {
-            name: Some(unplaced(name)),
-            url: Some(unplaced(side.url)),
-            start: side.start.map(unplaced),
-            folder: side.folder.map(unplaced),
-            start_timeout: side.start.and(side.start_timeout).map(|time| Spanned::new(0..0, time)),
-            ..RowKeys::default()
-        };
-        let rows = vec![keys(Side::BASE, &base), keys(Side::HEAD, &head)];
-        Self {
-            rounds: Some(ROUNDS_OF_SIDES),
-            baseline: Some(unplaced(Side::BASE)),
-            ..Self::of_rows(url_without_secrets(base.url), rows)
-        }
     }
 
     /// Servers of the user's, of which flags say the rest.
@@ -569,8 +530,6 @@ const AXIS: AxisUsual = AxisUsual { factor: 2.0, repeats: 2, budget: Nanos::from
 const AXIS_QUICK: AxisUsual = AxisUsual { factor: 4.0, repeats: 1, budget: Nanos::from_secs(110) };
 /// Turns of each row.
 pub(super) const ROUNDS: Count = Count(10);
-/// Turns of each of two sides: about a minute in all.
-const ROUNDS_OF_SIDES: Count = Count(24);
 const ROUNDS_QUICK: Count = Count(3);
 /// The length of each turn.
 pub(super) const BLOCK: Nanos = Nanos::from_secs(1);

@@ -89,13 +89,19 @@ pub(crate) fn check(
     has_baseline: bool,
     is_gate: bool,
 ) -> Result<(), Failure> {
-    if is_gate && experiment.require.is_empty() {
+    let has_sides = experiment.sides().is_some();
+    let may_regress = experiment.regression_max.is_some() && has_sides;
+    if is_gate && experiment.require.is_empty() && !may_regress {
         return Err(Failure::usage(
             "a gate without a limit lets everything pass; add one: `require` in the file, or --require 'p99 < 20ms'",
         ));
     }
     let relative = experiment.require.iter().find(|limit| limit.factor().is_some());
     match (relative, has_baseline) {
+        (_, true) if has_sides => Err(Failure::usage(
+            "--baseline: two servers take turns, and limits are relative to BASE; leave the record out",
+        )),
+        (Some(_), false) if has_sides => Ok(()),
         (Some(limit), false) => Err(Failure::usage(format!(
             "require: `{limit}` is relative to a baseline, and there is none: name one, as in `wirebench run FILE \
              --baseline RECORD.json`"

@@ -1,6 +1,7 @@
 //! Parts of the help that all commands share.
 
 use crate::exit::Exit;
+use clap::Arg;
 
 /// Examples stand before options.
 pub(super) const TEMPLATE: &str = "\
@@ -18,4 +19,11 @@ pub(super) fn exit_codes() -> String {
     let rows =
         Exit::TABLE.iter().map(|(exit, meaning)| format!("\n  {:>3}  {meaning}", exit.code()));
     format!("Exit codes:{}", rows.collect::<String>())
+}
+
+/// Hides the options of `wirebench run` from the short help of a command that has them beside its own: they fit no
+/// screen.
+pub(super) fn only_in_long_help(argument: Arg) -> Arg {
+    let is_of_run = argument.get_help_heading() == Some(OF_RUN);
+    if is_of_run { argument.hide_short_help(true) } else { argument }
 }

@@ -30,6 +30,7 @@ mod run;
 mod selftest;
 mod serve;
 mod show;
+mod sides;
 mod subjects;
 mod sweep;
 mod talk;
@@ -312,13 +313,6 @@ fn looks_like_url(word: &str) -> bool {
 }
 
 const HELP: &[&str] = &["-h", "--help", "-V", "--version"];
-
-/// Hides the options of `wirebench run` from the short help of a command that has them beside its own: they fit no
-/// screen.
-fn only_in_long_help(argument: Arg) -> Arg {
-    let is_of_run = argument.get_help_heading() == Some(help::OF_RUN);
-    if is_of_run { argument.hide_short_help(true) } else { argument }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 //! `wirebench sweep URL|FILE`: an experiment whose load rises until a server bends.
 
 use super::experiment::Execution;
-use super::help::OF_RUN;
-use super::{only_in_long_help, run, values};
+use super::help::{OF_RUN, only_in_long_help};
+use super::{run, values};
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use record::Kind;

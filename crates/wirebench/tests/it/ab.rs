@@ -199,7 +199,7 @@ fn both(sandbox: &Sandbox, [base, head]: [&str; 2], line: &str, more: &[&str]) -
 }
 
 /// The line that starts one of our own servers.
-fn started(options: &str) -> String {
+pub(crate) fn started(options: &str) -> String {
     let program = env!("CARGO_BIN_EXE_wirebench");
     format!("'{program}' serve tcp --listen 127.0.0.1:{{port}} {options}")
 }

@@ -1,9 +1,11 @@
 //! The action for GitHub and the template for GitLab in `ci`: their scripts, run in a shell as the services do.
 
 use crate::gate::{Gate, check_junit};
-use crate::harness::{Ended, Running, Sandbox};
+use crate::harness::{Ended, Running, Sandbox, Server};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -81,6 +83,45 @@ fn the_script_of_the_template_for_gitlab_runs_a_gate_and_leaves_the_files_that_i
     }
 }
 
+#[test]
+fn a_generator_that_was_stopped_in_the_middle_fails_the_step_with_12() {
+    let action = yaml("action.yml");
+    let step = &action["runs"]["steps"][0];
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "ws");
+    // In its place on the PATH it is stopped for two seconds, once its messages flow.
+    let bin = sandbox.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let program = env!("CARGO_BIN_EXE_wirebench");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = gate ] || exec '{program}' \"$@\"\n'{program}' \"$@\" 2> words & pid=$!\n\
+         until grep -qE ' sent |error:' words; do sleep 0.05; done\n\
+         kill -STOP $pid; sleep 2; kill -CONT $pid\nwait $pid; code=$?; cat words >&2; exit $code\n"
+    );
+    std::fs::write(bin.join("wirebench"), script).unwrap();
+    std::fs::set_permissions(bin.join("wirebench"), Permissions::from_mode(0o755)).unwrap();
+    let options = "--rate\n400/s\n--duration\n5s";
+    let limits = "p90 < 60s\np99 < 60s";
+    let given = [("experiment", &server.url[..]), ("require", limits), ("options", options)];
+    let inputs = inputs(&action, &given);
+    let value =
+        |(name, it): (&String, &Value)| (name.clone(), evaluated(it.as_str().unwrap(), &inputs));
+    let mut env: BTreeMap<String, String> =
+        step["env"].as_object().unwrap().iter().map(value).collect();
+    for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
+        env.insert(file.to_owned(), sandbox.path().join(file).display().to_string());
+    }
+    let script = step["run"].as_str().unwrap();
+    let ended = shell(&sandbox, "bash", &["-eo", "pipefail"], script, env);
+    assert_eq!(ended.code, Some(12), "{ended:?}");
+    let read = |file: &str| std::fs::read_to_string(sandbox.path().join(file)).unwrap();
+    let junit = read("wirebench-results/junit.xml");
+    check_junit(&junit);
+    assert!(junit.contains("type=\"invalid\""), "{junit}");
+    assert!(read("GITHUB_STEP_SUMMARY").contains("## ✗ wirebench: "));
+    assert_eq!(read("GITHUB_OUTPUT"), "exit-code=12\n");
+}
+
 /// That the gate ended with `code`, unless the machine was so busy that nothing could be said, and left its files.
 fn check_written(sandbox: &Sandbox, ended: &Ended, code: i32) {
     assert!([Some(code), Some(12)].contains(&ended.code), "{ended:?}");
@@ -100,9 +141,12 @@ fn shell(
     env: BTreeMap<String, String>,
 ) -> Ended {
     let program = Path::new(env!("CARGO_BIN_EXE_wirebench")).parent().unwrap();
+    let before = sandbox.path().join("bin");
     let mut command: Command = sandbox.other(shell, "");
     command.args(options).args(["-c", script]);
-    command.envs(env).env("PATH", format!("{}:/usr/bin:/bin", program.display()));
+    command
+        .envs(env)
+        .env("PATH", format!("{}:{}:/usr/bin:/bin", before.display(), program.display()));
     Running::start(command).wait()
 }
 

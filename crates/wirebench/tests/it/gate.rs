@@ -1,7 +1,8 @@
 //! Gates: a run against limits and a baseline, its exit code, and what it tells a service for continuous integration.
 
+use crate::ab::started;
 use crate::harness::{Ended, Running, Sandbox, Server, record_of, say_skipped};
-use record::{Finding, Level, RunRecord};
+use record::{Finding, Kind, Level, RunRecord};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -248,6 +249,64 @@ fn a_gate_without_limits_and_limits_without_a_baseline_are_refused_before_anythi
     let told = gate.run("tcp://127.0.0.1:9", &["--require", "p99 < 1s"]);
     told.check(15, 1, 0, 1);
     told.has("cannot reach tcp://127.0.0.1:9", "nothing was measured");
+}
+
+#[test]
+fn two_builds_take_turns_in_one_gate_and_limits_are_relative_to_base() {
+    let gate = builds();
+    let run = |head: &str, limits: &[&str]| {
+        let started = [started(""), started(head)];
+        let sides = ["--start-base", &started[0], "--start-head", &started[1]];
+        gate.run("builds.toml --rounds 6", &[&sides[..], limits].concat())
+    };
+    let told = run("--work 1us", &["--require", "bytes/message <= baseline * 1.2"]);
+    told.check(0, 3, 0, 0);
+    told.has("name=\"bytes/message &lt;= baseline * 1.20\"", "| bytes/message &lt;= baseline");
+    let record = &gate.sandbox.records()[0];
+    assert_eq!(record.kind, Kind::Ab);
+    assert!(record.against.is_none() && record.sides.is_some());
+    let relative = record.requirements[0].relative.unwrap();
+    assert!(relative.baseline >= 128.0 && relative.ratio.low.is_some(), "{relative:?}");
+
+    // Thirty times as long is a regression on any machine.
+    let limits = ["--require", "cpu/message <= baseline * 1.5", "--max-regression", "50%"];
+    let told = run("--work 3ms", &limits);
+    told.check(11, 4, 2, 0);
+    told.has("name=\"at most 50% worse\"", "| at most 50% worse |");
+    assert_eq!(told.junit.matches("type=\"regression\"").count(), 2, "{}", told.junit);
+    // The most that is allowed is limit enough.
+    run("--work 1us", &["--max-regression", "100%"]).check(0, 3, 0, 0);
+}
+
+#[test]
+fn builds_that_cannot_be_compared_are_refused_before_anything_is_measured() {
+    let gate = builds();
+    let two = "[[row]]\nurl = 'tcp://127.0.0.1:9'\n[[row]]\nurl = 'tcp://127.0.0.1:8'\n";
+    gate.write("two.toml", two);
+    gate.write("ours.toml", "[[row]]\nserver = 'embedded'\ntransport = 'ws'\n");
+    let start = ["--start-base", "old {port}", "--start-head", "new {port}"];
+    let limit = ["--require", "p50 <= baseline"];
+    let refused = |line: &str, more: &[&str], words: &str| {
+        let told = gate.once(line, &[&limit[..], more].concat());
+        told.check(2, 1, 0, 1);
+        told.ended.check(2, &[words]);
+    };
+    refused("builds.toml --max-regression 3%", &[], "--max-regression: nothing is compared; name");
+    refused("builds.toml --base-url tcp://127.0.0.1:9", &[], "BASE and HEAD are the same server");
+    refused("two.toml", &start, "two.toml: two builds are compared by one row, and there are 2");
+    refused("ours.toml", &start, "ours.toml: two builds are compared by a server with a URL");
+    let told = gate.once("builds.toml", &start);
+    told.ended.check(2, &["a gate without a limit lets everything pass"]);
+    gate.measure_base();
+    refused("builds.toml --baseline base.json", &start, "limits are relative to BASE; leave the");
+}
+
+/// A gate with a file of one row that nobody serves yet.
+fn builds() -> Gate {
+    let gate = Gate::new("ws", CLOSED);
+    let row = "warm-up = \"20ms\"\n[[row]]\nurl = \"tcp://127.0.0.1:9\"\n";
+    gate.write("builds.toml", &format!("{CLOSED}\n{row}"));
+    gate
 }
 
 #[test]

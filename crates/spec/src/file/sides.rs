@@ -1,0 +1,101 @@
+//! Two servers that take turns: two rows that are alike but for the server.
+
+use super::description::{File, Row, RowKeys, unplaced};
+use toml::Spanned;
+use units::{Count, Nanos};
+
+/// One of two servers that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side<'a> {
+    /// Its URL.
+    pub url: &'a str,
+    /// The line of a shell that starts it; `None`: it listens already.
+    pub start: Option<&'a str>,
+    /// The folder that it is started in.
+    pub folder: Option<&'a str>,
+    /// The longest time until it listens.
+    pub start_timeout: Option<Nanos>,
+}
+
+impl Side<'_> {
+    /// The row that the other one is compared with.
+    pub const BASE: &'static str = "base";
+    /// The row that is compared.
+    pub const HEAD: &'static str = "head";
+}
+
+impl File {
+    /// The experiment of two servers that take turns, each with a row of its own: `base` first, then `head`, which is
+    /// compared with it.
+    ///
+    /// # Errors
+    ///
+    /// The problem, as [`File::with_sides`].
+    pub fn of_sides(base: Side<'_>, head: Side<'_>) -> Result<Self, String> {
+        Self::of_url(base.url).with_sides(base, head)
+    }
+
+    /// The URL of its only row.
+    ///
+    /// # Errors
+    ///
+    /// It has another number of rows, or its row has no URL.
+    pub fn only_url(&self) -> Result<&str, String> {
+        let name = &self.source.name;
+        match &self.rows[..] {
+            [Row { keys: RowKeys { url: Some(url), .. }, .. }] => Ok(url.get_ref()),
+            [_] => Err(format!(
+                "{name}: two builds are compared by a server with a URL, and the row has none; write `url` in it"
+            )),
+            rows => Err(format!(
+                "{name}: two builds are compared by one row, and there are {}; leave one, with its `url`",
+                rows.len()
+            )),
+        }
+    }
+
+    /// The same experiment of two servers in place of its only row, which take turns under its load. Without rounds of
+    /// its own it has those of two sides.
+    ///
+    /// # Errors
+    ///
+    /// It compares rows itself, sweeps, or has several rows or loads.
+    pub fn with_sides(self, base: Side<'_>, head: Side<'_>) -> Result<Self, String> {
+        self.only_url()?;
+        let name = &self.source.name;
+        let problem = match (&self.axis, &self.baseline, self.loads.len()) {
+            (Some(_), _, _) => Some("is a sweep".to_owned()),
+            (None, Some(_), _) => Some("has a `baseline` of its own".to_owned()),
+            (None, None, count @ 2..) => Some(format!("has {count} loads")),
+            (None, None, 0 | 1) => None,
+        };
+        if let Some(problem) = problem {
+            return Err(format!(
+                "{name}: it {problem}, and two builds are compared under one load"
+            ));
+        }
+        let of = |name: &str, side: &Side<'_>, row: &Row| Row {
+            keys: RowKeys {
+                name: Some(unplaced(name)),
+                url: Some(unplaced(side.url)),
+                start: side.start.map(unplaced),
+                folder: side.folder.map(unplaced),
+                start_timeout: side.start.and(side.start_timeout).map(|it| Spanned::new(0..0, it)),
+                ..row.keys.clone()
+            },
+            options: row.options.clone(),
+        };
+        let rows = self.rows.iter();
+        let rows = rows.flat_map(|row| [of(Side::BASE, &base, row), of(Side::HEAD, &head, row)]);
+        Ok(Self {
+            rounds: self.rounds.or(Some(ROUNDS_OF_SIDES)),
+            baseline: Some(unplaced(Side::BASE)),
+            usual: None,
+            rows: rows.collect(),
+            ..self
+        })
+    }
+}
+
+/// Turns of each of two sides: about a minute in all.
+const ROUNDS_OF_SIDES: Count = Count(24);
