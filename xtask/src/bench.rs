@@ -3,11 +3,12 @@
 //! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program
 //! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
 //! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
-//! often comparisons of two runs do ([`pairs`]), how often sweeps do ([`knee`]), and growth over an hour ([`hour`]). A
-//! benchmark is no test: a missed target is printed, and the exit code stays 0.
+//! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), and growth
+//! over an hour ([`hour`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
+mod ab;
 mod alone;
 mod hour;
 mod knee;
@@ -31,6 +32,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(clap::Subcommand, Debug)]
 enum What {
+    Ab(ab::AbArgs),
     Hour(hour::HourArgs),
     Knee(knee::KneeArgs),
     Liars(liars::LiarsArgs),
@@ -51,6 +53,7 @@ enum What {
 /// Runs what the arguments ask for.
 pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
     let figures = match &arguments.what {
+        What::Ab(arguments) => return ab::run(arguments),
         What::Hour(arguments) => return hour::run(arguments),
         What::Knee(arguments) => return knee::run(arguments),
         What::Liars(arguments) => return liars::run(arguments),
