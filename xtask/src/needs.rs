@@ -81,6 +81,7 @@ const OF_TESTS: &[(&str, &str)] = &[
     ("node", "nodejs"),
     ("npm", "npm"),
     ("openssl", "openssl"),
+    ("promtool", "prometheus"),
     ("strace", "strace"),
     ("tmux", "tmux"),
     ("xmllint", "libxml2-utils"),
@@ -88,7 +89,7 @@ const OF_TESTS: &[(&str, &str)] = &[
 
 const RUSTFMT: &str = "rustfmt: rustup component add rustfmt";
 const CLIPPY: &str = "clippy: rustup component add clippy";
-const GO: &str = "go: from go.dev, 1.24 or later; Debian's is older";
+const GO: &str = "go: from go.dev, 1.26 or later; Debian's is older";
 
 #[cfg(test)]
 mod tests {

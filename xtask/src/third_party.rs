@@ -72,7 +72,13 @@ pub(crate) fn install() -> Result<PathBuf> {
     for of_npm in ["browser", "cometd"] {
         install_one(of_npm, &folder, npm)?;
     }
+    install_one("benchstat", &folder, benchstat)?;
     Ok(folder)
+}
+
+fn benchstat(folder: &Path) -> Result<()> {
+    let build = ["build", "-o", "benchstat", "golang.org/x/perf/cmd/benchstat"];
+    shell::output(shell::command("go").args(build).current_dir(folder)).map(drop)
 }
 
 fn npm(folder: &Path) -> Result<()> {

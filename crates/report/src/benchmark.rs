@@ -27,7 +27,7 @@ impl Mean {
 
     /// The means that google-benchmark itself found, where that ran the block and an iteration was a round trip: with
     /// several in flight it is not. Else our own. `None` if no time was measured.
-    fn of(row: Row<'_>, block: &Block) -> Option<Self> {
+    pub(crate) fn of(row: Row<'_>, block: &Block) -> Option<Self> {
         let reported = block.client.as_ref().and_then(|it| it.google_benchmark.as_ref());
         if let Some(found) = reported.filter(|_| row.is_one_by_one()) {
             let (wall_ns, cpu_ns) = (found.real_time_ns, Some(found.cpu_time_ns));

@@ -2,10 +2,10 @@
 //!
 //! A record becomes one `Document` (`page::document`): sections, tables, drawings, notes, the verdict. Printers of it
 //! are [`terminal`] (80 columns), [`html`] (one page, with [`figures`]) and [`markdown`]; [`csv`] prints its rows with
-//! all digits. [`compare`] is two records side by side, [`live_line`] the line that moves while a run goes on. For
-//! programs: [`json`], [`hlog`], [`hgrm`] and [`google_benchmark`]; for continuous integration: [`junit`],
-//! [`step_summary`] and [`annotations`]. `web` beside `src` makes the charts of the page
-//! move.
+//! all digits. [`compare`] is two records side by side, [`live_line`] the line that moves while a run goes on,
+//! and [`prometheus()`] the page that others read meanwhile. For programs: [`json`], [`hlog`], [`hgrm`],
+//! [`google_benchmark`] and [`go_benchmark()`]; for continuous integration: [`junit`], [`step_summary`] and
+//! [`annotations`]. `web` beside `src` makes the charts of the page move.
 //!
 //! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
 //! words say. Whatever a peer may have said passes through [`escape`] before it becomes part of a page.
@@ -31,6 +31,7 @@ mod figures;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 mod gate;
+mod go_benchmark;
 mod history;
 mod html;
 mod layers;
@@ -40,6 +41,7 @@ mod measured;
 mod notes;
 mod number;
 mod page;
+mod prometheus;
 mod published;
 mod requirements;
 mod row;
@@ -63,10 +65,12 @@ pub use export::{ExportError, hgrm, hlog, json};
 pub use gate::{
     annotation, annotations, junit, junit_of_failure, step_summary, step_summary_of_failure,
 };
+pub use go_benchmark::go_benchmark;
 pub use html::{HAS_FRONT_END, figures, html};
 pub use live::{live_line, machine_line};
 pub use markdown::markdown;
 pub use number::{nanos, per_second};
+pub use prometheus::{Exposed, prometheus};
 pub use text::{Style, sheet};
 
 use record::{Entry, Footprint, RunRecord, Trend};

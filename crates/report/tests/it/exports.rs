@@ -229,3 +229,31 @@ fn cells(line: &str) -> Vec<String> {
     }
     cells
 }
+
+#[test]
+fn a_benchmark_of_go_is_a_line_for_each_block_that_counts() {
+    let text = report::go_benchmark(&records::lab()).unwrap();
+    let (head, lines): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| !line.starts_with("Benchmark/"));
+    assert!(head.contains(&"pkg: wirebench 0.1.0"), "{head:?}");
+    assert!(head.contains(&"Unit messages/s better=higher"), "{head:?}");
+    let record = records::lab();
+    let counting = record.blocks.iter().filter(|block| block.failed.is_none());
+    assert_eq!(lines.len(), counting.count(), "{text}");
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [name, iterations, pairs @ ..] = &words[..] else { panic!("{line}") };
+        assert!(name.rsplit_once('-').is_some_and(|(_, threads)| threads.parse::<u32>().is_ok()));
+        assert!(iterations.parse::<u64>().is_ok(), "{line}");
+        assert!(pairs.len().is_multiple_of(2) && pairs.len() >= 4, "{line}");
+        let is_number = |pair: &[&str]| pair[0].parse::<f64>().is_ok_and(f64::is_finite);
+        assert!(pairs.chunks(2).all(is_number), "{line}");
+        assert_eq!(pairs[1], "ns/op");
+    }
+    // What a peer said ends no line and no name.
+    let evil = report::go_benchmark(&saying(&records::lab(), EVIL)).unwrap();
+    let kept = evil.lines().all(|line| {
+        ["pkg: ", "cpu: ", "Unit ", "Benchmark/"].iter().any(|start| line.starts_with(start))
+    });
+    assert!(kept, "{evil}");
+}

@@ -12,6 +12,7 @@ use crate::ci::Ci;
 use crate::config::Project;
 use crate::exit::{Exit, Failure};
 use crate::files;
+use crate::metrics::Metrics;
 use crate::terminal::{Label, Terminal};
 use anyhow::Context as _;
 use lab::{Home, InstallError, NoSuchSubject, State, Subject, Tools};
@@ -24,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -64,9 +66,12 @@ pub(crate) struct Execution {
     /// Begin anew, even if the same experiment was interrupted
     #[arg(long, hide_short_help = true)]
     pub(crate) fresh: bool,
-    /// Write the record for other tools too: csv, markdown, google-benchmark; repeatable
+    /// Write the record for other tools too: csv, markdown, go-benchmark, google-benchmark; repeatable
     #[arg(long, value_name = "FORMAT=FILE", hide_short_help = true)]
     pub(crate) export: Vec<Export>,
+    /// Answer Prometheus at this address while it runs, as in 127.0.0.1:9464
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Load a public address; do so only with those that are yours to load
     #[arg(long, hide_short_help = true)]
     pub(crate) i_may_load_this_target: bool,
@@ -210,8 +215,17 @@ impl Execution {
         }
         let experiment = &plan.experiment;
         deciding::check(experiment, self.baseline.is_some(), self.ci.is_some())?;
-        let writers =
-            Writers { output: &self.output, exports: &self.export, ci: self.ci.as_deref() };
+        let metrics = self.metrics.map(Metrics::listen).transpose()?;
+        if let Some(metrics) = &metrics {
+            terminal.say(&format!("metrics: {}", metrics.url()));
+        }
+        let metrics = metrics.as_ref();
+        let writers = Writers {
+            output: &self.output,
+            exports: &self.export,
+            ci: self.ci.as_deref(),
+            metrics,
+        };
         let secrets = experiment.secrets();
         let kind = kind.unwrap_or_else(|| kind_of(experiment));
         let (baseline, server_pid) = (self.baseline.clone(), self.server_pid);

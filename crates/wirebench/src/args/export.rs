@@ -17,6 +17,7 @@ pub(crate) struct Export {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Csv,
+    GoBenchmark,
     GoogleBenchmark,
     Markdown,
 }
@@ -36,6 +37,9 @@ impl Export {
     pub(crate) fn write(&self, record: &RunRecord) -> Result<(), Failure> {
         let text = match self.format {
             Format::Csv => report::csv(record),
+            Format::GoBenchmark => {
+                report::go_benchmark(record).map_err(|error| self.cannot(&error.to_string()))?
+            }
             Format::GoogleBenchmark => {
                 report::google_benchmark(record).map_err(|error| self.cannot(&error.to_string()))?
             }
@@ -67,8 +71,9 @@ impl FromStr for Export {
     }
 }
 
-const FORMATS: [(&str, Format); 3] = [
+const FORMATS: [(&str, Format); 4] = [
     ("csv", Format::Csv),
+    ("go-benchmark", Format::GoBenchmark),
     ("google-benchmark", Format::GoogleBenchmark),
     ("markdown", Format::Markdown),
 ];

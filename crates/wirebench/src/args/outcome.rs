@@ -4,6 +4,7 @@ use super::export::Export;
 use crate::ci::Ci;
 use crate::exit::{Exit, Failure};
 use crate::files::{self, Destination};
+use crate::metrics::Metrics;
 use crate::progress::Progress;
 use crate::terminal::{Label, Terminal};
 use crate::{certificate, date, signals};
@@ -37,6 +38,7 @@ pub(crate) struct Writers<'a> {
     pub(crate) output: &'a Output,
     pub(crate) exports: &'a [Export],
     pub(crate) ci: Option<&'a Ci>,
+    pub(crate) metrics: Option<&'a Metrics>,
 }
 
 /// Everything that a measurement is given by the program around it.
@@ -53,7 +55,7 @@ pub(crate) fn carry_out(
     terminal: &Terminal,
     execute: impl FnOnce(With<'_>) -> Result<RunRecord, RunError>,
 ) -> Result<Exit, Failure> {
-    let Writers { output, exports, ci } = *writers;
+    let Writers { output, exports, ci, metrics } = *writers;
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || destination == Destination::Stdout;
     files::check(&destination)?;
@@ -70,6 +72,7 @@ pub(crate) fn carry_out(
         let listener = feed.listen();
         let (interrupt, commands) = (&*wish.signal, Commands::new(&wish.signal));
         thread::start_scoped(scope, "progress", move || progress.show(listener, interrupt))?;
+        metrics.map_or(Ok(()), |metrics| metrics.serve(scope, &feed))?;
         execute(With { feed: &feed, commands, interrupt })
     })?;
     record.conclusion = report::conclusion(&record);

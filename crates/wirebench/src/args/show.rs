@@ -64,6 +64,8 @@ enum Format {
     Hgrm,
     /// JSON of google-benchmark, a repetition for each block; its compare.py reads it
     GoogleBenchmark,
+    /// Benchmarks as Go prints them, a line for each block; benchstat reads them
+    GoBenchmark,
     /// Comma-separated values, a line for each workload
     Csv,
     /// Tables for a README or an issue
@@ -97,6 +99,7 @@ impl Show {
                 report::hgrm(&record, self.workload.as_deref()).map_err(cannot_export)?
             }
             Format::GoogleBenchmark => report::google_benchmark(&record).map_err(cannot_export)?,
+            Format::GoBenchmark => report::go_benchmark(&record).map_err(cannot_export)?,
             Format::Csv => report::csv(&record),
             Format::Markdown => report::markdown(&record),
         };

@@ -155,9 +155,9 @@ impl Running {
         self.child.stdin = None;
     }
 
-    /// Reads stderr up to a line with `word` in it.
-    pub(crate) fn wait_for_word(&mut self, word: &str) {
-        self.wait_for(word, |line| line.contains(word));
+    /// Reads stderr up to a line with `word` in it, which is given back.
+    pub(crate) fn wait_for_word(&mut self, word: &str) -> String {
+        self.wait_for(word, |line| line.contains(word))
     }
 
     /// Reads stderr up to a line that begins with `word`.
@@ -165,13 +165,14 @@ impl Running {
         self.wait_for(word, |line| line.starts_with(word));
     }
 
-    fn wait_for(&mut self, word: &str, is_it: impl Fn(&str) -> bool) {
+    fn wait_for(&mut self, word: &str, is_it: impl Fn(&str) -> bool) -> String {
         let mut line = String::new();
         while !is_it(&line) {
             line.clear();
             let len = self.stderr.read_line(&mut line).unwrap();
             assert_ne!(len, 0, "it ended without saying {word:?}");
         }
+        line
     }
 
     pub(crate) fn send(&self, signal: Signal) {

@@ -27,6 +27,7 @@ mod ladder;
 mod looking;
 mod looking_subjects;
 mod memory;
+mod metrics;
 mod open_loop;
 mod peers;
 #[expect(dead_code, reason = "shared with the tests of `report`, which need more of it")]

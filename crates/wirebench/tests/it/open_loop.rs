@@ -170,7 +170,9 @@ fn a_server_that_stands_still_is_measured_from_when_messages_were_due() {
     let options = "--rate 200/s -c 4 -d 3s --warm-up 0s --timeout 20s";
     // All at the same time, because each takes its seconds.
     let mut started = ["tcp", "tcp-framed", "ws", "http"].map(|serve| Started::new(serve, options));
-    started.iter_mut().for_each(|one| one.run.wait_for_word(" in flight "));
+    for one in &mut started {
+        one.run.wait_for_word(" in flight ");
+    }
     let stopped = stop_for(&started.each_ref().map(|one| &one.server.process), STOP);
     for one in started {
         one.run.wait();

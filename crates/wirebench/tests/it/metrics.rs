@@ -1,0 +1,105 @@
+//! `--metrics`: a run that is scraped while it goes on.
+
+use crate::harness::{Running, Sandbox, Server, say_skipped};
+use crate::peers::Stream;
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+#[test]
+fn a_run_is_scraped_while_it_goes_on_and_ends_as_it_would_have() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "ws");
+    let line = format!("run {} --rate 200/s -c 2 -d 60s -o -", server.url);
+    let mut running = Running::start(sandbox.command(&format!("{line} --metrics 127.0.0.1:0")));
+    let address = running.wait_for_word("metrics: http://");
+    let address = address.trim().rsplit_once("http://").unwrap().1;
+    let address = address.strip_suffix("/metrics").unwrap();
+    assert!(asked(address, "/other").starts_with("HTTP/1.1 404 Not Found\r\n"));
+    // Somebody who says nothing keeps nobody else out.
+    let _silent = Stream::connect(address).unwrap();
+    let text = loop {
+        let answer = asked(address, "/metrics");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        assert!(head.contains(&format!("Content-Length: {}", body.len())), "{head}");
+        if number(body, "outcome=\"ok\"") > Some(20.0) {
+            break body.to_owned();
+        }
+    };
+    check(&text);
+    // The buckets, the count and the messages are of one instant.
+    let ok = number(&text, "outcome=\"ok\"").unwrap();
+    let of = |name: &str| number(&text, name).unwrap();
+    assert_eq!(of("le=\"+Inf\""), of("wirebench_time_seconds_count"));
+    assert!(of("wirebench_time_seconds_count") >= ok, "{text}");
+    assert!(of("wirebench_time_seconds_sum") > 0.0, "{text}");
+    assert_eq!(of("wirebench_due_per_second"), 200.0);
+    assert_eq!((of("wirebench_block "), of("wirebench_blocks ")), (1.0, 1.0));
+    dashboard(&text);
+    running.send(Signal::INT);
+    running.wait().check(130, &[]);
+}
+
+#[test]
+fn an_address_that_is_taken_is_named_before_anything_is_measured() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "tcp");
+    let taken = server.url.trim_start_matches("tcp://").trim_end_matches('/');
+    let ended = sandbox.run(&format!("run {} -n 5 --metrics {taken}", server.url));
+    ended.check(2, &["--metrics: cannot listen at", "name another one, as in 127.0.0.1:0"]);
+    ended.check_no_result();
+    sandbox.run("run tcp://127.0.0.1:9 --metrics 9464").check(2, &["--metrics"]);
+}
+
+/// That every query of the dashboard for Grafana names metrics that there are.
+fn dashboard(text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/grafana/wirebench.json");
+    let dashboard: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let known: BTreeSet<&str> =
+        text.lines().filter_map(|line| line.split(['{', ' ']).next()).collect();
+    let mut queries = 0;
+    for panel in dashboard["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().unwrap() {
+            let query = target["expr"].as_str().unwrap();
+            let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            let names = query.split(|letter| !is_name(letter));
+            let names: Vec<&str> = names.filter(|name| name.starts_with("wirebench_")).collect();
+            assert!(!names.is_empty(), "{query}");
+            assert!(names.iter().all(|name| known.contains(name)), "{query} of {known:?}");
+            queries += 1;
+        }
+    }
+    assert!(queries >= 5, "{queries}");
+}
+
+/// The value of the first line that has `what` in it.
+fn number(text: &str, what: &str) -> Option<f64> {
+    let line = text.lines().find(|line| !line.starts_with('#') && line.contains(what))?;
+    line.rsplit_once(' ')?.1.parse().ok()
+}
+
+fn asked(address: &str, path: &str) -> String {
+    let mut stream = Stream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// Has Prometheus' own tool read it, where that is installed.
+fn check(text: &str) {
+    let mut promtool = Command::new("promtool");
+    promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut running) = promtool.stdout(Stdio::piped()).spawn() else {
+        return say_skipped(
+            "promtool is not installed, so that metrics are not read by Prometheus",
+        );
+    };
+    running.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}\n{text}");
+}
