@@ -66,10 +66,9 @@ impl Sqlite {
         let version = self.version()?;
         if version < MIGRATIONS.len() {
             self.migrate_from_any().map_err(|error| self.told(&error))?;
-            // It stays that way. Where others are at it just now, the next one to come does it.
-            let to_wal = self.connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()));
-            to_wal.ok();
         }
+        // It stays that way. Where others are at it just now, the next one to come does it.
+        self.connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).ok();
         Ok(())
     }
 
