@@ -11,7 +11,7 @@
 //!
 //! Start reading at [`change_points`].
 
-use crate::sample::float;
+use crate::sample::{float, ranks};
 use units::Random;
 
 /// The indexes at which `values` go over to another level, in ascending order: each is that of the first value after a
@@ -69,20 +69,6 @@ fn change(values: &[f64], random: &mut Random) -> Option<usize> {
         }
     }
     Some(at)
-}
-
-/// The rank of each value from 0 on; equal ones share theirs.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
-    let mut ranks = vec![0.0; values.len()];
-    for same in order.chunk_by(|one, other| values[*one].total_cmp(&values[*other]).is_eq()) {
-        let below =
-            order.partition_point(|index| values[*index].total_cmp(&values[same[0]]).is_lt());
-        let rank = float(below) + (float(same.len()) - 1.0) / 2.0;
-        same.iter().for_each(|index| ranks[*index] = rank);
-    }
-    ranks
 }
 
 /// The index that divides `ranks` best, and the energy distance of its sides, by the size of both; `None` if there are
@@ -188,11 +174,6 @@ mod tests {
         assert_eq!(change_points(&[], 7), [0; 0]);
         assert_eq!(change_points(&[1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0], 7), [0; 0]);
         assert_eq!(change_points(&[3.0; 50], 7), [0; 0]);
-    }
-
-    #[test]
-    fn ranks_of_equal_values_are_shared() {
-        assert_eq!(ranks(&[5.0, 1.0, 5.0, 9.0]), [1.5, 0.0, 1.5, 3.0]);
     }
 
     #[test]

@@ -24,6 +24,20 @@ pub fn quantile(values: &[f64], q: f64) -> Result<f64, SampleError> {
     Ok(quantile_of_sorted(&sorted, q))
 }
 
+/// The ranks of values, from 1; equal ones share the mean of theirs.
+pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut before = 0;
+    for equal in order.chunk_by(|one, other| values[*one] == values[*other]) {
+        let rank = float(before) + (float(equal.len()) + 1.0) / 2.0;
+        equal.iter().for_each(|index| ranks[*index] = rank);
+        before += equal.len();
+    }
+    ranks
+}
+
 /// `count` by `time`; 0 in no time.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 pub fn per_second(count: u64, time: Nanos) -> f64 {
@@ -100,4 +114,15 @@ pub(crate) fn quantile_of_sorted(sorted: &[f64], q: f64) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
 pub(crate) fn float(count: usize) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_share_the_mean_of_their_ranks() {
+        assert_eq!(ranks(&[5.0, 1.0, 5.0, 9.0]), [2.5, 1.0, 2.5, 4.0]);
+        assert_eq!(ranks(&[]), [0.0; 0]);
+    }
 }

@@ -16,7 +16,7 @@
 //! Start reading at [`Trend::of`].
 
 use crate::normal;
-use crate::sample::{SampleError, check, float, median};
+use crate::sample::{SampleError, check, float, median, ranks};
 
 /// The trend of values over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,20 +109,6 @@ fn variance(values: &[f64]) -> f64 {
     sorted.sort_unstable_by(f64::total_cmp);
     let ties = sorted.chunk_by(|one, other| one == other).map(|equal| of(float(equal.len())));
     of(float(values.len())) - ties.sum::<f64>()
-}
-
-/// The ranks of values, from 1; equal ones share the mean of theirs.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut before = 0;
-    for equal in order.chunk_by(|one, other| values[*one] == values[*other]) {
-        let rank = float(before) + (float(equal.len()) + 1.0) / 2.0;
-        equal.iter().for_each(|index| ranks[*index] = rank);
-        before += equal.len();
-    }
-    ranks
 }
 
 /// The factor by which S varies more than with independent values: that of Hamed and Rao, by the autocorrelation of
