@@ -49,9 +49,7 @@ pub fn prometheus(workloads: &[Exposed<'_>], block: (usize, usize), dropped: u64
     let help = "Response time of an open loop, from due to received; round trip of a closed one.";
     family(&mut text, "wirebench_time_seconds", "histogram", help);
     for it in workloads {
-        let Traffic { round_trips, open_loop, .. } = it.traffic;
-        let times = open_loop.as_ref().map_or(round_trips, |times| &times.response);
-        histogram(&mut text, "wirebench_time_seconds", &workload(it), times);
+        histogram(&mut text, "wirebench_time_seconds", &workload(it), it.traffic.times());
     }
     if workloads.iter().any(|it| it.traffic.open_loop.is_some()) {
         let help = "The generator's lateness in an open loop, from due to sent.";

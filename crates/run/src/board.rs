@@ -1,12 +1,11 @@
 //! The numbers of a whole screen while a run goes on, from the ticks of the feed: those of the last moment
-//! ([`LiveView`]), and those of each measurement so far.
+//! ([`LiveView`]), and those of each measurement so far ([`Measured`]).
 
 use crate::feed::{Cores, Tick};
 use crate::heat::Heat;
 use crate::live::LiveView;
 use drive::Phase;
-use record::{Counts, Live, Merge};
-use stats::Histogram;
+use record::{Live, Merge, Traffic};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,28 +14,40 @@ use std::sync::Arc;
 pub struct Board {
     view: LiveView,
     heat: Heat,
-    measured: BTreeMap<Arc<str>, Measured>,
+    measured: Measured,
     cores: Cores,
 }
 
-/// The messages of a measurement so far, those of warm-ups left out.
+/// The traffic of each measurement so far, over all its blocks, without warm-ups.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// Their ends.
-    pub counts: Counts,
-    /// Response times in an open loop, otherwise round trips.
-    pub times: Histogram,
+    by_name: BTreeMap<Arc<str>, Traffic>,
+}
+
+impl Measured {
+    /// Adds a tick. One of the drain counts: what is answered in it was due before.
+    pub fn add(&mut self, tick: &Tick) {
+        if matches!(tick.phase, Phase::Measure | Phase::Drain) {
+            self.by_name.entry(Arc::clone(&tick.name)).or_default().merge(&tick.traffic);
+        }
+    }
+
+    /// The traffic of a measurement; `None` before its first tick.
+    pub fn get(&self, name: &str) -> Option<&Traffic> {
+        self.by_name.get(name)
+    }
+
+    /// All measurements, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Traffic)> {
+        self.by_name.iter().map(|(name, traffic)| (&**name, traffic))
+    }
 }
 
 impl Board {
     /// Takes a tick, and answers with the numbers of the moment.
     pub fn add<'a>(&mut self, tick: &'a Tick) -> Live<'a> {
         self.heat.add(tick);
-        if matches!(tick.phase, Phase::Measure | Phase::Drain) {
-            let measured = self.measured.entry(Arc::clone(&tick.name)).or_default();
-            measured.counts.merge(&tick.traffic.counts);
-            measured.times.add(tick.traffic.times());
-        }
+        self.measured.add(tick);
         self.cores = tick.cores;
         self.view.add(tick)
     }
@@ -46,9 +57,9 @@ impl Board {
         &self.heat
     }
 
-    /// The messages of a measurement so far; `None` before the first of them.
-    pub fn measured(&self, name: &str) -> Option<&Measured> {
-        self.measured.get(name)
+    /// The traffic of each measurement so far.
+    pub fn measured(&self) -> &Measured {
+        &self.measured
     }
 
     /// The cores that were busy in the last tenth of a second.
@@ -60,7 +71,6 @@ impl Board {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Traffic;
     use units::{Instant, Nanos};
 
     #[test]
@@ -76,12 +86,12 @@ mod tests {
             Tick { name, block: (block, 3), phase, start, end, due_per_s: None, traffic, cores }
         };
         board.add(&block(0, "tcp", Phase::WarmUp, 900));
-        assert!(board.measured("tcp").is_none());
+        assert!(board.measured().get("tcp").is_none());
         for (at, name, us) in [(0, "tcp", 10), (1, "ws", 20), (2, "tcp", 30)] {
             board.add(&block(at, name, Phase::Measure, us));
         }
-        let tcp = board.measured("tcp").unwrap();
-        assert_eq!((tcp.counts.ok, tcp.times.count()), (2, 2));
-        assert_eq!(board.measured("ws").unwrap().times.count(), 1);
+        let [(_, tcp), (_, ws)] = board.measured().iter().collect::<Vec<_>>()[..] else { panic!() };
+        assert_eq!((tcp.counts.ok, tcp.times().count()), (2, 2));
+        assert_eq!((ws.counts.ok, ws.times().count()), (1, 1));
     }
 }

@@ -1,18 +1,17 @@
 //! `--metrics ADDRESS`: the numbers of a run, for Prometheus to scrape while it goes on.
 //!
 //! A thread adds up what the feed tells, and another one answers HTTP, one request at a time. Neither is waited for by
-//! those who measure: a feed that is not read drops intervals, and the page says how many.
+//! those who measure: a feed that is not read drops intervals, and a metric says how many.
 
 use crate::exit::Failure;
 use engine::thread::{self, ThreadError};
-use record::{Merge, Traffic};
 use report::Exposed;
-use run::{Event, Feed, Listener, Phase, Tick};
+use run::{Event, Feed, Listener, Measured, Tick};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::Duration;
 
@@ -27,15 +26,11 @@ pub(crate) struct Metrics {
 
 #[derive(Debug, Default)]
 struct State {
-    workloads: BTreeMap<String, Seen>,
+    measured: Measured,
+    /// By measurement, the messages that are due each second in its block of last.
+    due_per_s: BTreeMap<Arc<str>, f64>,
     block: (usize, usize),
     dropped: u64,
-}
-
-#[derive(Debug, Default)]
-struct Seen {
-    due_per_s: Option<f64>,
-    traffic: Traffic,
 }
 
 impl Metrics {
@@ -132,22 +127,18 @@ impl Metrics {
 impl State {
     fn add(&mut self, tick: &Tick) {
         self.block = tick.block;
-        let seen = self.workloads.entry(tick.name.to_string()).or_default();
-        if tick.due_per_s.is_some() {
-            seen.due_per_s = tick.due_per_s;
-        }
-        // The warm-up is part of no result, and what is answered in the drain was due before it.
-        if matches!(tick.phase, Phase::Measure | Phase::Drain) {
-            seen.traffic.merge(&tick.traffic);
+        self.measured.add(tick);
+        if let Some(due) = tick.due_per_s {
+            self.due_per_s.insert(Arc::clone(&tick.name), due);
         }
     }
 
     fn text(&self) -> String {
-        let all: Vec<Exposed<'_>> = self
-            .workloads
-            .iter()
-            .map(|(name, seen)| Exposed { name, due_per_s: seen.due_per_s, traffic: &seen.traffic })
-            .collect();
+        let exposed = |(name, traffic)| {
+            let due_per_s = self.due_per_s.get(name).copied();
+            Exposed { name, due_per_s, traffic }
+        };
+        let all: Vec<Exposed<'_>> = self.measured.iter().map(exposed).collect();
         report::prometheus(&all, self.block, self.dropped)
     }
 }

@@ -3,8 +3,9 @@
 use super::state::{Now, Row, State};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use record::Traffic;
 use report::{escape, nanos, per_second};
-use run::{HeatLine, Measured};
+use run::HeatLine;
 use units::Nanos;
 
 /// The choices of the reader.
@@ -23,7 +24,7 @@ pub(super) fn lines(state: &State, view: View, width: usize, height: usize) -> V
     if let Some(now) = &state.now {
         lines.push(labelled("rate", vec![rate(now).into()]));
         lines.push(labelled("now", vec![moment(now).into()]));
-        let measured = state.board.measured(&now.name);
+        let measured = state.board.measured().get(&now.name);
         lines.push(labelled("in all", vec![in_all(measured).into()]));
         lines.push(labelled("failed", vec![failed(now, measured)]));
         lines.push(labelled("CPU", vec![cpu(state).into()]));
@@ -121,8 +122,8 @@ fn moment(now: &Now) -> String {
 }
 
 /// The percentiles of the measurement so far, as far as there are enough messages for them.
-fn in_all(measured: Option<&Measured>) -> String {
-    let Some(Measured { times, .. }) = measured else { return "-".to_owned() };
+fn in_all(measured: Option<&Traffic>) -> String {
+    let Some(times) = measured.map(Traffic::times) else { return "-".to_owned() };
     let known = |q: f64| times.quantile(q).ok();
     let shown =
         [("p50", known(0.5)), ("p99", known(0.99)), ("p99.9", known(0.999)), ("max", times.max())];
@@ -130,8 +131,8 @@ fn in_all(measured: Option<&Measured>) -> String {
     text.join("  ").trim_end().to_owned()
 }
 
-fn failed(now: &Now, measured: Option<&Measured>) -> Span<'static> {
-    let Some(Measured { counts, .. }) = measured.filter(|it| it.counts.failed() > 0) else {
+fn failed(now: &Now, measured: Option<&Traffic>) -> Span<'static> {
+    let Some(Traffic { counts, .. }) = measured.filter(|it| it.counts.failed() > 0) else {
         let style = if now.failed > 0 { BAD } else { Style::new() };
         return Span::styled(now.failed.to_string(), style);
     };
