@@ -24,6 +24,8 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     gate.step("needs", "cargo xtask check", || needs::ensure(arguments.fast))?;
     gate.command("format", &mut shell::cargo("fmt --all --check"))?;
     gate.command("fuzz format", &mut shell::cargo("fmt --check --manifest-path fuzz/Cargo.toml"))?;
+    let fuzz_lock = "tree --locked --depth 0 --manifest-path fuzz/Cargo.toml";
+    gate.command("fuzz lock file", &mut shell::cargo(fuzz_lock))?;
     gate.step("tidy", "cargo xtask tidy", tidy::run)?;
     gate.command(
         "clippy",
