@@ -243,7 +243,10 @@ impl<'a> Cells<'a> {
         let [Some(server), client] = both else { return Ok(vec![None]) };
         let left = |facts: &Facts, reason| LeftOut { name: facts.name.clone(), reason };
         let asked = row.options.conversation.as_ref().or(self.file.options.conversation.as_ref());
-        let held = measured(&server.conversations, scheme, asked.map(String::as_str));
+        let of_loads = self.file.loads.iter().map(|load| &load.options);
+        let mut options = of_loads.chain([&row.options, &self.file.options]);
+        let in_rooms = options.any(|options| options.publish.is_some());
+        let held = measured(&server.conversations, scheme, asked.map(String::as_str), in_rooms);
         let held = held.map_err(|reason| left(server, reason))?;
         if let (Some(client), Some(Some(held))) = (client, held.first()) {
             let (name, held) = (&server.name, &held.name);

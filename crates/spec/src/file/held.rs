@@ -12,6 +12,10 @@ pub struct Held {
     pub asked: String,
     /// The protocol below it.
     pub speaks: Speaks,
+    /// True if it can be held in rooms.
+    pub has_rooms: bool,
+    /// True if its connections only receive what others publish: outside of rooms they have nothing to ask.
+    pub needs_rooms: bool,
 }
 
 impl Held {
@@ -21,7 +25,7 @@ impl Held {
 }
 
 /// The conversations, of all that a subject holds, with which it is measured over `scheme` by a row that asks for
-/// `asked`; `None` in place of one where options say all that there is to say.
+/// `asked`, in rooms or not; `None` in place of one where options say all that there is to say.
 ///
 /// # Errors
 ///
@@ -30,11 +34,22 @@ pub(super) fn measured<'a>(
     all: &'a [Held],
     scheme: Scheme,
     asked: Option<&str>,
+    in_rooms: bool,
 ) -> Result<Vec<Option<&'a Held>>, String> {
     let held: Vec<&Held> = all.iter().filter(|it| it.is_over(scheme)).collect();
-    let Some(asked) = asked.filter(|_| !held.is_empty()) else {
-        let is_echo = held.is_empty();
-        return Ok(if is_echo { vec![None] } else { held.into_iter().map(Some).collect() });
+    if held.is_empty() {
+        return Ok(vec![None]);
+    }
+    let Some(asked) = asked else {
+        let fits = |it: &&Held| if in_rooms { it.has_rooms } else { !it.needs_rooms };
+        let fitting: Vec<Option<&Held>> = held.iter().copied().filter(fits).map(Some).collect();
+        let reason = || match in_rooms {
+            true => format!("over {scheme} it holds no conversation with rooms"),
+            false => format!(
+                "over {scheme} it only delivers what is published: ask for rooms, as with publish = '10/s'"
+            ),
+        };
+        return if fitting.is_empty() { Err(reason()) } else { Ok(fitting) };
     };
     let is_ready_made = READY_MADE.iter().any(|(name, _)| *name == asked);
     match held.iter().find(|it| it.name == asked) {

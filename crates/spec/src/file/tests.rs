@@ -42,6 +42,7 @@ fn those() -> Those {
         ("small", Ok(Facts { connections_max: Some(100), ..usual("small", server, &["ws"]) })),
         ("texts", Ok(Facts { text_only: true, ..usual("texts", server, &["ws"]) })),
         ("files", Ok(usual("files", server, &["http"]))),
+        ("relay", Ok(Facts { conversations: of_relay(), ..usual("relay", server, &["tcp"]) })),
         ("talker", Ok(Facts { conversations: held(), ..usual("talker", server, &["ws", "tcp"]) })),
         ("library", Ok(usual("library", Role::Client, &["ws"]))),
         ("absent", Err("not installed".to_owned())),
@@ -50,9 +51,23 @@ fn those() -> Those {
 }
 
 fn held() -> Vec<Held> {
-    let ready_made =
-        |name: &str, speaks| Held { name: name.to_owned(), asked: name.to_owned(), speaks };
-    vec![ready_made("json-rpc", Speaks::Ws), ready_made("graphql-ws", Speaks::Ws)]
+    vec![
+        ready_made("json-rpc", Speaks::Ws, [false; 2]),
+        ready_made("graphql-ws", Speaks::Ws, [false; 2]),
+    ]
+}
+
+/// Conversations of a relay: one without rooms, and one that is held in rooms alone.
+fn of_relay() -> Vec<Held> {
+    vec![
+        ready_made("resp", Speaks::Tcp, [false; 2]),
+        ready_made("redis-rooms", Speaks::Tcp, [true; 2]),
+    ]
+}
+
+fn ready_made(name: &str, speaks: Speaks, [has_rooms, needs_rooms]: [bool; 2]) -> Held {
+    let (name, asked) = (name.to_owned(), name.to_owned());
+    Held { name, asked, speaks, has_rooms, needs_rooms }
 }
 
 fn asked(quick: bool, only: &[&str]) -> Asked {
@@ -164,6 +179,17 @@ fn a_server_that_holds_conversations_is_measured_with_each_of_them() {
         let left = left_out(row);
         assert_eq!((left.len(), left[0].name.as_str(), left[0].reason.as_str()), (1, name, reason));
     }
+}
+
+#[test]
+fn a_relay_is_measured_in_rooms_with_what_has_rooms_and_else_with_what_can_be_asked() {
+    let row = "[[row]]\nserver = 'relay'\ntransport = 'tcp'\n";
+    let plain = made(&format!("{LOAD}{row}"), false, &[]).unwrap();
+    assert_eq!(names(&plain)[1..], ["relay tcp resp"]);
+    let rooms =
+        "publish = '10/s'\nreceivers = 2\nduration = '1s'\nbaseline = 'relay tcp redis-rooms'\n";
+    let in_rooms = made(&format!("{rooms}{row}"), false, &[]).unwrap();
+    assert_eq!(names(&in_rooms), ["relay tcp redis-rooms"]);
 }
 
 #[test]

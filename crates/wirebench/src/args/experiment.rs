@@ -523,7 +523,13 @@ fn facts(subject: &Subject) -> Facts {
 
 /// A conversation as an experiment has it.
 fn held(lab::Held { asked, conversation }: &lab::Held) -> Held {
-    Held { name: conversation.name.clone(), asked: asked.clone(), speaks: conversation.speaks }
+    Held {
+        name: conversation.name.clone(),
+        asked: asked.clone(),
+        speaks: conversation.speaks,
+        has_rooms: conversation.pushes.iter().any(|push| push.header.is_some()),
+        needs_rooms: conversation.publishers.is_some(),
+    }
 }
 
 /// The first line of a journal is much shorter.

@@ -100,7 +100,7 @@ fn every_subject_that_holds_conversations_is_measured_with_each() {
         "refused p50",
         "delivery p50",
         "first part p50",
-        "in flight at end",
+        "refused error   out at end",
     ];
     assert!(words.iter().all(|words| shown.stdout.contains(words)), "{shown:?}");
     assert_nothing_runs_in(&installed);
