@@ -8,7 +8,7 @@ use crate::reach::{Context, check_public, resolve, stack, tls};
 use drive::Target;
 use engine::Address;
 use engine::clock::Clock;
-use spec::{Carries, Endpoint, Facts, Protocol};
+use spec::{Carries, Endpoint, Protocol};
 use std::sync::atomic::AtomicUsize;
 use units::Nanos;
 use wire::Kind;
@@ -104,7 +104,7 @@ impl<'a> Asking<'a> {
 /// Messages on a connection.
 impl<'a> Asking<'a> {
     fn messages(&self, plain: Protocol) -> Vec<Check> {
-        let Facts { carries, over_websocket, .. } = *plain.facts();
+        let carries = plain.facts().carries;
         let kinds = match (carries.has_text(), carries.is_text()) {
             (_, true) => &[Kind::Text][..],
             (true, false) => &[Kind::Text, Kind::Binary],
@@ -114,7 +114,7 @@ impl<'a> Asking<'a> {
         if plain == Protocol::WebSocket && self.questions.extent == Extent::Full {
             checks.push(Check::new("ping", self.pong()));
         }
-        if over_websocket && self.questions.extent == Extent::Full {
+        if self.questions.url.scheme().over_websocket() && self.questions.extent == Extent::Full {
             checks.push(Check::new("close", self.end()));
         }
         checks
