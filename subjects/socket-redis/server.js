@@ -9,17 +9,25 @@ const path = require("path");
 const { host, backlog, ready } = require("./node/server.js");
 
 const STDERR = 2;
+const SIGNAL_MOMENT_MS = 1000;
 const TRANSPORTS = ["sockjs", "sockjs+xhr", "sockjs+xhr-streaming", "sockjs+eventsource"];
 const folder = (name) => path.join(__dirname, "package/usr", name);
 
 /** What was started, the last first. */
 const programs = [];
 
+/** True once this program is asked to end. */
+let isEnding = false;
+
 function start(program, args, stdout = STDERR) {
   const child = spawn(program, args, { cwd: __dirname, stdio: ["ignore", stdout, STDERR] });
   child.on("exit", (code, signal) => {
-    console.error(`${program} has ended: ${signal ?? code}`);
-    process.exit(1);
+    // A signal to all of them may reach this one first: then ours is on its way.
+    setTimeout(() => {
+      if (isEnding) return;
+      console.error(`${program} has ended: ${signal ?? code}`);
+      process.exit(1);
+    }, SIGNAL_MOMENT_MS);
   });
   programs.unshift(child);
   return child;
@@ -69,11 +77,10 @@ async function main() {
 
 process.removeAllListeners("SIGTERM");
 process.on("SIGTERM", () => {
-  for (const child of programs) {
-    child.removeAllListeners("exit");
-    child.kill("SIGTERM");
-  }
-  const ended = programs.map((child) => new Promise((resolve) => child.on("exit", resolve)));
+  isEnding = true;
+  const left = programs.filter((child) => child.exitCode === null && child.signalCode === null);
+  const ended = left.map((child) => new Promise((resolve) => child.on("exit", resolve)));
+  left.forEach((child) => child.kill("SIGTERM"));
   Promise.all(ended).then(() => process.exit(0));
 });
 
