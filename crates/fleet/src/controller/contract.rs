@@ -1,0 +1,102 @@
+//! The events that a controller is told, and the actions that it asks for.
+
+use crate::Word;
+use crate::bus::BusEvent;
+use crate::protocol::{
+    Answer, Beat, BlockId, BlockWork, Command, Entry, Instance, Lead, Live, Name, Plan, Subject,
+    Version, Why,
+};
+use std::sync::Arc;
+use units::Nanos;
+
+/// The identity and the task of a controller.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Its name.
+    pub controller: Name,
+    /// Its process.
+    pub instance: Instance,
+    /// The host that it runs on.
+    pub host: String,
+    /// Its version.
+    pub version: Version,
+    /// The run.
+    pub run: Name,
+    /// The plan of a new run; `None`: the run is there already, and its plan is read from the log.
+    pub plan: Option<Arc<Plan>>,
+    /// True if the run is only to be stopped.
+    pub stops: bool,
+    /// The longest time that is waited for [`Plan::agents_min`] agents before the first block.
+    pub gather_max: Nanos,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Nothing: the deadline is reached.
+    Tick,
+    /// On the bus.
+    Bus(BusEvent),
+    /// An entry of the run, in the order of the log ([`Action::Follow`]); late and doubled is allowed.
+    Logged(Subject, Entry),
+    /// All entries that were in the log when it was asked for have been told.
+    CaughtUp,
+    /// The driver heard a beat.
+    Beat(Beat),
+    /// The driver heard totals.
+    Live(Live),
+    /// The driver heard who leads the run.
+    Lead(Lead),
+    /// The end of [`Action::Ask`] of this number.
+    Answer(u64, Result<Answer, NoAnswer>),
+    /// The answer to [`Action::Choose`] of this block: its work, or that there is no more to do.
+    Chosen(u32, Option<BlockWork>),
+    /// Somebody asked to stop the run.
+    Stop,
+}
+
+/// The reason why a question has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// Nobody listens there: the process is gone.
+    Gone,
+    /// Nothing came in time.
+    TimedOut,
+    /// These credentials may not ask.
+    Denied,
+}
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Read all entries of the run from the first on, and go on reading: [`Event::Logged`], then [`Event::CaughtUp`].
+    Follow,
+    /// Write an entry: [`BusEvent::Put`].
+    Put(Subject, Entry),
+    /// Read a subject: [`BusEvent::Read`].
+    Read(Subject),
+    /// Ask a process: [`Event::Answer`] with this number. [`NoAnswer::TimedOut`] after `timeout`.
+    Ask {
+        /// The number of the question.
+        number: u64,
+        /// The agent.
+        agent: Name,
+        /// Its process.
+        instance: Instance,
+        /// The question. For [`Command::Clock`] the driver answers with nothing but the event: `now` of this action
+        /// and of the event are the two ends of the exchange, so it is to be sent at once.
+        command: Command,
+        /// The longest time for the answer.
+        timeout: Nanos,
+    },
+    /// Say who leads.
+    Lead(Lead),
+    /// Choose the work of this block: [`Event::Chosen`]. Blocks before it are in `Controller::closed`.
+    Choose(u32),
+    /// A block is closed: what it came to is in `Controller::closed`.
+    Closed(BlockId),
+    /// Tell people.
+    Say(Word),
+    /// The run is over, and nothing more is asked of this controller.
+    Ended(Why),
+}

@@ -1,0 +1,29 @@
+//! The messages between controllers and agents, their subjects and their limits.
+//!
+//! Two kinds of messages exist, and they are not mixed:
+//!
+//! - **entries of the log** ([`Entry`]): the plan, the numbered steps of the controllers, and one slot for each part of
+//!   each block. Every subject of the log can be written once, for ever. All that a record claims comes from here;
+//! - **everything else** is said once and may be lost, doubled or late: beats ([`Beat`]), live totals ([`Live`]), the
+//!   controller's questions ([`Command`]) and their answers ([`Answer`]), and who leads ([`Lead`]). Nothing that is
+//!   claimed depends on any of it.
+//!
+//! All questions go from a controller to an agent. An agent never asks: it beats, and whoever leads a run hears that and
+//! asks it who it is ([`Command::Hello`]). So an agent's credentials need four subjects to publish to, and an agent that
+//! was started before the controller, or outlives it, needs no other way to join.
+//!
+//! A message is JSON. [`encode`] and [`decode`] hold the limits ([`limits`]) in both directions.
+
+mod command;
+mod entry;
+pub mod limits;
+mod names;
+mod wire;
+
+pub use command::{Answer, Beat, Command, Health, Hello, Lead, Live, Phase, Refusal, Version};
+pub use entry::{
+    BlockWork, Close, Decided, Doubt, End, Entry, Go, Kind, NotStarted, Part, PartResult, Plan,
+    Seat, Slot, SlotKind, Step, Why,
+};
+pub use names::{BlockId, Instance, Name, NameError, Subject};
+pub use wire::{DecodeError, EncodeError, decode, digest, encode};
