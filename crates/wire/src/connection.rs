@@ -210,29 +210,6 @@ impl Connection {
         }
         true
     }
-
-    /// The protocol as one of two sockets, if it may be one.
-    fn on_two_sockets(&mut self) -> Option<&mut dyn TwoSockets> {
-        match self {
-            Self::Comet(comet) => Some(&mut **comet),
-            Self::Game(bot) => Some(&mut **bot),
-            Self::OverHttp(over_http) => Some(&mut **over_http),
-            Self::SockJs(sockjs) => Some(&mut **sockjs),
-            Self::Talk(talk) => Some(&mut **talk),
-            Self::Before(_)
-            | Self::Calls(_)
-            | Self::Framed(_)
-            | Self::Http1(_)
-            | Self::Lines(_)
-            | Self::Mqtt(_)
-            | Self::Raw(_)
-            | Self::SocketIo(_)
-            | Self::Stream(_)
-            | Self::Tls(_)
-            | Self::Web(_)
-            | Self::WebSocket(_) => None,
-        }
-    }
 }
 
 impl InPlace for Connection {
@@ -273,22 +250,26 @@ impl InPlace for Connection {
 }
 
 impl TwoSockets for Connection {
-    fn wants_second(&mut self) -> bool {
-        self.on_two_sockets().is_some_and(TwoSockets::wants_second)
-    }
-
-    fn open_second(&mut self) {
-        if let Some(protocol) = self.on_two_sockets() {
-            protocol.open_second();
+    fn inside(&mut self) -> Option<&mut dyn TwoSockets> {
+        match self {
+            Self::Comet(comet) => Some(&mut **comet),
+            Self::Game(bot) => Some(&mut **bot),
+            Self::OverHttp(over_http) => Some(&mut **over_http),
+            Self::SockJs(sockjs) => Some(&mut **sockjs),
+            Self::Talk(talk) => Some(&mut **talk),
+            Self::Before(_)
+            | Self::Calls(_)
+            | Self::Framed(_)
+            | Self::Http1(_)
+            | Self::Lines(_)
+            | Self::Mqtt(_)
+            | Self::Raw(_)
+            | Self::SocketIo(_)
+            | Self::Stream(_)
+            | Self::Tls(_)
+            | Self::Web(_)
+            | Self::WebSocket(_) => None,
         }
-    }
-
-    fn end_second(&mut self) -> bool {
-        self.on_two_sockets().is_some_and(TwoSockets::end_second)
-    }
-
-    fn take_second(&mut self) -> Vec<u8> {
-        self.on_two_sockets().map(TwoSockets::take_second).unwrap_or_default()
     }
 
     fn receive_second<'a, 'b: 'a>(
@@ -296,7 +277,7 @@ impl TwoSockets for Connection {
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, PeerError> {
-        match self.on_two_sockets() {
+        match self.inside() {
             Some(protocol) => protocol.receive_second(input, tx),
             None => {
                 input.take_all();

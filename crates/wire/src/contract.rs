@@ -354,20 +354,34 @@ pub trait InPlace: Protocol {
 
 /// A protocol that uses two connections to the same server: one on which it waits for news, and one on which it sends.
 pub trait TwoSockets: Protocol {
+    /// The protocol inside of this one that may use two connections. All but
+    /// [`receive_second`](TwoSockets::receive_second) is asked there, unless this one answers by itself.
+    fn inside(&mut self) -> Option<&mut dyn TwoSockets> {
+        None
+    }
+
     /// True if the second connection is needed and not there: its owner makes it. If that is so before
     /// [`Protocol::open`], both connections are made first.
-    fn wants_second(&mut self) -> bool;
+    fn wants_second(&mut self) -> bool {
+        self.inside().is_some_and(TwoSockets::wants_second)
+    }
 
     /// The second connection is there, made after [`Protocol::open`].
-    fn open_second(&mut self) {}
+    fn open_second(&mut self) {
+        if let Some(inside) = self.inside() {
+            inside.open_second();
+        }
+    }
 
     /// The second connection has ended. True if that is no loss: it may be made again later.
     fn end_second(&mut self) -> bool {
-        false
+        self.inside().is_some_and(TwoSockets::end_second)
     }
 
     /// Takes the bytes that wait to be sent on the second connection. Called after every other method.
-    fn take_second(&mut self) -> Vec<u8>;
+    fn take_second(&mut self) -> Vec<u8> {
+        self.inside().map(TwoSockets::take_second).unwrap_or_default()
+    }
 
     /// Like [`Protocol::receive`], for bytes that arrived on the second connection; answers for it wait for
     /// [`TwoSockets::take_second`], those for the first are appended to `tx`.

@@ -199,20 +199,8 @@ impl<D: Dialect> Protocol for Enveloped<D> {
 }
 
 impl<D: Dialect> TwoSockets for Enveloped<D> {
-    fn wants_second(&mut self) -> bool {
-        self.inner.wants_second()
-    }
-
-    fn open_second(&mut self) {
-        self.inner.open_second();
-    }
-
-    fn end_second(&mut self) -> bool {
-        self.inner.end_second()
-    }
-
-    fn take_second(&mut self) -> Vec<u8> {
-        self.inner.take_second()
+    fn inside(&mut self) -> Option<&mut dyn TwoSockets> {
+        Some(&mut self.inner)
     }
 
     fn receive_second<'a, 'b: 'a>(

@@ -156,20 +156,8 @@ impl Protocol for Bot {
 }
 
 impl TwoSockets for Bot {
-    fn wants_second(&mut self) -> bool {
-        self.player.inner.wants_second()
-    }
-
-    fn open_second(&mut self) {
-        self.player.inner.open_second();
-    }
-
-    fn end_second(&mut self) -> bool {
-        self.player.inner.end_second()
-    }
-
-    fn take_second(&mut self) -> Vec<u8> {
-        self.player.inner.take_second()
+    fn inside(&mut self) -> Option<&mut dyn TwoSockets> {
+        Some(&mut self.player.inner)
     }
 
     fn receive_second<'a, 'b: 'a>(
