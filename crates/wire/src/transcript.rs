@@ -1,7 +1,11 @@
 //! Transcripts of machines, and checks that they are the same however the input is split.
 
-use crate::contract::{Event, Input, Kind, Message, Protocol, Verdict};
+use crate::contract::{
+    Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Socket,
+    TwoSockets, Verdict,
+};
 use crate::http1::{self, Http1};
+use std::marker::PhantomData;
 use std::sync::Arc;
 use units::Random;
 
@@ -22,6 +26,46 @@ pub(crate) fn http1_client(method: &str, requests: usize, limits: http1::Limits)
             .expect("the connection is open");
     }
     client
+}
+
+/// A client to which all bytes come on one of its sockets. What it sends on its second is not looked at.
+pub(crate) struct On<S, P>(P, PhantomData<S>);
+
+impl<S: Socket, P: TwoSockets> On<S, P> {
+    /// `client`, as it is.
+    pub(crate) fn new(client: P) -> Self {
+        Self(client, PhantomData)
+    }
+}
+
+impl<S: Socket, P: TwoSockets> Protocol for On<S, P> {
+    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
+        self.0.open(tx)
+    }
+
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        self.0.send(message, tx)
+    }
+
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, PeerError> {
+        S::receive(&mut self.0, input, tx)
+    }
+
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        self.0.close(tx)
+    }
+
+    fn end(&mut self) -> Result<Event<'_>, PeerError> {
+        self.0.end()
+    }
+
+    fn layers(&self) -> Layers {
+        self.0.layers()
+    }
 }
 
 /// All that a machine answered to some bytes.

@@ -81,13 +81,15 @@ impl Relay {
                 server::refuse(machine, "404 Not Found", UNKNOWN, tx)
             });
         };
-        let mut texts = Vec::new();
-        if let Err(words) = server::texts(body, |text| texts.push(text.to_owned())) {
-            self.totals.refused += 1;
-            return self.write(engine, id, |machine, tx| {
-                server::refuse(machine, "500 Internal Server Error", words, tx)
-            });
-        }
+        let texts = match server::texts(body) {
+            Ok(texts) => texts,
+            Err(words) => {
+                self.totals.refused += 1;
+                return self.write(engine, id, |machine, tx| {
+                    server::refuse(machine, "500 Internal Server Error", words, tx)
+                });
+            }
+        };
         let is_fine = self.write(engine, id, server::accept);
         for text in texts {
             self.hear(engine, Who::Session(number), wire::Kind::Text, text.as_bytes());

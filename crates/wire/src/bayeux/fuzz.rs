@@ -3,11 +3,9 @@
 
 use super::message::{self, Writer};
 use super::{Comet, Limits};
-use crate::contract::{
-    Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
-};
+use crate::contract::{Event, Input, Kind, Message, Protocol, Second};
 use crate::http1::{self, Http1, Request, RequestParts};
-use crate::transcript::check_splits_of_replies;
+use crate::transcript::{On, check_splits_of_replies};
 use std::sync::{Arc, LazyLock};
 
 static REQUEST: LazyLock<Arc<Request>> = LazyLock::new(|| {
@@ -49,7 +47,7 @@ fn opened() -> Comet {
     comet
 }
 
-fn publishing() -> OnSecond {
+fn publishing() -> On<Second, Comet> {
     let mut comet = opened();
     let mut bytes = OPENING.as_bytes().to_vec();
     let mut input = Input::new(&mut bytes);
@@ -57,40 +55,7 @@ fn publishing() -> OnSecond {
     assert!(matches!(opened, Ok(Some(Event::Open))), "{opened:?}");
     let message = Message { kind: Kind::Text, payload: b"0" };
     comet.send(message, &mut Vec::new()).expect("the session is open");
-    OnSecond(comet)
-}
-
-/// A client to which all bytes come on its second connection. The bytes that it sends there are ignored.
-struct OnSecond(Comet);
-
-impl Protocol for OnSecond {
-    fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
-        self.0.open(tx)
-    }
-
-    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        self.0.send(message, tx)
-    }
-
-    fn receive<'a, 'b: 'a>(
-        &'a mut self,
-        input: &mut Input<'b>,
-        tx: &mut Vec<u8>,
-    ) -> Result<Option<Event<'a>>, PeerError> {
-        self.0.receive_second(input, tx)
-    }
-
-    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
-        self.0.close(tx)
-    }
-
-    fn end(&mut self) -> Result<Event<'_>, PeerError> {
-        self.0.end()
-    }
-
-    fn layers(&self) -> Layers {
-        self.0.layers()
-    }
+    On::new(comet)
 }
 
 /// Two answers that open a session.

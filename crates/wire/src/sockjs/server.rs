@@ -61,18 +61,16 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Hands the texts of a post to `each`; or says why it has none.
+/// The texts of a post.
 ///
 /// # Errors
 ///
 /// The words of the response, whose status is 500.
-pub fn texts(body: &[u8], mut each: impl FnMut(&str)) -> Result<(), &'static str> {
-    if body.is_empty() {
-        return Err("Payload expected.");
+pub fn texts(body: &[u8]) -> Result<Vec<String>, &'static str> {
+    match body {
+        b"" => Err("Payload expected."),
+        _ => serde_json::from_slice(body).map_err(|_| "Broken JSON encoding."),
     }
-    let texts: Vec<String> = serde_json::from_slice(body).map_err(|_| "Broken JSON encoding.")?;
-    texts.iter().for_each(|text| each(text));
-    Ok(())
 }
 
 /// Appends `text` as JSON, with the letters escaped that some browsers change on their way.
@@ -235,15 +233,11 @@ mod tests {
 
     #[test]
     fn a_post_is_an_array_of_texts() {
-        let read = |body: &[u8]| {
-            let mut all = Vec::new();
-            texts(body, |text| all.push(text.to_owned())).map(|()| all)
-        };
-        assert_eq!(read(br#"["a","\u00e9\n"]"#), Ok(vec!["a".to_owned(), "\u{e9}\n".to_owned()]));
-        assert_eq!(read(b"[]"), Ok(Vec::new()));
-        assert_eq!(read(b""), Err("Payload expected."));
+        assert_eq!(texts(br#"["a","\u00e9\n"]"#), Ok(vec!["a".to_owned(), "\u{e9}\n".to_owned()]));
+        assert_eq!(texts(b"[]"), Ok(Vec::new()));
+        assert_eq!(texts(b""), Err("Payload expected."));
         for broken in [&b"[\"a\""[..], b"\"a\"", b"[1]", b"[\"a\"]x", b"[\"\xff\"]", b"{}"] {
-            assert_eq!(read(broken), Err("Broken JSON encoding."), "{broken:?}");
+            assert_eq!(texts(broken), Err("Broken JSON encoding."), "{broken:?}");
         }
     }
 
