@@ -34,7 +34,7 @@ pub struct OverHttp<C> {
     past: Layers,
     /// The words of a server that refuses a request, as far as they are kept.
     refusal: Vec<u8>,
-    second: Second<C>,
+    second: Option<(C, Second)>,
     second_tx: Vec<u8>,
     session: Session,
     state: State,
@@ -71,19 +71,17 @@ enum State {
     Over,
 }
 
-/// The connection that posts.
-#[derive(Debug)]
-enum Second<C> {
-    /// There is none.
-    Absent,
+/// The state of the connection that posts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Second {
     /// Its TLS handshake is under way.
-    AwaitSecured(C),
+    AwaitSecured,
     /// It can take a post.
-    Idle(C),
+    Idle,
     /// A post is not answered.
-    Posting(C),
+    Posting,
     /// It takes no more posts, and ends.
-    Over(C),
+    Over,
 }
 
 impl<C: InPlace> OverHttp<C> {
@@ -96,7 +94,7 @@ impl<C: InPlace> OverHttp<C> {
             has_response: false,
             past: Layers::default(),
             refusal: Vec::new(),
-            second: Second::Absent,
+            second: None,
             second_tx: Vec::new(),
             session,
             state: State::AwaitConnection,
@@ -117,67 +115,26 @@ impl<C: InPlace> OverHttp<C> {
 
     /// Posts the texts that wait, unless a post is under way. Where the connection takes no more, they go on waiting.
     fn post(&mut self) {
+        if let Some((_, Second::Idle)) = self.second {
+            self.post_now();
+        }
+    }
+
+    /// Posts the texts that wait, also behind a post that is not answered.
+    fn post_now(&mut self) {
+        let Some((second, state)) = &mut self.second else { return };
         if self.waiting.is_empty() {
             return;
         }
-        self.second = match std::mem::replace(&mut self.second, Second::Absent) {
-            Second::Idle(mut second) => match self.post_on(&mut second) {
-                true => Second::Posting(second),
-                false => Second::Over(second),
-            },
-            other @ (Second::Absent
-            | Second::AwaitSecured(_)
-            | Second::Posting(_)
-            | Second::Over(_)) => other,
-        };
-    }
-
-    fn post_on(&mut self, second: &mut C) -> bool {
         self.waiting.push(b']');
         let (session, body) = (&self.session, &self.waiting);
         let write = &mut |tx: &mut Vec<u8>| session.post(body, tx);
-        let len = body.len();
-        if second.send_in_place(Kind::Binary, len, &mut self.second_tx, write).is_ok() {
+        if second.send_in_place(Kind::Binary, body.len(), &mut self.second_tx, write).is_ok() {
             self.waiting = Vec::new();
-            return true;
-        }
-        self.waiting.pop();
-        false
-    }
-
-    /// Lets the second connection go.
-    fn forget_second(&mut self) {
-        if let Some(second) = std::mem::replace(&mut self.second, Second::Absent).into_inner() {
-            self.past = sum(self.past, second.layers());
-        }
-    }
-}
-
-impl<C: Protocol> Second<C> {
-    fn into_inner(self) -> Option<C> {
-        match self {
-            Self::Absent => None,
-            Self::AwaitSecured(it) | Self::Idle(it) | Self::Posting(it) | Self::Over(it) => {
-                Some(it)
-            }
-        }
-    }
-
-    fn inner(&mut self) -> Option<&mut C> {
-        match self {
-            Self::Absent => None,
-            Self::AwaitSecured(it) | Self::Idle(it) | Self::Posting(it) | Self::Over(it) => {
-                Some(it)
-            }
-        }
-    }
-
-    fn layers(&self) -> Layers {
-        match self {
-            Self::Absent => Layers::default(),
-            Self::AwaitSecured(it) | Self::Idle(it) | Self::Posting(it) | Self::Over(it) => {
-                it.layers()
-            }
+            *state = Second::Posting;
+        } else {
+            self.waiting.pop();
+            *state = Second::Over;
         }
     }
 }
@@ -276,14 +233,13 @@ impl<C: InPlace> Protocol for OverHttp<C> {
     /// Ends both connections; texts that wait are posted at once. The session ends with the response that is torn off.
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
         self.state = State::Over;
-        let second = std::mem::replace(&mut self.second, Second::Absent);
-        if let Second::Idle(mut second) | Second::Posting(mut second) = second {
-            if !self.waiting.is_empty() {
-                // The last post does not wait for the answer to the one before. If it cannot be sent, it is lost.
-                self.post_on(&mut second);
+        if let Some((_, Second::Idle | Second::Posting)) = self.second {
+            // The last post does not wait for the answer to the one before. If it cannot be sent, it is lost.
+            self.post_now();
+            if let Some((second, state)) = &mut self.second {
+                second.close(&mut self.second_tx);
+                *state = Second::Over;
             }
-            second.close(&mut self.second_tx);
-            self.second = Second::Over(second);
         }
         self.waiting.clear();
         self.first.close(tx);
@@ -301,21 +257,23 @@ impl<C: InPlace> Protocol for OverHttp<C> {
     }
 
     fn layers(&self) -> Layers {
-        sum(sum(self.first.layers(), self.second.layers()), self.past)
+        let second = self.second.as_ref().map(|(second, _)| second.layers()).unwrap_or_default();
+        sum(sum(self.first.layers(), second), self.past)
     }
 }
 
 impl<C: InPlace> TwoSockets for OverHttp<C> {
     fn wants_second(&mut self) -> bool {
-        matches!(self.second, Second::Absent) && !self.waiting.is_empty()
+        self.second.is_none() && !self.waiting.is_empty()
     }
 
     fn open_second(&mut self) {
         let mut second = (self.http.0)(Delivery::Whole);
-        self.second = match second.open(&mut self.second_tx) {
-            Opening::Awaited => Second::AwaitSecured(second),
-            Opening::Done => Second::Idle(second),
+        let state = match second.open(&mut self.second_tx) {
+            Opening::Awaited => Second::AwaitSecured,
+            Opening::Done => Second::Idle,
         };
+        self.second = Some((second, state));
         self.post();
     }
 
@@ -329,11 +287,12 @@ impl<C: InPlace> TwoSockets for OverHttp<C> {
         _tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, contract::PeerError> {
         loop {
-            let Some(second) = self.second.inner().filter(|_| self.state != State::Over) else {
+            let Some((second, state)) = self.second.as_mut().filter(|_| self.state != State::Over)
+            else {
                 input.take_all();
                 return Ok(None);
             };
-            let next: fn(C) -> Second<C> = match second.receive(input, &mut self.second_tx)? {
+            *state = match second.receive(input, &mut self.second_tx)? {
                 None => return Ok(None),
                 Some(Event::Response(response)) if !(200..300).contains(&response.status) => {
                     let code = response.status;
@@ -356,19 +315,19 @@ impl<C: InPlace> TwoSockets for OverHttp<C> {
                     | Event::Secured(_),
                 ) => continue,
             };
-            let second = std::mem::replace(&mut self.second, Second::Absent).into_inner();
-            self.second = second.map_or(Second::Absent, next);
             self.post();
         }
     }
 
     /// True unless a post is under way, which is lost.
     fn end_second(&mut self) -> bool {
-        let is_idle = matches!(self.second, Second::Idle(_) | Second::Over(_));
-        if is_idle {
-            self.forget_second();
-        }
-        is_idle
+        let Some((second, _)) =
+            self.second.take_if(|(_, state)| matches!(state, Second::Idle | Second::Over))
+        else {
+            return false;
+        };
+        self.past = sum(self.past, second.layers());
+        true
     }
 }
 
