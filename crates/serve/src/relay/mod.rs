@@ -398,16 +398,18 @@ impl Relay {
     /// Sends words to a member; to one over WebSocket at the latest when all of its bytes have been taken in.
     fn answer<E: Engine>(&mut self, engine: &mut E, who: Who, words: &[&[u8]]) {
         let words = words.concat();
-        let id = match (who, json_of(&words)) {
-            (Who::Socket(id), _) => id,
-            (Who::Session(number), Some(json)) => {
-                if !self.give(engine, number, &json) {
+        let id = match who {
+            Who::Socket(id) => id,
+            Who::Session(number) => {
+                // The name of its room may be none that JSON can hold.
+                if let Some(json) = json_of(&words)
+                    && !self.give(engine, number, &json)
+                {
                     self.slow.push(who);
                     self.drop_slow(engine);
                 }
                 return;
             }
-            (Who::Session(_), None) => return, // The name of its room is not UTF-8, and what it said was.
         };
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
         // A machine that takes no message is one whose end has begun.
