@@ -118,6 +118,14 @@ pub struct Block {
 }
 
 impl Block {
+    /// Response times in an open loop, round trips in a closed one.
+    pub fn times(&self) -> Option<&Summary> {
+        match &self.open_loop {
+            Some(times) => times.response.as_ref(),
+            None => self.round_trip.as_ref(),
+        }
+    }
+
     /// True if right replies came in the measured window, of its own messages or, where more was asked for than the
     /// server carries, of those that were due before: then more of them than failed.
     pub fn is_answered(&self) -> bool {

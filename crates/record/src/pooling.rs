@@ -243,13 +243,9 @@ impl Workload {
     /// The times that results are made of: response times of open loops, round trips of closed ones, and the lives of
     /// short-lived clients.
     pub fn times<'a>(&self, block: &'a Block) -> Option<&'a Summary> {
-        match (&block.open_loop, &self.spec.load) {
-            (Some(times), _) => times.response.as_ref(),
-            (None, Load::Clients { .. }) => {
-                block.phases.life.as_ref().or(block.round_trip.as_ref())
-            }
-            (None, _) => block.round_trip.as_ref(),
-        }
+        let is_clients = matches!(self.spec.load, Load::Clients { .. });
+        let life = block.phases.life.as_ref().filter(|_| is_clients);
+        life.or_else(|| block.times())
     }
 
     /// Messages in flight on all connections together.

@@ -35,11 +35,7 @@ pub(crate) fn document(entries: &[Entry]) -> Document {
 
 /// The trends, those of one row together: each with its changes, the newest first.
 pub(crate) fn trends(all: &[Trend]) -> Document {
-    let of_row = |one: &Trend, other: &Trend| {
-        let key =
-            |it: &Trend| [&it.experiment, &it.row, &it.machine, &it.conditions].map(Clone::clone);
-        key(one) == key(other)
-    };
+    let of_row = |one: &Trend, other: &Trend| series(one) == series(other);
     let section = |row: &[Trend]| {
         let Trend { experiment, row: name, machine, .. } = &row[0];
         let heading = format!("{experiment}, {name}");
@@ -47,6 +43,11 @@ pub(crate) fn trends(all: &[Trend]) -> Document {
         Section::new(&heading, vec![machine, Part::Facts(row.iter().map(changes).collect())])
     };
     Document { sections: all.chunk_by(of_row).map(section).collect(), ..Document::default() }
+}
+
+/// The row that a trend belongs to.
+fn series(trend: &Trend) -> [&str; 4] {
+    [&trend.experiment, &trend.row, &trend.machine, &trend.conditions]
 }
 
 /// The level of a number now, and a line for each of its changes.

@@ -1,6 +1,6 @@
 //! A trend over the blocks of a long run: does a number rise or fall, and how fast?
 //!
-//! Whether it does is a question of ranks (Mann, 1945; Kendall, 1975): S is the number of pairs of blocks of which the
+//! The answer comes from ranks (Mann, 1945; Kendall, 1975): S is the number of pairs of blocks of which the
 //! later one has the larger value, less that of the pairs of which it has the smaller one. No shape of noise is
 //! assumed. Blocks that follow one another are often alike, which makes S vary more; so its variance is corrected by
 //! the autocorrelation of the ranks that are left when the trend is taken off (Hamed and Rao, 1998, Journal of
@@ -65,8 +65,8 @@ impl Trend {
     /// True if there is a trend, where as many as `numbers` of one run are asked, and if it goes on: a number that
     /// jumped once, or that rose until a cache was full, does not rise in both halves.
     ///
-    /// Where nothing drifts, it is true of any of these numbers in 0.5 % of runs, and in 5 % at most where half of a
-    /// block's noise is that of the block before it.
+    /// A run in which nothing drifts shows a trend in any of these numbers in 0.5 % of cases, and in 5 % at most if
+    /// half of a block's noise is that of the block before it.
     pub fn is_shown(&self, numbers: usize) -> bool {
         self.p_value < FALSE_ALARMS / float(numbers.max(1))
             && self.halves.iter().all(|half| half / self.slope >= HALF_MIN)

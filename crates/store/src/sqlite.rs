@@ -26,7 +26,7 @@ pub struct Sqlite {
 
 impl Sqlite {
     /// Opens the database `path`, and makes it if there is none. Tables of an earlier version are brought up to date.
-    /// Who has it locked is waited for as long as `patience`.
+    /// A program that has it locked is waited for as long as `patience`.
     ///
     /// # Errors
     ///

@@ -95,9 +95,7 @@ impl<'a> Progress<'a> {
         if !self.shows_blocks {
             return;
         }
-        let responses = block.open_loop.as_ref().and_then(|times| times.response.as_ref());
-        let times = block.round_trip.as_ref().or(responses);
-        let p50 = times.and_then(|times| times.p50_ns).map(Nanos);
+        let p50 = block.times().and_then(|times| times.p50_ns).map(Nanos);
         let due = block.counts.planned.max(1);
         #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
         let kept = block.messages_per_s * Nanos(block.measured_ns).as_secs_f64() / due as f64;

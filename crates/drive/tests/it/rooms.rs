@@ -87,19 +87,8 @@ fn what_a_relay_drops_and_doubles_is_found_exactly() {
 fn the_sums_close_while_connections_are_cut_and_come_again() {
     let mut seen = DeliveryCounts::default();
     for seed in 0..300 {
-        let mut play = publish(2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
-        play.seed = seed;
-        play.conditions = Conditions {
-            delay: DELAY,
-            jitter: ms(20),
-            cuts: Cuts::Random { probability: 0.5, within: ms(2500) },
-            ..Conditions::default()
-        };
-        let played = play.against(&mut relay());
-        let counts = counts(&played);
-        assert_eq!(counts.check(), Ok(()), "seed {seed}: {counts:?}");
-        assert_eq!(counts.published, played.outcome.measured.sent, "seed {seed}");
-        assert_eq!((counts.foreign, counts.duplicate, counts.reordered), (0, 0, 0), "seed {seed}");
+        let play = publish(2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
+        let (played, counts) = play_with_cuts(play, seed, 0.5);
         let given_up = counts.delivered + counts.lost + counts.cut;
         assert_eq!(played.notes.response.count(), given_up, "seed {seed}");
         seen.merge(&counts);
@@ -130,19 +119,8 @@ fn publishers_that_hold_a_conversation_of_their_own_reach_the_receivers_of_anoth
     receivers.publishers = Some(Box::new(publishers));
     receivers.check().unwrap();
     for seed in 0..50 {
-        let mut play = hold(receivers.clone(), rooms(3, 2, 4), "20/s").duration(ms(1500));
-        play.seed = seed;
-        play.conditions = Conditions {
-            delay: DELAY,
-            jitter: ms(20),
-            cuts: Cuts::Random { probability: 0.3, within: ms(2500) },
-            ..Conditions::default()
-        };
-        let played = play.against(&mut relay());
-        let counts = counts(&played);
-        assert_eq!(counts.check(), Ok(()), "seed {seed}: {counts:?}");
-        assert_eq!(counts.published, played.outcome.measured.sent, "seed {seed}");
-        assert_eq!((counts.foreign, counts.duplicate, counts.reordered), (0, 0, 0), "seed {seed}");
+        let play = hold(receivers.clone(), rooms(3, 2, 4), "20/s").duration(ms(1500));
+        let (_, counts) = play_with_cuts(play, seed, 0.3);
         assert!(counts.delivered > 0, "seed {seed}");
     }
     let played = hold(receivers, rooms(3, 2, 4), "20/s").duration(ms(2000)).against(&mut relay());
@@ -227,18 +205,7 @@ fn the_sums_close_over_every_transport_while_connections_are_cut_and_come_again(
         let mut seen = DeliveryCounts::default();
         for seed in 0..100 {
             let play = publish(2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
-            let mut play = over(scheme, play);
-            play.seed = seed;
-            play.conditions = Conditions {
-                delay: DELAY,
-                jitter: ms(20),
-                cuts: Cuts::Random { probability: 0.5, within: ms(2500) },
-                ..Conditions::default()
-            };
-            let counts = counts(&play.against(&mut relay()));
-            assert_eq!(counts.check(), Ok(()), "{scheme}, seed {seed}: {counts:?}");
-            let wrong = (counts.foreign, counts.duplicate, counts.reordered);
-            assert_eq!(wrong, (0, 0, 0), "{scheme}, seed {seed}");
+            let (_, counts) = play_with_cuts(over(scheme, play), seed, 0.5);
             seen.merge(&counts);
         }
         assert!(seen.cut > 0 && seen.delivered > seen.cut, "{scheme}: {seen:?}");
@@ -265,6 +232,23 @@ fn faults(seed: u64, told: [Arc<AtomicU64>; 2]) -> impl FnMut(&[u8]) -> usize + 
         told[1].fetch_add(u64::from(copies == 2), Ordering::Relaxed);
         copies
     }
+}
+
+/// A play whose connections are cut with `probability`, each within 2.5 s of its beginning; its sums close.
+fn play_with_cuts(mut play: Play, seed: u64, probability: f64) -> (Played, DeliveryCounts) {
+    play.seed = seed;
+    play.conditions = Conditions {
+        delay: DELAY,
+        jitter: ms(20),
+        cuts: Cuts::Random { probability, within: ms(2500) },
+        ..Conditions::default()
+    };
+    let played = play.against(&mut relay());
+    let counts = counts(&played);
+    assert_eq!(counts.check(), Ok(()), "seed {seed}: {counts:?}");
+    assert_eq!(counts.published, played.outcome.measured.sent, "seed {seed}");
+    assert_eq!((counts.foreign, counts.duplicate, counts.reordered), (0, 0, 0), "seed {seed}");
+    (played, counts)
 }
 
 fn counts(played: &Played) -> DeliveryCounts {

@@ -110,8 +110,7 @@ impl State {
         let known = self.rows.iter().position(|row| row.name == *name && !self.has_row_each);
         let before = known.map(|index| self.rows.remove(index));
         let (blocks, failed) = before.map_or((0, 0), |row| (row.blocks, row.failed));
-        let responses = block.open_loop.as_ref().and_then(|times| times.response.as_ref());
-        let times = responses.or(block.round_trip.as_ref());
+        let times = block.times();
         let row = Row {
             name: Arc::clone(name),
             blocks: blocks + 1,
