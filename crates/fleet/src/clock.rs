@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
 
-/// What is known of an agent's clock.
+/// The clock of an agent, as far as it is known.
 #[derive(Clone, Debug, Default)]
 pub struct OffsetClock {
     /// The latest exchanges, the oldest first.
@@ -20,13 +20,13 @@ pub struct OffsetClock {
 /// The four instants of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the question left, by the controller's clock.
+    /// The instant at which the question left, by the controller's clock.
     pub asked: Instant,
-    /// When it came, by the agent's.
+    /// The instant at which it came, by the agent's.
     pub received: Instant,
-    /// When the answer left, by the agent's.
+    /// The instant at which the answer left, by the agent's.
     pub sent: Instant,
-    /// When it came, by the controller's.
+    /// The instant at which it came, by the controller's.
     pub answered: Instant,
 }
 

@@ -13,7 +13,9 @@ pub mod agent;
 pub mod bus;
 pub mod clock;
 pub mod controller;
+mod ledger;
 pub mod protocol;
 mod words;
+mod write;
 
 pub use words::Word;

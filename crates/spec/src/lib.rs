@@ -44,7 +44,7 @@ pub use load::{Closing, Lifetime, Load, Phases, Spacing, Stop, Timeouts};
 pub use message::{Blob, Content, Expect, Message, PayloadKind, PayloadKindError};
 pub use metric::Metric;
 pub use options::{Context, Environment, Options, Pack, Read, Resumption};
-pub use part::Part;
+pub use part::{Part, PartError, Turns};
 pub use problem::Problem;
 pub use published::{Claim, ClaimMeasure, Published, PublishedRow};
 pub use rate::{Piece, Profile, ProfileError};

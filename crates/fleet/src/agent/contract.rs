@@ -7,7 +7,7 @@ use crate::protocol::{
     Plan, Refusal, Slot, Subject,
 };
 use std::sync::Arc;
-use units::Instant;
+use units::{Instant, Nanos};
 
 /// The identity of an agent, and what an earlier process of it left behind.
 #[derive(Clone, Debug)]
@@ -50,6 +50,8 @@ pub enum Measured {
     Whole(PartResult),
     /// It was stopped.
     Stopped(PartResult),
+    /// It did not begin: the process woke up so long after the begin.
+    Late(Nanos),
     /// It could not be measured.
     Failed(String),
 }
@@ -69,12 +71,14 @@ pub enum Action {
     Prepare(Box<Task>),
     /// Forget what was made ready.
     Discard(BlockId),
-    /// Begin at this instant, and not after it.
+    /// Begin at this instant.
     Start {
         /// The block.
         block: BlockId,
         /// The begin.
         at: Instant,
+        /// Whoever wakes up after this instant sends nothing: [`Measured::Late`].
+        latest: Instant,
     },
     /// Stop what was started, and leave what was measured: [`Event::Measured`].
     Stop(BlockId),

@@ -1,5 +1,565 @@
 //! The agent: takes its part of each block, at its instant, and gets the result into the log.
+//!
+//! ```text
+//! Idle -- prepare --> Preparing -- ready --> Ready -- go --> Begun -- measured --> Spooling --> Idle
+//!  ^                     |                     |                                       `--> an offer
+//!  `----- refused, discarded, forgotten -------'
+//! ```
+//!
+//! A block begins only if this process holds the step that names it, has prepared that very part, and its own clock is
+//! before the begin. There is no catching up: what is heard later becomes a slot that says so. A block that has begun
+//! ends by itself, whatever the network does. Its result goes to disk first, and then it is an *offer* until the log
+//! has a value under its subject; offers of an earlier process are made again.
+//!
+//! Start reading at [`Agent::handle`].
 
 mod contract;
 
 pub use contract::{Action, Event, Measured, Options, Task};
+
+use crate::Word;
+use crate::bus::{BusEvent, Read};
+use crate::protocol::limits::{BEAT_EVERY, GRACE, PREPARE_MAX, START_LATE_MAX};
+use crate::protocol::{
+    Answer, Beat, BlockId, Command, Entry, Go, Health, Hello, Name, NotStarted, Phase, Plan,
+    Refusal, Slot, Subject,
+};
+use crate::write::{Next, Write};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use units::{Instant, Nanos};
+
+/// One process of an agent.
+#[derive(Debug)]
+pub struct Agent {
+    hello: Hello,
+    is_connected: bool,
+    state: State,
+    /// The plan that was read last.
+    plan: Option<(Name, Arc<Plan>)>,
+    /// Results that are on disk, or were to be.
+    offers: BTreeMap<Subject, Offer>,
+    /// The run that ended last.
+    ended: Option<Name>,
+    health: Health,
+    beats: u64,
+    beat_at: Instant,
+    /// The reason for which this process was refused last.
+    refused: Option<Refusal>,
+    /// Since a signal asked it to end.
+    leaves: Option<Instant>,
+    wake: Instant,
+    actions: Vec<Action>,
+}
+
+#[derive(Debug)]
+enum State {
+    Idle,
+    Preparing { task: Asked, stage: Stage, asked: Instant },
+    Begun { run: Name, block: BlockId, has_started: bool },
+    Spooling { subject: Subject, slot: Arc<Slot> },
+    Gone,
+}
+
+/// The part that a controller asked to be prepared.
+#[derive(Clone, Debug, PartialEq)]
+struct Asked {
+    run: Name,
+    block: BlockId,
+    work: crate::protocol::BlockWork,
+    kind: crate::protocol::Kind,
+    part: crate::protocol::Part,
+}
+
+#[derive(Debug)]
+enum Stage {
+    AwaitPlan,
+    /// The plan could not be read; it is tried again then.
+    PlanAgain(Instant),
+    AwaitReady,
+    Ready,
+    Refused(Refusal),
+}
+
+#[derive(Debug)]
+struct Offer {
+    slot: Arc<Slot>,
+    /// `None` once the log has a value.
+    write: Option<Write>,
+    /// True if that value is this one.
+    is_in: bool,
+}
+
+impl Agent {
+    /// A process that has just started.
+    pub fn new(options: Options) -> Self {
+        let Options { hello, spool } = options;
+        let offer = |(subject, slot): (Subject, Arc<Slot>)| {
+            let write = Some(Write::new(subject.clone(), Entry::Slot(Arc::clone(&slot))));
+            (subject, Offer { slot, write, is_in: false })
+        };
+        Self {
+            hello,
+            is_connected: false,
+            state: State::Idle,
+            plan: None,
+            offers: spool.into_iter().map(offer).collect(),
+            ended: None,
+            health: Health::default(),
+            beats: 0,
+            beat_at: Instant::START,
+            refused: None,
+            leaves: None,
+            wake: Instant::START,
+            actions: Vec::new(),
+        }
+    }
+
+    /// Takes an event, and answers with what is to be done, in this order. `now` is this machine's monotonic clock.
+    pub fn handle(&mut self, event: Event, now: Instant) -> Vec<Action> {
+        if matches!(self.state, State::Gone) {
+            return Vec::new();
+        }
+        match event {
+            Event::Tick => {}
+            Event::Bus(event) => self.bus(&event, now),
+            Event::Command(number, command) => {
+                let answer = self.command(command, now);
+                self.actions.push(Action::Answer(number, answer));
+            }
+            Event::Prepared(block) => self.prepared(block, Ok(())),
+            Event::NotPrepared(block, refusal) => self.prepared(block, Err(refusal)),
+            Event::Started(of) => {
+                if let State::Begun { block, has_started, .. } = &mut self.state
+                    && *block == of
+                {
+                    *has_started = true;
+                }
+            }
+            Event::Measured(block, measured) => self.measured(block, measured),
+            Event::Spooled(subject, result) => self.spooled(&subject, result),
+            Event::Health(health) => self.health = health,
+            Event::Signal => self.signal(now),
+        }
+        self.advance(now);
+        std::mem::take(&mut self.actions)
+    }
+
+    /// The instant at which it wants to be woken with [`Event::Tick`], if nothing happens before.
+    pub const fn deadline(&self) -> Instant {
+        self.wake
+    }
+
+    /// Slots of which this process knows that the log has them as it offered them.
+    pub fn accepted(&self) -> impl Iterator<Item = (&Subject, &Arc<Slot>)> {
+        self.offers
+            .iter()
+            .filter(|(_, offer)| offer.is_in)
+            .map(|(subject, offer)| (subject, &offer.slot))
+    }
+
+    /// Slots that are still on their way into the log.
+    pub fn offered(&self) -> usize {
+        self.offers.values().filter(|offer| offer.write.is_some()).count()
+    }
+
+    fn bus(&mut self, event: &BusEvent, now: Instant) {
+        match event {
+            BusEvent::Connected => {
+                (self.is_connected, self.beat_at) = (true, now);
+            }
+            BusEvent::Disconnected => self.is_connected = false,
+            BusEvent::Put(..) => {}
+            BusEvent::Read(subject @ Subject::Plan(run), read) => {
+                self.plan_read(run, subject, read, now);
+            }
+            BusEvent::Read(..) => {}
+        }
+        let mut words = Vec::new();
+        let mut superseded = Vec::new();
+        for (subject, offer) in &mut self.offers {
+            let Some(write) = &mut offer.write else { continue };
+            let Some(value) = write.ended(event, now, &mut words) else { continue };
+            offer.is_in = value == *write.entry();
+            offer.write = None;
+            if !offer.is_in {
+                superseded.push(subject.clone());
+            }
+        }
+        self.actions.extend(words.into_iter().map(Action::Say));
+        for subject in superseded {
+            self.offers.remove(&subject);
+            self.actions.push(Action::Say(Word::Superseded(subject.clone())));
+            self.actions.push(Action::Unspool(subject));
+        }
+    }
+
+    fn plan_read(&mut self, of: &Name, subject: &Subject, read: &Read, now: Instant) {
+        let State::Preparing { task, stage, .. } = &mut self.state else { return };
+        if task.run != *of || !matches!(stage, Stage::AwaitPlan) {
+            return;
+        }
+        *stage = match read {
+            Read::Found(Entry::Plan(plan)) => {
+                self.plan = Some((of.clone(), Arc::clone(plan)));
+                self.actions.push(prepare(task, plan));
+                Stage::AwaitReady
+            }
+            Read::Found(Entry::Step(_) | Entry::Slot(_)) => {
+                Stage::Refused(Refusal::Plan { because: format!("{subject} holds something else") })
+            }
+            Read::Unreadable(because) => Stage::Refused(Refusal::Plan { because: because.clone() }),
+            Read::Denied => {
+                self.actions.push(Action::Say(Word::Denied(subject.clone())));
+                let because = format!("the server does not let it read {subject}");
+                Stage::Refused(Refusal::Plan { because })
+            }
+            Read::Nothing | Read::TimedOut => Stage::PlanAgain(now + PLAN_AGAIN),
+        };
+    }
+
+    fn command(&mut self, command: Command, now: Instant) -> Answer {
+        match command {
+            Command::Hello => Answer::Hello(Box::new(self.hello.clone())),
+            Command::Clock => Answer::Clock { received_ns: now.0, sent_ns: now.0 },
+            Command::Refuse(refusal) => {
+                if self.refused.as_ref() != Some(&refusal) {
+                    self.refused = Some(refusal.clone());
+                    let agent = self.hello.agent.clone();
+                    self.actions.push(Action::Say(Word::Refused { agent, why: refusal }));
+                }
+                Answer::Done
+            }
+            Command::Prepare { run, block, work, kind, part } => {
+                self.prepare(Asked { run, block, work, kind, part }, now)
+            }
+            Command::Go { run, go, .. } => self.go(run, &go, now),
+            Command::Stop { run } => {
+                self.stop(&run);
+                Answer::Done
+            }
+            Command::End { run } => {
+                self.end(run);
+                Answer::Done
+            }
+        }
+    }
+
+    fn prepare(&mut self, wanted: Asked, now: Instant) -> Answer {
+        if self.leaves.is_some() {
+            return not_ready("it was told to end");
+        }
+        let slot = Subject::Slot(wanted.run.clone(), wanted.block, self.hello.agent.clone());
+        if self.offers.contains_key(&slot) {
+            return not_ready("it has a result of this block already");
+        }
+        match &mut self.state {
+            State::Preparing { task, stage, asked } if *task == wanted => {
+                *asked = now;
+                return match stage {
+                    Stage::AwaitPlan | Stage::PlanAgain(_) | Stage::AwaitReady => Answer::Preparing,
+                    Stage::Ready => Answer::Ready,
+                    Stage::Refused(refusal) => Answer::Refused(refusal.clone()),
+                };
+            }
+            State::Preparing { task, asked, .. } => {
+                if task.run != wanted.run && now.since(*asked) < FORGOTTEN {
+                    return Answer::Refused(Refusal::Busy { run: task.run.clone() });
+                }
+                let block = task.block;
+                self.actions.push(Action::Discard(block));
+            }
+            State::Begun { run, .. } | State::Spooling { subject: Subject::Slot(run, ..), .. } => {
+                return match *run == wanted.run {
+                    true => Answer::Preparing,
+                    false => Answer::Refused(Refusal::Busy { run: run.clone() }),
+                };
+            }
+            State::Idle | State::Spooling { .. } | State::Gone => {}
+        }
+        self.forget_other_runs(&wanted.run);
+        let stage = match &self.plan {
+            Some((run, plan)) if *run == wanted.run => {
+                self.actions.push(prepare(&wanted, plan));
+                Stage::AwaitReady
+            }
+            Some(_) | None => {
+                self.actions.push(Action::Read(Subject::Plan(wanted.run.clone())));
+                Stage::AwaitPlan
+            }
+        };
+        self.state = State::Preparing { task: wanted, stage, asked: now };
+        Answer::Preparing
+    }
+
+    fn prepared(&mut self, of: BlockId, result: Result<(), Refusal>) {
+        if let State::Preparing { task, stage, .. } = &mut self.state
+            && task.block == of
+            && matches!(stage, Stage::AwaitReady)
+        {
+            *stage = result.map_or_else(Stage::Refused, |()| Stage::Ready);
+        }
+    }
+
+    /// A block begins.
+    fn go(&mut self, run: Name, go: &Go, now: Instant) -> Answer {
+        let own = |seat: &&crate::protocol::Seat| {
+            seat.agent == self.hello.agent && seat.instance == self.hello.instance
+        };
+        let Some(seat) = go.roster.iter().find(own) else { return Answer::Done };
+        let subject = Subject::Slot(run.clone(), go.block, self.hello.agent.clone());
+        if let Some(offer) = self.offers.get(&subject) {
+            return match *offer.slot {
+                Slot::NotStarted { .. } => Answer::NotStarted,
+                Slot::Result(_) | Slot::Aborted(_) | Slot::Lost { .. } => Answer::Armed,
+            };
+        }
+        match &self.state {
+            State::Begun { run: of, block, .. } if *of == run && *block == go.block => {
+                return Answer::Armed;
+            }
+            State::Spooling { subject: of, .. } if *of == subject => return Answer::Armed,
+            State::Idle | State::Preparing { .. } | State::Begun { .. } => {}
+            State::Spooling { .. } | State::Gone => {}
+        }
+        let start = Instant(seat.start_ns);
+        let is_ready = matches!(
+            &self.state,
+            State::Preparing { task: Asked { run: of, block, work, kind, part }, stage: Stage::Ready, .. }
+                if *of == run && *block == go.block && *work == go.work && *kind == seat.kind && *part == seat.part
+        );
+        let why = if now >= start {
+            let by = now.since(start);
+            self.actions.push(Action::Say(Word::TooLate { block: go.block, by }));
+            NotStarted::Late { by }
+        } else if is_ready {
+            self.state = State::Begun { run, block: go.block, has_started: false };
+            let latest = start + START_LATE_MAX;
+            self.actions.push(Action::Start { block: go.block, at: start, latest });
+            return Answer::Armed;
+        } else {
+            NotStarted::NotReady
+        };
+        if let State::Preparing { task, .. } = &self.state
+            && task.run == run
+            && task.block == go.block
+        {
+            self.discard();
+        }
+        let slot = Arc::new(Slot::NotStarted { instance: self.hello.instance, why });
+        self.actions.push(Action::Spool(subject.clone(), Arc::clone(&slot)));
+        self.offer(subject, slot);
+        Answer::NotStarted
+    }
+
+    fn measured(&mut self, of: BlockId, measured: Measured) {
+        let State::Begun { run, block, .. } = &self.state else { return };
+        if *block != of {
+            return;
+        }
+        let instance = self.hello.instance;
+        let slot = Arc::new(match measured {
+            Measured::Whole(part) => Slot::Result(part),
+            Measured::Stopped(part) => Slot::Aborted(part),
+            Measured::Late(by) => Slot::NotStarted { instance, why: NotStarted::Late { by } },
+            Measured::Failed(because) => {
+                Slot::NotStarted { instance, why: NotStarted::Failed { because } }
+            }
+        });
+        let subject = Subject::Slot(run.clone(), of, self.hello.agent.clone());
+        self.actions.push(Action::Spool(subject.clone(), Arc::clone(&slot)));
+        self.state = State::Spooling { subject, slot };
+    }
+
+    fn spooled(&mut self, of: &Subject, result: Result<(), String>) {
+        if let Err(because) = result {
+            let subject = of.clone();
+            self.actions.push(Action::Say(Word::NotSpooled { subject, because }));
+        }
+        if let State::Spooling { subject, slot } = &self.state
+            && subject == of
+        {
+            let (subject, slot) = (subject.clone(), Arc::clone(slot));
+            self.state = State::Idle;
+            self.offer(subject, slot);
+        }
+    }
+
+    fn offer(&mut self, subject: Subject, slot: Arc<Slot>) {
+        let write = Some(Write::new(subject.clone(), Entry::Slot(Arc::clone(&slot))));
+        self.offers.insert(subject, Offer { slot, write, is_in: false });
+    }
+
+    fn stop(&mut self, run: &Name) {
+        match &self.state {
+            State::Preparing { task, .. } if task.run == *run => self.discard(),
+            State::Begun { run: of, block, .. } if of == run => {
+                self.actions.push(Action::Stop(*block));
+            }
+            State::Idle | State::Preparing { .. } | State::Begun { .. } => {}
+            State::Spooling { .. } | State::Gone => {}
+        }
+    }
+
+    fn end(&mut self, run: Name) {
+        self.stop(&run);
+        self.ended = Some(run);
+    }
+
+    /// Forgets what is prepared.
+    fn discard(&mut self) {
+        if let State::Preparing { task, .. } = &self.state {
+            self.actions.push(Action::Discard(task.block));
+            self.state = State::Idle;
+        }
+    }
+
+    fn forget_other_runs(&mut self, run: &Name) {
+        if let Some((of, _)) = &self.plan
+            && of != run
+        {
+            self.ended = Some(of.clone());
+        }
+    }
+
+    fn signal(&mut self, now: Instant) {
+        if self.leaves.is_some() {
+            self.exit();
+            return;
+        }
+        self.leaves = Some(now);
+        self.discard();
+        if let State::Begun { block, .. } = &self.state {
+            self.actions.push(Action::Stop(*block));
+        }
+    }
+
+    fn exit(&mut self) {
+        self.state = State::Gone;
+        self.wake = Instant::NEVER;
+        self.actions.push(Action::Exit);
+    }
+
+    /// Does all that is due.
+    fn advance(&mut self, now: Instant) {
+        if matches!(self.state, State::Gone) {
+            return;
+        }
+        self.wake = Instant::NEVER;
+        self.prepare_again(now);
+        for (subject, offer) in &mut self.offers {
+            let Some(write) = &mut offer.write else { continue };
+            match write.poll(now) {
+                Next::Put => self.actions.push(Action::Put(subject.clone(), write.entry().clone())),
+                Next::Read => self.actions.push(Action::Read(subject.clone())),
+                Next::Wait(until) => self.wake = self.wake.min(until),
+                Next::Nothing => {}
+            }
+        }
+        // The log has them for good once the run is over.
+        if let Some(run) = &self.ended {
+            let is_done = |subject: &Subject, offer: &Offer| offer.is_in && subject.run() == run;
+            let done: Vec<Subject> = self
+                .offers
+                .iter()
+                .filter(|(subject, offer)| is_done(subject, offer))
+                .map(|(subject, _)| subject.clone())
+                .collect();
+            for subject in done {
+                self.offers.remove(&subject);
+                self.actions.push(Action::Unspool(subject));
+            }
+        }
+        if self.is_connected {
+            if now >= self.beat_at {
+                self.beat();
+                self.beat_at = now + BEAT_EVERY;
+            }
+            self.wake = self.wake.min(self.beat_at);
+        }
+        if let Some(since) = self.leaves
+            && matches!(self.state, State::Idle)
+        {
+            let is_done = self.offers.values().all(|offer| offer.write.is_none());
+            if is_done || now.since(since) >= GRACE {
+                self.beat();
+                self.exit();
+            } else {
+                self.wake = self.wake.min(since + GRACE);
+            }
+        }
+    }
+
+    /// Reads the plan again, and gives up what nobody asks for any more.
+    fn prepare_again(&mut self, now: Instant) {
+        let State::Preparing { task, stage, asked } = &mut self.state else { return };
+        let forgotten = *asked + PREPARE_MAX;
+        if now >= forgotten {
+            self.discard();
+            return;
+        }
+        self.wake = self.wake.min(forgotten);
+        if let Stage::PlanAgain(at) = *stage {
+            if now >= at {
+                self.actions.push(Action::Read(Subject::Plan(task.run.clone())));
+                *stage = Stage::AwaitPlan;
+            } else {
+                self.wake = self.wake.min(at);
+            }
+        }
+    }
+
+    fn beat(&mut self) {
+        let (phase, block) = match &self.state {
+            State::Preparing { task, stage, .. } => {
+                let is_ready = matches!(stage, Stage::Ready);
+                let phase = if is_ready { Phase::Ready } else { Phase::Preparing };
+                (phase, Some((task.run.clone(), task.block)))
+            }
+            State::Begun { run, block, has_started } => {
+                let phase = if *has_started { Phase::Running } else { Phase::Armed };
+                (phase, Some((run.clone(), *block)))
+            }
+            State::Spooling { subject, .. } => (Phase::Spooling, block_of(subject)),
+            State::Idle | State::Gone => {
+                match self.offers.iter().find(|(_, offer)| offer.write.is_some()) {
+                    _ if self.leaves.is_some() => (Phase::Leaving, None),
+                    Some((subject, _)) => (Phase::Committing, block_of(subject)),
+                    None => (Phase::Idle, None),
+                }
+            }
+        };
+        let spooled = self.offered();
+        self.actions.push(Action::Beat(Beat {
+            agent: self.hello.agent.clone(),
+            instance: self.hello.instance,
+            number: self.beats,
+            phase,
+            block,
+            spooled: u32::try_from(spooled).unwrap_or(u32::MAX),
+            health: self.health.clone(),
+        }));
+        self.beats += 1;
+    }
+}
+
+fn prepare(asked: &Asked, plan: &Arc<Plan>) -> Action {
+    let Asked { run, block, work, kind, part } = asked.clone();
+    Action::Prepare(Box::new(Task { run, plan: Arc::clone(plan), block, work, kind, part }))
+}
+
+fn not_ready(because: &str) -> Answer {
+    Answer::Refused(Refusal::NotReady { because: because.to_owned() })
+}
+
+fn block_of(subject: &Subject) -> Option<(Name, BlockId)> {
+    match subject {
+        Subject::Slot(run, block, _) => Some((run.clone(), *block)),
+        Subject::Plan(_) | Subject::Step(..) => None,
+    }
+}
+
+/// A plan that is not there yet is read again after this time.
+const PLAN_AGAIN: Nanos = Nanos::from_millis(500);
+/// A run that has not asked for this long makes way for another.
+const FORGOTTEN: Nanos = Nanos::from_secs(5);

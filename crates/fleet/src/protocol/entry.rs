@@ -1,6 +1,8 @@
 //! The entries of the log: what is written once, and what a record is made of.
 
-use super::{BlockId, Health, Instance, Name, Version};
+use super::health::Health;
+use super::names::{BlockId, Instance, Name};
+use super::version::Version;
 use serde::{Deserialize, Serialize};
 pub use spec::Part;
 use std::sync::Arc;
@@ -162,7 +164,7 @@ pub enum Why {
         ready: u32,
         /// Those that a block needs.
         needed: u32,
-        /// What the others said, one sentence.
+        /// The reason of one of the others, in a sentence.
         because: String,
     },
 }
@@ -173,7 +175,7 @@ pub enum Why {
 pub enum Slot {
     /// The part was measured to its end.
     Result(PartResult),
-    /// The agent was told to stop, or was ended: what it had measured until then.
+    /// The agent was told to stop, or was ended: the outcome until then.
     Aborted(PartResult),
     /// It did not begin.
     NotStarted {
@@ -216,7 +218,7 @@ impl Slot {
         }
     }
 
-    /// What was measured, if anything was.
+    /// The result, if anything was measured.
     pub const fn part(&self) -> Option<&PartResult> {
         match self {
             Self::Result(part) | Self::Aborted(part) => Some(part),
@@ -239,8 +241,8 @@ pub struct PartResult {
     pub planned: u64,
     /// Messages that it sent.
     pub sent: u64,
-    /// What can be merged, as `fleet::merge` packs it.
-    #[serde(with = "super::wire::base64_bytes")]
+    /// The mergeable outcome, as `fleet::merge` packs it.
+    #[serde(with = "super::packed")]
     pub packed: Arc<[u8]>,
 }
 

@@ -43,3 +43,7 @@ pub const LEAD_SILENT: Nanos = Nanos::from_millis(1500);
 pub const LATE_MAX: Nanos = Nanos::from_millis(10);
 /// A bound of a clock's offset beyond this is said.
 pub const CLOCK_BOUND_MAX: Nanos = Nanos::from_millis(1);
+/// A process that wakes up this long after the begin of its part does not begin.
+pub const START_LATE_MAX: Nanos = Nanos::from_millis(100);
+/// From one exchange with an agent's clock to the next.
+pub const CLOCK_EVERY: Nanos = Nanos::from_millis(250);

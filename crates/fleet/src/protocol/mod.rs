@@ -8,22 +8,27 @@
 //!   controller's questions ([`Command`]) and their answers ([`Answer`]), and who leads ([`Lead`]). Nothing that is
 //!   claimed depends on any of it.
 //!
-//! All questions go from a controller to an agent. An agent never asks: it beats, and whoever leads a run hears that and
-//! asks it who it is ([`Command::Hello`]). So an agent's credentials need four subjects to publish to, and an agent that
-//! was started before the controller, or outlives it, needs no other way to join.
+//! All questions go from a controller to an agent. An agent never asks: it beats, and whoever leads a run hears that
+//! and asks it who it is ([`Command::Hello`]). So an agent that was started before the controller, or outlives it,
+//! needs no other way to join.
 //!
 //! A message is JSON. [`encode`] and [`decode`] hold the limits ([`limits`]) in both directions.
 
 mod command;
 mod entry;
+mod health;
 pub mod limits;
 mod names;
+mod packed;
+mod version;
 mod wire;
 
-pub use command::{Answer, Beat, Command, Health, Hello, Lead, Live, Phase, Refusal, Version};
+pub use command::{Answer, Beat, Command, Hello, Lead, Live, Phase};
 pub use entry::{
     BlockWork, Close, Decided, Doubt, End, Entry, Go, Kind, NotStarted, Part, PartResult, Plan,
     Seat, Slot, SlotKind, Step, Why,
 };
+pub use health::Health;
 pub use names::{BlockId, Instance, Name, NameError, Subject};
+pub use version::{Refusal, Version};
 pub use wire::{DecodeError, EncodeError, decode, digest, encode};

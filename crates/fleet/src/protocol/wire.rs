@@ -1,6 +1,7 @@
 //! Messages as bytes, within their limits.
 
-use super::{Entry, limits};
+use super::entry::Entry;
+use super::limits;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::Digest as _;
@@ -80,21 +81,4 @@ pub enum DecodeError {
         /// The limit.
         max: Bytes,
     },
-}
-
-/// Bytes as text in JSON.
-pub(crate) mod base64_bytes {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
-    use serde::{Deserialize, Deserializer, Serializer};
-    use std::sync::Arc;
-
-    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&STANDARD.encode(bytes))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<[u8]>, D::Error> {
-        let text = String::deserialize(from)?;
-        STANDARD.decode(text).map(Into::into).map_err(serde::de::Error::custom)
-    }
 }

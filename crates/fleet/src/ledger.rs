@@ -1,0 +1,122 @@
+//! The log of a run as far as one controller knows it, and what it adds up to.
+//!
+//! Entries come in any order and any number of times, and the first value of a subject is the only one. The fold is a
+//! function of the log alone: two controllers that know the same entries have the same blocks, whoever wrote them and
+//! in whatever order they were read.
+
+use crate::protocol::{
+    BlockId, Close, Entry, Go, Name, Plan, Seat, Slot, SlotKind, Step, Subject, Why,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The known part of a log.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    pub(crate) plan: Option<Arc<Plan>>,
+    steps: BTreeMap<u32, Arc<Step>>,
+    slots: BTreeMap<(BlockId, Name), Arc<Slot>>,
+    /// Steps that are folded in: all below this number.
+    pub(crate) next: u32,
+    /// The block that has begun and is not closed, with the number of its step.
+    pub(crate) open: Option<(u32, Arc<Go>)>,
+    pub(crate) closed: Vec<Closed>,
+    pub(crate) end: Option<Why>,
+}
+
+/// A block of the record: what was asked of whom, and what became of each part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closed {
+    /// The block, its work and its roster.
+    pub go: Arc<Go>,
+    /// The step that closed it.
+    pub close: Close,
+    /// The slot of each seat of the roster, in its order.
+    pub slots: Vec<Arc<Slot>>,
+}
+
+impl Closed {
+    /// True if not every part was measured to its end.
+    pub fn is_marked(&self) -> bool {
+        self.slots.iter().any(|slot| slot.kind() != SlotKind::Result)
+    }
+
+    /// The seats with their slots.
+    pub fn parts(&self) -> impl Iterator<Item = (&Seat, &Slot)> {
+        self.go.roster.iter().zip(self.slots.iter().map(AsRef::as_ref))
+    }
+}
+
+/// What the fold came to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Folded {
+    Go,
+    Close(BlockId),
+    End(Why),
+}
+
+impl Ledger {
+    /// Takes an entry in.
+    pub(crate) fn learn(&mut self, subject: &Subject, entry: &Entry) {
+        match (subject, entry) {
+            (Subject::Plan(_), Entry::Plan(plan)) => {
+                self.plan.get_or_insert_with(|| Arc::clone(plan));
+            }
+            (Subject::Step(_, number), Entry::Step(step)) => {
+                self.steps.entry(*number).or_insert_with(|| Arc::clone(step));
+            }
+            (Subject::Slot(_, block, agent), Entry::Slot(slot)) => {
+                let key = (*block, agent.clone());
+                self.slots.entry(key).or_insert_with(|| Arc::clone(slot));
+            }
+            // Something else stands under that subject: nobody of ours wrote it.
+            (Subject::Plan(_) | Subject::Step(..) | Subject::Slot(..), _) => {}
+        }
+    }
+
+    pub(crate) fn slot(&self, block: BlockId, agent: &Name) -> Option<&Arc<Slot>> {
+        self.slots.get(&(block, agent.clone()))
+    }
+
+    /// The seats of the open block whose slots are not known.
+    pub(crate) fn undecided(&self) -> impl Iterator<Item = &Seat> {
+        let open =
+            self.open.iter().flat_map(|(_, go)| go.roster.iter().map(|seat| (go.block, seat)));
+        open.filter(|(block, seat)| self.slot(*block, &seat.agent).is_none()).map(|(_, seat)| seat)
+    }
+
+    /// True if the next step is known and cannot be folded in before the slots that it names are.
+    pub(crate) fn awaits_slots(&self) -> bool {
+        matches!(self.steps.get(&self.next).map(AsRef::as_ref), Some(Step::Close(_)))
+            && self.undecided().next().is_some()
+    }
+
+    /// Folds the next step in, if it is known with all that belongs to it.
+    pub(crate) fn fold(&mut self) -> Option<Folded> {
+        if self.end.is_some() || self.awaits_slots() {
+            return None;
+        }
+        let step = Arc::clone(self.steps.get(&self.next)?);
+        let number = self.next;
+        self.next += 1;
+        Some(match step.as_ref() {
+            Step::Go(go) => {
+                self.open = Some((number, Arc::new(go.clone())));
+                Folded::Go
+            }
+            Step::Close(close) => {
+                let block = close.block;
+                if let Some((_, go)) = self.open.take() {
+                    let slot = |seat: &Seat| self.slot(block, &seat.agent).cloned();
+                    let slots = go.roster.iter().filter_map(slot).collect();
+                    self.closed.push(Closed { go, close: close.clone(), slots });
+                }
+                Folded::Close(block)
+            }
+            Step::End(end) => {
+                self.end = Some(end.why.clone());
+                Folded::End(end.why.clone())
+            }
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! The state of an agent.
+
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+/// The state of an agent, as evidence.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Health {
+    /// The largest share of the time that one of its workers was busy, 0 to 1; `null`: not known.
+    pub busiest_worker: Option<f64>,
+    /// The time that 99 % of its messages were sent within, from when they were due; `null`: not known.
+    pub send_lag_p99: Option<Nanos>,
+    /// Gaps in its workers' own loops.
+    pub stalls: u64,
+    /// Periods in which its cgroup was throttled.
+    pub throttled: u64,
+    /// TCP segments that its machine sent again.
+    pub retransmits: u64,
+    /// Messages sent in the last second.
+    pub sent_per_s: u64,
+}

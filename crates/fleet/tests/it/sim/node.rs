@@ -1,0 +1,88 @@
+//! A machine: a controller or an agent with its clock, its disk, and the load that it pretends to send.
+
+use super::clock::SimClock;
+use fleet::agent::{self, Agent};
+use fleet::controller::{self, Controller};
+use fleet::protocol::{BlockId, Instance, Name, Slot, Subject, Version};
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use units::{Instant, Nanos};
+
+pub(crate) struct Node {
+    pub(crate) name: Name,
+    pub(crate) instance: Instance,
+    pub(crate) machine: Machine,
+    pub(crate) clock: SimClock,
+    /// Processes of it before this one: what belongs to one of them ends with it.
+    pub(crate) epoch: u32,
+    pub(crate) is_alive: bool,
+    pub(crate) is_frozen: bool,
+    pub(crate) frozen_at: u64,
+    pub(crate) is_cut: bool,
+    pub(crate) is_denied: bool,
+    /// The process knows that it is connected.
+    pub(crate) is_told: bool,
+    /// What came while it was frozen.
+    pub(crate) held: VecDeque<Told>,
+    /// The true time of its next wake-up, so that stale ones are known.
+    pub(crate) wake_at: u64,
+    pub(crate) commit: &'static str,
+    pub(crate) weight: NonZeroU32,
+}
+
+pub(crate) enum Machine {
+    Controller {
+        machine: Box<Controller>,
+        follows: Option<usize>,
+        caught_up: bool,
+        ended: bool,
+        brings_plan: bool,
+    },
+    Agent {
+        machine: Box<Agent>,
+        engine: Box<Engine>,
+        disk: BTreeMap<Subject, Arc<Slot>>,
+    },
+}
+
+/// What a process is told.
+#[derive(Clone, Debug)]
+pub(crate) enum Told {
+    Controller(controller::Event),
+    Agent(agent::Event),
+    /// A part is to begin.
+    EngineBegins(BlockId),
+    /// A part is over.
+    EngineEnds(BlockId),
+    /// Its deadline has come.
+    Wake,
+}
+
+/// The part of a block that an agent measures.
+#[derive(Default)]
+pub(crate) struct Engine {
+    /// The task that is prepared, or underway.
+    pub(crate) task: Option<agent::Task>,
+    pub(crate) begun: Option<Begun>,
+}
+
+pub(crate) struct Begun {
+    pub(crate) block: BlockId,
+    pub(crate) at: Instant,
+    pub(crate) latest: Instant,
+    pub(crate) ends: Instant,
+    pub(crate) has_started: bool,
+    pub(crate) late: Nanos,
+}
+
+pub(crate) fn version(commit: &str) -> Version {
+    Version {
+        major: 1,
+        minor: 0,
+        tool: "0.1.0".to_owned(),
+        commit: Some(commit.to_owned()),
+        record: 2,
+        histogram: "1ns-1h-3".to_owned(),
+    }
+}
