@@ -47,7 +47,7 @@ impl Closed {
     }
 }
 
-/// What the fold came to.
+/// A step that was folded in.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Folded {
     Go,

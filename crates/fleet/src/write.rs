@@ -25,7 +25,7 @@ pub(crate) struct Write {
     pause: Nanos,
     /// True if the last write was refused, and did not time out.
     was_refused: bool,
-    /// What was said last of it, so that it is said once.
+    /// The word that was said of it last, so that it is said once.
     said: Option<Word>,
 }
 

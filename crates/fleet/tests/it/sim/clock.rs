@@ -4,7 +4,7 @@ use units::Instant;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SimClock {
-    /// What it shows when the true time is zero.
+    /// The instant that it shows when the true time is zero.
     base: i64,
     /// Millionths by which it is fast.
     ppm: i64,

@@ -1,8 +1,8 @@
-//! What goes wrong, and when; all of it drawn from the seed before the world begins.
+//! Faults and their instants; all of it drawn from the seed before the world begins.
 
 use units::Random;
 
-/// How messages travel while there are faults; afterwards they travel well.
+/// The ways of messages while there are faults; afterwards they travel well.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Conditions {
     /// Shares of a thousand.

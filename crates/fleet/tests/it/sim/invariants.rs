@@ -1,4 +1,4 @@
-//! What must hold after every step, whatever goes wrong. The numbers are those of the list in `docs/FLEET.md`.
+//! The promises that must hold after every step, whatever goes wrong.
 
 use super::node::Machine;
 use super::world::{PLANNED, World};

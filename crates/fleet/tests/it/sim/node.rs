@@ -23,7 +23,7 @@ pub(crate) struct Node {
     pub(crate) is_denied: bool,
     /// The process knows that it is connected.
     pub(crate) is_told: bool,
-    /// What came while it was frozen.
+    /// Events that came while it was frozen.
     pub(crate) held: VecDeque<Told>,
     /// The true time of its next wake-up, so that stale ones are known.
     pub(crate) wake_at: u64,
@@ -46,7 +46,7 @@ pub(crate) enum Machine {
     },
 }
 
-/// What a process is told.
+/// An event of a process.
 #[derive(Clone, Debug)]
 pub(crate) enum Told {
     Controller(controller::Event),

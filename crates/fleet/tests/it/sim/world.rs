@@ -34,7 +34,7 @@ pub(crate) struct World {
     blocks: Vec<BlockWork>,
     /// Operations and questions that have not ended.
     underway: BTreeSet<u64>,
-    /// Who asked the question of this number: the controller, its process, and the number there.
+    /// The askers of questions, by number: the controller, its process, and the number there.
     asked: BTreeMap<u64, (usize, u32, u64)>,
     pub(crate) invariants: Invariants,
     is_traced: bool,
