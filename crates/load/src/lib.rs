@@ -8,6 +8,7 @@
 
 mod content;
 mod curve;
+mod cut;
 mod pace;
 mod payload;
 mod replay;
@@ -17,10 +18,11 @@ mod schedule;
 mod waiting;
 
 pub use content::{Content, Expect, Mismatch};
+pub use cut::CutError;
 pub use pace::{Batch, Next, Pace, Taken};
 pub use requests::Requests;
 pub use room_share::RoomShare;
-pub use schedule::{Arrivals, Due, Schedule, Stripe};
+pub use schedule::{Arrivals, Cut, Due, Schedule, Stripe};
 pub use spec::stamp::{Header, TrueDelay};
 pub use spec::{Closing, Lifetime, PayloadKind, PayloadKindError, Phases, Spacing, Stop, Timeouts};
 

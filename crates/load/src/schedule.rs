@@ -5,6 +5,9 @@
 //! Poisson spacing each part is a process of its own with its share of the rate, and all of them together are again one
 //! with the whole rate (superposition). With phases each connection is by itself anyway.
 //!
+//! A machine of a fleet has its arrivals of the whole by turns ([`Cut`]), and divides those among its own workers in
+//! the same way.
+//!
 //! A rate may change over time. Then all of this happens on an axis on which it does not: that of the arrivals counted
 //! so far, which [`crate::curve`] turns into instants.
 //!
@@ -13,6 +16,7 @@
 use crate::curve::Curve;
 use spec::{Profile, Spacing};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use units::{Nanos, Random};
 
 /// A rate, how its arrivals are spaced, and which part of them is meant.
@@ -26,12 +30,68 @@ pub struct Schedule {
     pub stripe: Stripe,
     /// True if the warm-up rises evenly from nothing to the rate; bots with phases of their own have one rate.
     pub ramps_up: bool,
+    /// The arrivals of the rate that are this machine's; [`Schedule::stripe`] divides those.
+    pub cut: Cut,
+}
+
+/// The arrivals of a rate that are sent by one of several machines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// All of them.
+    Whole,
+    /// Those whose turn it is, on any connection.
+    Arrivals(Arc<spec::Turns>),
+    /// Those of the connections whose turn it is. The whole has so many connections.
+    Connections(Arc<spec::Turns>, NonZeroU32),
+}
+
+impl Cut {
+    /// The number among all arrivals of the own arrival number `index`, on `own` connections.
+    fn whole(&self, index: u64, own: u64) -> u64 {
+        match self {
+            Self::Whole => index,
+            Self::Arrivals(turns) => turns.number(index),
+            Self::Connections(turns, of) => {
+                let of = u64::from(of.get());
+                (index / own).saturating_mul(of).saturating_add(turns.number(index % own))
+            }
+        }
+    }
+
+    /// The number of own arrivals among the first `passed` of all.
+    pub(crate) fn own(&self, passed: u64) -> u64 {
+        match self {
+            Self::Whole => passed,
+            Self::Arrivals(turns) => turns.count(passed),
+            Self::Connections(turns, of) => {
+                let of = u64::from(of.get());
+                let own = turns.count(of);
+                (passed / of).saturating_mul(own).saturating_add(turns.count(passed % of))
+            }
+        }
+    }
+
+    /// The share of all arrivals, for exponential gaps.
+    fn share(&self) -> f64 {
+        match self {
+            Self::Whole => 1.0,
+            Self::Arrivals(turns) => {
+                let (own, all) = turns.share();
+                f64::from(own) / f64::from(all)
+            }
+            Self::Connections(turns, of) => {
+                let own = u32::try_from(turns.count(of.get().into())).unwrap_or(u32::MAX);
+                f64::from(own) / f64::from(of.get())
+            }
+        }
+    }
 }
 
 impl Schedule {
     /// `rate` over `connections`, all of it.
     pub const fn new(rate: Profile, spacing: Spacing, connections: NonZeroU32) -> Self {
-        Self { rate, spacing, stripe: Stripe::whole(connections), ramps_up: false }
+        let stripe = Stripe::whole(connections);
+        Self { rate, spacing, stripe, ramps_up: false, cut: Cut::Whole }
     }
 
     /// The part of worker `index` of so many: with all parts together, nothing is missing and nothing is there twice.
@@ -60,17 +120,42 @@ impl Schedule {
     pub fn arrivals(&self, seed: u64) -> Arrivals {
         let (curve, stripe) = (Curve::new(&self.rate), self.stripe);
         let mut course = match self.spacing {
-            Spacing::Uniform => Course::Uniform(Turns { stripe, cycle: 0, turn: 0 }),
-            Spacing::Phases => Course::Phases(Phases::new(stripe, &curve, seed)),
-            Spacing::Poisson => Course::Poisson(Gaps::new(stripe, seed)),
+            Spacing::Uniform => {
+                Course::Uniform(Turns { stripe, cut: self.cut.clone(), cycle: 0, turn: 0 })
+            }
+            Spacing::Phases => Course::Phases(Phases::new(stripe, self.cycle_len(), &curve, seed)),
+            Spacing::Poisson => Course::Poisson(Gaps::new(stripe, self.cut.share(), seed)),
         };
         let next = course.first(&curve);
         Arrivals { curve, course, next }
     }
 
-    /// The number of arrivals that all parts together have before `at`, with uniform spacing.
+    /// The number of arrivals that all parts of this machine together have before `at`, with uniform spacing.
     pub fn count_before(&self, at: Nanos) -> u64 {
-        Curve::new(&self.rate).count_before(at)
+        self.cut.own(Curve::new(&self.rate).count_before(at))
+    }
+
+    /// The arrivals of the whole in a cycle, in which each connection has one.
+    fn cycle_len(&self) -> u64 {
+        match &self.cut {
+            Cut::Whole | Cut::Arrivals(_) => cycle_len(self.stripe),
+            Cut::Connections(_, of) => of.get().into(),
+        }
+    }
+
+    /// The arrivals that are one machine's, of several: by their numbers, or by those of their connections if each has
+    /// a schedule of its own. `own` are its connections.
+    pub(crate) fn cut(
+        &self,
+        turns: &Arc<spec::Turns>,
+        by_connection: bool,
+        own: NonZeroU32,
+    ) -> Self {
+        let cut = match by_connection || self.spacing == Spacing::Phases {
+            true => Cut::Connections(Arc::clone(turns), self.stripe.of),
+            false => Cut::Arrivals(Arc::clone(turns)),
+        };
+        Self { stripe: Stripe::whole(own), cut, ..self.clone() }
     }
 }
 
@@ -208,6 +293,7 @@ impl Course {
 #[derive(Clone, Debug)]
 struct Turns {
     stripe: Stripe,
+    cut: Cut,
     cycle: u64,
     /// The one of our own connections that is next.
     turn: u32,
@@ -225,7 +311,7 @@ impl Turns {
 
     /// Leaves out those of the first `passed` arrivals of the whole that are ours, and returns their number.
     fn skip(&mut self, passed: u64) -> u64 {
-        let stripe = self.stripe;
+        let (stripe, passed) = (self.stripe, self.cut.own(passed));
         let (cycle, turn) = (passed / cycle_len(stripe), passed % cycle_len(stripe));
         // Of the unfinished cycle, those of our connections whose numbers have had their turn.
         let turn = turn.saturating_sub(stripe.first.into()).div_ceil(stripe.step.get().into());
@@ -242,6 +328,7 @@ impl Turns {
     fn due(&self, curve: &Curve) -> Due {
         let number = u64::from(self.stripe.first + self.turn * self.stripe.step.get());
         let index = self.cycle.saturating_mul(cycle_len(self.stripe)).saturating_add(number);
+        let index = self.cut.whole(index, cycle_len(self.stripe));
         Due { at: curve.due(index), connection: self.turn }
     }
 }
@@ -261,9 +348,9 @@ struct Phases {
 }
 
 impl Phases {
-    fn new(stripe: Stripe, curve: &Curve, seed: u64) -> Self {
+    fn new(stripe: Stripe, cycle_len: u64, curve: &Curve, seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let cycle_len = u128::from(cycle_len(stripe)) * u128::from(curve.per());
+        let cycle_len = u128::from(cycle_len) * u128::from(curve.per());
         // Drawn in nanoseconds at the highest rate. A cycle is never shorter, so that its turns end before the next one
         // begins.
         let shortest = usize::try_from(cycle_len / curve.peak()).unwrap_or(usize::MAX).max(1);
@@ -311,7 +398,7 @@ impl Phases {
     }
 }
 
-/// The number of arrivals of the whole in a cycle.
+/// The number of arrivals of this machine in a cycle.
 fn cycle_len(stripe: Stripe) -> u64 {
     stripe.of.get().into()
 }
@@ -331,9 +418,9 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn new(stripe: Stripe, seed: u64) -> Self {
+    fn new(stripe: Stripe, share: f64, seed: u64) -> Self {
         let connections = stripe.connections();
-        let share = f64::from(connections) / f64::from(stripe.of.get());
+        let share = share * f64::from(connections) / f64::from(stripe.of.get());
         let mut seeds = Random::new(seed);
         Self {
             times: Random::new(seeds.next_u64()),

@@ -11,7 +11,7 @@ pub(crate) struct Conditions {
     pub(crate) slow: usize,
     /// Writes that time out and are applied later.
     pub(crate) late_write: usize,
-    /// Controllers never hear who leads.
+    /// Controllers do not hear who leads: both do.
     pub(crate) no_lead: bool,
 }
 

@@ -766,7 +766,7 @@ impl World {
     }
 
     fn says_lead(&mut self, from: usize, lead: &Lead) {
-        if self.conditions.no_lead {
+        if self.conditions.no_lead && !self.is_calm() {
             return;
         }
         for node in (0..CONTROLLERS).filter(|node| *node != from) {
