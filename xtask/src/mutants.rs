@@ -4,6 +4,7 @@
 //! each behind a switch ([`switch`]), so that the copy is compiled once; what both depend on is compiled already.
 //! [`plants`] is the list. A plant whose place is no longer found is stale, which the tests of this module notice.
 
+mod fleet_plants;
 mod outcome;
 mod plants;
 mod programs;
@@ -13,7 +14,7 @@ mod tree;
 use crate::shell;
 use anyhow::{Context as _, Result, bail, ensure};
 use outcome::Outcome;
-use plants::{PLANTS, Plant};
+use plants::{Plant, plants};
 use programs::Program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -37,7 +38,7 @@ pub(crate) fn all() -> Result<()> {
 pub(crate) fn run(arguments: &MutantsArgs) -> Result<()> {
     let start = Instant::now();
     let wanted = arguments.only.as_deref().unwrap_or_default();
-    let plants: Vec<&Plant> = PLANTS.iter().filter(|plant| plant.name.contains(wanted)).collect();
+    let plants: Vec<&Plant> = plants().filter(|plant| plant.name.contains(wanted)).collect();
     ensure!(!plants.is_empty(), "no plant is named like `{wanted}`");
     let tree = planted_tree()?;
     let crates: BTreeSet<&str> = plants.iter().map(|plant| plant.caught_by).collect();
@@ -76,7 +77,7 @@ fn try_plant(programs: &[Program], plant: &Plant) -> Result<Outcome> {
 fn planted_tree() -> Result<Tree> {
     let mut of_file: BTreeMap<&str, Vec<&Plant>> = BTreeMap::new();
     let mut roots = BTreeSet::new();
-    for plant in PLANTS {
+    for plant in plants() {
         of_file.entry(plant.file).or_default().push(plant);
         let (source, _) = plant.file.split_once("/src/").context("a plant is in crates/*/src")?;
         roots.insert(format!("{source}/src/lib.rs"));

@@ -1,5 +1,6 @@
 //! The planted bugs: what each makes a load generator say, the tools that have said it, and the text that does it here.
 
+use super::fleet_plants::FLEET_PLANTS;
 use super::switch::Change;
 
 /// A bug that a test must catch.
@@ -19,8 +20,13 @@ pub(super) struct Plant {
     pub(super) changes: &'static [Change],
 }
 
-/// The list. Every place is found once, and the tests of `caught_by` fail with the bug in it.
-pub(super) const PLANTS: &[Plant] = &[
+/// All of them.
+pub(super) fn plants() -> impl Iterator<Item = &'static Plant> {
+    PLANTS.iter().chain(FLEET_PLANTS)
+}
+
+/// Those of load generators. Every place is found once, and the tests of `caught_by` fail with the bug in it.
+const PLANTS: &[Plant] = &[
     Plant {
         name: "re-timing at wake-up",
         lie: "a message is due when the worker gets round to it, so its own delays are nobody's",
@@ -425,11 +431,11 @@ mod tests {
 
     #[test]
     fn each_plant_finds_its_places() {
-        let files: BTreeSet<&str> = PLANTS.iter().map(|plant| plant.file).collect();
+        let files: BTreeSet<&str> = plants().map(|plant| plant.file).collect();
         let mut stale = Vec::new();
         for file in files {
             let text = std::fs::read_to_string(shell::root().join(file)).unwrap_or_default();
-            let plants: Vec<&Plant> = PLANTS.iter().filter(|plant| plant.file == file).collect();
+            let plants: Vec<&Plant> = plants().filter(|plant| plant.file == file).collect();
             if let Err(error) = switch::build_in(&text, &plants) {
                 stale.push(format!("{file}: {error}"));
             }
@@ -439,8 +445,8 @@ mod tests {
 
     #[test]
     fn there_are_twelve_at_least_and_each_has_a_name_of_its_own() {
-        let names: BTreeSet<&str> = PLANTS.iter().map(|plant| plant.name).collect();
-        assert_eq!(names.len(), PLANTS.len());
+        let names: BTreeSet<&str> = plants().map(|plant| plant.name).collect();
+        assert_eq!(names.len(), plants().count());
         assert!(names.len() >= 12);
     }
 }

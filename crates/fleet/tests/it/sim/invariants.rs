@@ -97,9 +97,14 @@ impl Invariants {
                     panic!("seed {seed}: (5) {subject} of a block that has not begun");
                 };
                 let seat = go.roster.iter().find(|seat| seat.agent == *agent).unwrap();
-                if let Some(part) = slot.part() {
+                let writer = match slot.as_ref() {
+                    Slot::Result(part) | Slot::Aborted(part) => Some(part.instance),
+                    Slot::NotStarted { instance, .. } => Some(*instance),
+                    Slot::Lost { .. } => None,
+                };
+                if let Some(instance) = writer {
                     assert_eq!(
-                        part.instance, seat.instance,
+                        instance, seat.instance,
                         "seed {seed}: a result of a process without a seat"
                     );
                 }

@@ -733,11 +733,19 @@ impl World {
                 let answer = Err(NoAnswer::TimedOut);
                 self.at(self.now + timeout.0, Happening::Answers { question, answer });
                 let copies = 1 + usize::from(self.happens_in_a_thousand(self.conditions.double));
-                for _ in 0..copies {
+                for copy in 0..copies {
                     if self.is_linked(index)
                         && let Some(way) = self.way()
                     {
                         let (agent, command) = (agent.clone(), command.clone());
+                        // A begin may reach another process with the credentials of that name, too.
+                        let other = |node: &Node| node.name == agent && node.instance != instance;
+                        let twin = self.nodes.iter().find(|node| node.is_alive && other(node));
+                        let is_go = matches!(command, Command::Go { .. });
+                        let instance = match twin {
+                            Some(twin) if is_go && copy > 0 => twin.instance,
+                            Some(_) | None => instance,
+                        };
                         self.at(
                             self.now + way,
                             Happening::Asks { agent, instance, question, command },
