@@ -53,6 +53,7 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
     let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let mut all = arrows::check(files);
     all.extend(names::check(&paths));
+    all.extend(dependencies::runtime(files));
     for file in files {
         all.extend(purity::check(file));
         all.extend(text::check(file, &paths));

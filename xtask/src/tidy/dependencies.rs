@@ -7,6 +7,7 @@ use super::{Complaint, File};
 use crate::shell;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the sources and names in a lock file.
 pub(super) fn check(file: &File) -> Vec<Complaint> {
@@ -29,6 +30,95 @@ pub(super) fn check(file: &File) -> Vec<Complaint> {
         }
     }
     complaints
+}
+
+/// Holds every crate against the rule about the async runtime: it comes in through [`MAY_HAVE_RUNTIME`] alone, and
+/// there through dependencies that a feature turns on.
+pub(super) fn runtime(files: &[File]) -> Vec<Complaint> {
+    let Some(lock) = files.iter().find(|file| file.path == "Cargo.lock") else {
+        return Vec::new();
+    };
+    let table = match lock.text.parse::<toml::Table>() {
+        Ok(table) => table,
+        Err(error) => return vec![lock.complain(0, error.to_string())],
+    };
+    let packages = needs_of(&table);
+    let mut complaints = Vec::new();
+    for file in files {
+        let inside = file.path.strip_prefix("crates/");
+        let Some(name) = inside.and_then(|inside| inside.strip_suffix("/Cargo.toml")) else {
+            continue;
+        };
+        let Ok(manifest) = file.text.parse::<toml::Table>() else { continue };
+        for (kind, dependency, details) in dependencies_of(&manifest) {
+            let Some(way) = way_to_runtime(&packages, dependency) else { continue };
+            let is_optional = details.get("optional").and_then(toml::Value::as_bool) == Some(true);
+            let may = MAY_HAVE_RUNTIME.contains(&name);
+            if may && (is_optional || kind == "dev-dependencies") {
+                continue;
+            }
+            let what = match may {
+                true => {
+                    format!("`{dependency}` brings {RUNTIME}: make it optional, behind a feature")
+                }
+                false => format!(
+                    "`{name}` gets {RUNTIME} by way of {way}; only {} may have it",
+                    MAY_HAVE_RUNTIME.join(", ")
+                ),
+            };
+            complaints.push(file.complain(0, what));
+        }
+    }
+    complaints
+}
+
+/// The names of the packages of a lock file, each with those that it needs.
+fn needs_of(lock: &toml::Table) -> BTreeMap<&str, BTreeSet<&str>> {
+    let packages = lock.get("package").and_then(toml::Value::as_array).into_iter().flatten();
+    let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for package in packages {
+        let Some(name) = package.get("name").and_then(toml::Value::as_str) else { continue };
+        let needs = package.get("dependencies").and_then(toml::Value::as_array);
+        let needs = needs.into_iter().flatten().filter_map(toml::Value::as_str);
+        // A package of several versions is named with the version.
+        let needs = needs.filter_map(|need| need.split(' ').next());
+        all.entry(name).or_default().extend(needs);
+    }
+    all
+}
+
+/// The dependencies of a manifest: their table, name and details.
+fn dependencies_of(manifest: &toml::Table) -> Vec<(&str, &str, &toml::Value)> {
+    let kinds = ["build-dependencies", "dependencies", "dev-dependencies"];
+    let tables = kinds.iter().filter_map(|kind| Some((*kind, manifest.get(*kind)?.as_table()?)));
+    tables
+        .flat_map(|(kind, table)| table.iter().map(move |(name, value)| (kind, &**name, value)))
+        .collect()
+}
+
+/// A shortest way from a package to the runtime, as text; `None` if there is none but through crates that may have it.
+fn way_to_runtime(packages: &BTreeMap<&str, BTreeSet<&str>>, from: &str) -> Option<String> {
+    let mut ways = vec![vec![from]];
+    let mut seen = BTreeSet::from([from]);
+    while !ways.is_empty() {
+        let mut longer = Vec::new();
+        for way in ways {
+            let last = *way.last()?;
+            if last == RUNTIME {
+                return Some(way.join(" -> "));
+            }
+            if MAY_HAVE_RUNTIME.contains(&last) {
+                continue;
+            }
+            for next in packages.get(last).into_iter().flatten() {
+                if seen.insert(next) {
+                    longer.push([way.as_slice(), &[next]].concat());
+                }
+            }
+        }
+        ways = longer;
+    }
+    None
 }
 
 /// Checks the licence of every package that is compiled here, as cargo tells it.
@@ -121,8 +211,12 @@ const BANNED: &[(&str, &str)] = &[
     ("openssl-sys", "TLS is rustls with aws-lc-rs"),
     ("reqwest", "the product speaks to its target alone"),
     ("smol", "a worker is a loop over its own engine"),
-    ("tokio", "a worker is a loop over its own engine"),
 ];
+
+/// The async runtime.
+const RUNTIME: &str = "tokio";
+/// The crates that may have it, each behind a feature: they speak to databases, brokers and browsers.
+const MAY_HAVE_RUNTIME: &[&str] = &["fleet", "store", "web"];
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
@@ -134,18 +228,46 @@ mod tests {
     #[test]
     fn a_banned_package_and_one_from_elsewhere_are_named() {
         let lock = format!(
-            "name = \"a\"\nsource = \"{CRATES_IO}\"\nname = \"tokio\"\nsource = \"git+https://x\"\n"
+            "name = \"a\"\nsource = \"{CRATES_IO}\"\nname = \"smol\"\nsource = \"git+https://x\"\n"
         );
         let found: Vec<_> =
             check(&file("Cargo.lock", &lock)).iter().map(ToString::to_string).collect();
         assert_eq!(
             found,
             [
-                "Cargo.lock:3: `tokio` is banned: a worker is a loop over its own engine",
+                "Cargo.lock:3: `smol` is banned: a worker is a loop over its own engine",
                 "Cargo.lock:4: a dependency comes from crates.io, or is ours",
             ]
         );
         assert_eq!(check(&file("subjects/a/Cargo.lock", &lock)), []);
+    }
+
+    #[test]
+    fn the_runtime_comes_in_through_features_of_the_crates_that_may_have_it() {
+        let lock = "[[package]]\nname = \"store\"\ndependencies = [\"tokio-postgres\", \"flate2\"]\n\
+            [[package]]\nname = \"tokio-postgres\"\ndependencies = [\"tokio 1.54.1\"]\n\
+            [[package]]\nname = \"flate2\"\n[[package]]\nname = \"tokio\"\n";
+        let check = |name: &str, manifest: &str| -> Vec<String> {
+            let path = format!("crates/{name}/Cargo.toml");
+            let found = runtime(&[file("Cargo.lock", lock), file(&path, manifest)]);
+            found.into_iter().map(|complaint| complaint.what).collect()
+        };
+        let optional = "[dependencies]\nflate2.workspace = true\n\
+            tokio-postgres = { workspace = true, optional = true }\n";
+        assert_eq!(check("store", optional), [""; 0]);
+        assert_eq!(check("wirebench", "[dependencies]\nstore.workspace = true"), [""; 0]);
+        assert_eq!(check("store", "[dev-dependencies]\ntokio.workspace = true"), [""; 0]);
+        assert_eq!(
+            check("store", "[dependencies]\ntokio-postgres.workspace = true"),
+            ["`tokio-postgres` brings tokio: make it optional, behind a feature"]
+        );
+        let by_way =
+            "gets tokio by way of tokio-postgres -> tokio; only fleet, store, web may have it";
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let manifest =
+                format!("[{kind}]\ntokio-postgres = {{ version = \"1\", optional = true }}");
+            assert_eq!(check("drive", &manifest), [format!("`drive` {by_way}")]);
+        }
     }
 
     #[test]
