@@ -27,14 +27,12 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let fuzz_lock = "tree --locked --depth 0 --manifest-path fuzz/Cargo.toml";
     gate.command("fuzz lock file", &mut shell::cargo(fuzz_lock))?;
     gate.step("tidy", "cargo xtask tidy", tidy::run)?;
-    gate.command(
-        "clippy",
-        &mut shell::cargo("clippy --locked --workspace --all-targets -- -D warnings"),
-    )?;
-    let mut doc = shell::cargo("doc --locked --workspace --no-deps");
-    gate.command("documentation", doc.env("RUSTDOCFLAGS", "-D warnings"))?;
-    gate.command("compile", &mut shell::cargo("test --locked --workspace --no-run"))?;
-    let mut tests = shell::cargo("test --locked --workspace");
+    let mut clippy = of_workspace("clippy");
+    gate.command("clippy", clippy.args(["--all-targets", "--", "-D", "warnings"]))?;
+    let mut doc = of_workspace("doc");
+    gate.command("documentation", doc.arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))?;
+    gate.command("compile", of_workspace("test").arg("--no-run"))?;
+    let mut tests = of_workspace("test");
     if arguments.fast {
         gate.tests(&mut tests)?;
         return gate.close();
@@ -53,6 +51,14 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     gate.step("planted bugs", "cargo xtask mutants", mutants::all)?;
     gate.close()
 }
+
+/// A task of cargo over all crates and everything that can be in the program, so that each is compiled once.
+fn of_workspace(task: &str) -> Command {
+    shell::cargo(&format!("{task} --locked --workspace --features {FEATURES}"))
+}
+
+/// Parts of the program that are not in its usual build.
+const FEATURES: &str = "wirebench/postgres";
 
 /// The steps that have passed, and how long each took.
 #[derive(Default)]

@@ -20,6 +20,12 @@ pub(crate) fn ensure(is_fast: bool) -> Result<()> {
     ]);
     if !is_fast {
         needs.extend(OF_TESTS.iter().map(|(probe, package)| Need::debian(probe, package)));
+        // Its programs are in a folder of its version.
+        let postgresql = "postgresql".to_owned();
+        needs.insert(Need {
+            probe: Probe::Package(postgresql.clone()),
+            from: From::Debian(postgresql),
+        });
         for entry in fs::read_dir(shell::root().join("subjects"))? {
             let manifest = entry?.path().join("subject.toml");
             if let Ok(text) = fs::read_to_string(&manifest) {
@@ -76,6 +82,7 @@ fn list<'a>(value: &'a toml::Value, key: &str) -> Result<Vec<&'a str>> {
 
 /// Programs that the tests need beside the subjects, each with its Debian package. libFuzzer is C++.
 const OF_TESTS: &[(&str, &str)] = &[
+    ("/usr/share/benchmark/compare.py", "libbenchmark-tools"),
     ("c++", "g++"),
     ("chromium", "chromium"),
     ("node", "nodejs"),

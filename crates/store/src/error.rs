@@ -31,6 +31,16 @@ pub enum StoreError {
         /// The store.
         store: String,
     },
+    /// The address of a store has a mistake.
+    #[error(
+        "`{address}` is no store: {what}; write postgres://USER@HOST/DATABASE, or leave it out for a file of this project"
+    )]
+    Address {
+        /// The address, without a password.
+        address: String,
+        /// The mistake.
+        what: String,
+    },
     /// The disk, or a quota, is full.
     #[error(
         "{store} cannot grow: the disk is full; make room, then `wirebench history import` adds what is missing"
@@ -57,6 +67,29 @@ pub enum StoreError {
     ReadOnly {
         /// The store.
         store: String,
+    },
+    /// The server lets this user not in, or not do what it wants.
+    #[error(
+        "{store} refuses: {what}; check user, password and rights, then `wirebench history import` adds what is missing"
+    )]
+    Refused {
+        /// The store.
+        store: String,
+        /// The reason that it gives.
+        what: String,
+    },
+    /// Its server does not answer, or went away.
+    #[error(
+        "{store} cannot be reached, tried {attempts} times: {what}; once it answers, `wirebench history import` adds \
+         what is missing"
+    )]
+    Unreachable {
+        /// The store.
+        store: String,
+        /// The reason.
+        what: String,
+        /// The number of attempts.
+        attempts: u32,
     },
     /// It cannot be opened.
     #[error(

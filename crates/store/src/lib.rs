@@ -6,26 +6,37 @@
 //!
 //! Left out: the files, and what is shown of a history.
 //!
-//! Start reading at [`Store`]; [`Sqlite`] keeps it in one file.
+//! Start reading at [`Store`]; [`Sqlite`] keeps it in one file, and `Postgres`, with the feature `postgres`, on a
+//! server of a team. `tables` has what both have in common, which is nearly everything.
 
 mod body;
+mod database;
 mod error;
 mod filter;
 mod migrations;
 mod name;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod rows;
 mod sqlite;
+mod statements;
+mod tables;
 
 pub use body::id;
 pub use error::StoreError;
 pub use filter::Filter;
 pub use name::NameError;
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 
 use record::Entry;
 
 /// A place that finds records. Whatever a method has answered with `Ok` is kept, whoever is killed after it.
 pub trait Store {
+    /// The store, as errors name it; without a password.
+    fn name(&self) -> &str;
+
     /// Adds the record `json`, whose short form is `entry`. One that is there already keeps its
     /// names, and its columns are written anew. True if it was not there.
     ///

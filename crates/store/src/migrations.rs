@@ -1,10 +1,14 @@
 //! The tables, version by version. A version that was in use is never changed: the next one changes what it made.
 
-/// The statements that lead from each version to the next one, from an empty database on.
-pub(crate) const MIGRATIONS: &[&str] = &[RECORDS, NAMES];
+/// The statements that lead from each version to the next one, from an empty database of SQLite on.
+pub(crate) const SQLITE: &[&str] = &[SQLITE_RECORDS, SQLITE_NAMES];
 
-/// Version 1: records and their rows.
-const RECORDS: &str = "
+/// The same for PostgreSQL, whose versions count on their own.
+#[cfg(feature = "postgres")]
+pub(crate) const POSTGRES: &[&str] = &[POSTGRES_RECORDS];
+
+/// Version 1 of SQLite: records and their rows.
+const SQLITE_RECORDS: &str = "
 CREATE TABLE records (
     id TEXT PRIMARY KEY,
     file TEXT,
@@ -38,8 +42,8 @@ CREATE TABLE bodies (
 );
 ";
 
-/// Version 2: names that users give to records.
-const NAMES: &str = "
+/// Version 2 of SQLite: names that users give to records.
+const SQLITE_NAMES: &str = "
 CREATE TABLE tags (
     record TEXT NOT NULL REFERENCES records (id) ON DELETE CASCADE,
     tag TEXT NOT NULL,
@@ -50,3 +54,49 @@ CREATE TABLE baselines (
     record TEXT NOT NULL REFERENCES records (id) ON DELETE CASCADE
 ) WITHOUT ROWID;
 ";
+
+/// Version 1 of PostgreSQL: everything. Ids, times and names are compared byte by byte, whatever language the database
+/// is made for.
+#[cfg(feature = "postgres")]
+const POSTGRES_RECORDS: &str = r#"
+CREATE TABLE records (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    file TEXT,
+    started_at TEXT COLLATE "C" NOT NULL,
+    kind TEXT NOT NULL,
+    experiment TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    kernel TEXT,
+    version TEXT NOT NULL,
+    repository TEXT,
+    verdict TEXT NOT NULL
+);
+CREATE INDEX records_by_time ON records (started_at, id);
+CREATE TABLE rows (
+    record TEXT COLLATE "C" NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+    position BIGINT NOT NULL,
+    name TEXT NOT NULL,
+    target TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    p50_ns DOUBLE PRECISION,
+    p99_ns DOUBLE PRECISION,
+    messages_per_s DOUBLE PRECISION,
+    server_cpu_us_per_message DOUBLE PRECISION,
+    memory_bytes_per_connection DOUBLE PRECISION,
+    conditions TEXT NOT NULL,
+    PRIMARY KEY (record, position)
+);
+CREATE TABLE bodies (
+    record TEXT COLLATE "C" PRIMARY KEY REFERENCES records (id) ON DELETE CASCADE,
+    json_zlib BYTEA NOT NULL
+);
+CREATE TABLE tags (
+    record TEXT COLLATE "C" NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+    tag TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (record, tag)
+);
+CREATE TABLE baselines (
+    name TEXT COLLATE "C" PRIMARY KEY,
+    record TEXT COLLATE "C" NOT NULL REFERENCES records (id) ON DELETE CASCADE
+);
+"#;

@@ -1,94 +1,132 @@
-//! An entry as columns, and columns as an entry.
+//! An entry as values of statements, and cells as an entry.
 
+use crate::database::{Cell, Value};
 use record::{Entry, EntryRow};
-use rusqlite::types::{FromSqlError, Type};
-use rusqlite::{Row, Statement, params};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
-/// The columns of a record, in the order of [`write_record`] and [`read_record`].
-pub(crate) const RECORD: &str =
-    "id, file, started_at, kind, experiment, machine, kernel, version, repository, verdict";
-/// The columns of a row of a record, in the order of [`write_row`] and [`read_row`].
-pub(crate) const ROW: &str = "record, position, name, target, verdict, p50_ns, p99_ns, messages_per_s, \
-     server_cpu_us_per_message, memory_bytes_per_connection, conditions";
-
-pub(crate) fn write_record(statement: &mut Statement<'_>, entry: &Entry) -> rusqlite::Result<()> {
-    statement.execute(params![
-        entry.id,
-        entry.file,
-        entry.started_at,
-        entry.kind.name(),
-        entry.experiment,
-        entry.machine,
-        entry.kernel,
-        entry.version,
-        entry.repository,
-        entry.verdict.name(),
-    ])?;
-    Ok(())
+/// The values of a record, without its rows and names.
+pub(crate) fn of_record(entry: &Entry) -> [Value<'_>; 10] {
+    [
+        Value::text(&entry.id),
+        Value::Text(entry.file.as_deref()),
+        Value::text(&entry.started_at),
+        Value::text(entry.kind.name()),
+        Value::text(&entry.experiment),
+        Value::text(&entry.machine),
+        Value::Text(entry.kernel.as_deref()),
+        Value::text(&entry.version),
+        Value::Text(entry.repository.as_deref()),
+        Value::text(entry.verdict.name()),
+    ]
 }
 
-/// The entry without its rows and names.
-pub(crate) fn read_record(row: &Row<'_>) -> rusqlite::Result<Entry> {
+/// The entry of these cells, without its rows and names.
+///
+/// # Errors
+///
+/// A cell is not of its kind; the sentence says which.
+pub(crate) fn record(cells: Vec<Cell>) -> Result<Entry, String> {
+    let mut cells = Cells(cells.into_iter());
     Ok(Entry {
-        id: row.get(0)?,
-        file: row.get(1)?,
+        id: cells.text("id")?,
+        file: cells.maybe_text("file")?,
         tags: Vec::new(),
         baselines: Vec::new(),
-        started_at: row.get(2)?,
-        kind: word(row, 3)?,
-        experiment: row.get(4)?,
-        machine: row.get(5)?,
-        kernel: row.get(6)?,
-        version: row.get(7)?,
-        repository: row.get(8)?,
-        verdict: word(row, 9)?,
+        started_at: cells.text("started_at")?,
+        kind: cells.word("kind")?,
+        experiment: cells.text("experiment")?,
+        machine: cells.text("machine")?,
+        kernel: cells.maybe_text("kernel")?,
+        version: cells.text("version")?,
+        repository: cells.maybe_text("repository")?,
+        verdict: cells.word("verdict")?,
         rows: Vec::new(),
     })
 }
 
-pub(crate) fn write_row(
-    statement: &mut Statement<'_>,
-    record: &str,
-    position: usize,
-    row: &EntryRow,
-) -> rusqlite::Result<()> {
-    statement.execute(params![
-        record,
-        i64::try_from(position).unwrap_or(i64::MAX),
-        row.name,
-        row.target,
-        row.verdict.name(),
-        row.p50_ns,
-        row.p99_ns,
-        row.messages_per_s,
-        row.server_cpu_us_per_message,
-        row.memory_bytes_per_connection,
-        row.conditions,
-    ])?;
-    Ok(())
+/// The values of the row of `record` at this position.
+pub(crate) fn of_row<'a>(record: &'a str, position: usize, row: &'a EntryRow) -> [Value<'a>; 11] {
+    [
+        Value::text(record),
+        Value::Integer(i64::try_from(position).unwrap_or(i64::MAX)),
+        Value::text(&row.name),
+        Value::text(&row.target),
+        Value::text(row.verdict.name()),
+        Value::Real(row.p50_ns),
+        Value::Real(row.p99_ns),
+        Value::Real(row.messages_per_s),
+        Value::Real(row.server_cpu_us_per_message),
+        Value::Real(row.memory_bytes_per_connection),
+        Value::text(&row.conditions),
+    ]
 }
 
-pub(crate) fn read_row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
-    Ok(EntryRow {
-        name: row.get(2)?,
-        target: row.get(3)?,
-        verdict: word(row, 4)?,
-        p50_ns: row.get(5)?,
-        p99_ns: row.get(6)?,
-        messages_per_s: row.get(7)?,
-        server_cpu_us_per_message: row.get(8)?,
-        memory_bytes_per_connection: row.get(9)?,
-        conditions: row.get(10)?,
-    })
+/// The row of these cells, after the id of its record.
+///
+/// # Errors
+///
+/// As [`record`].
+pub(crate) fn row(cells: Vec<Cell>) -> Result<(String, EntryRow), String> {
+    let mut cells = Cells(cells.into_iter());
+    let record = cells.text("record")?;
+    cells.skip();
+    let row = EntryRow {
+        name: cells.text("name")?,
+        target: cells.text("target")?,
+        verdict: cells.word("verdict")?,
+        p50_ns: cells.real("p50_ns")?,
+        p99_ns: cells.real("p99_ns")?,
+        messages_per_s: cells.real("messages_per_s")?,
+        server_cpu_us_per_message: cells.real("server_cpu_us_per_message")?,
+        memory_bytes_per_connection: cells.real("memory_bytes_per_connection")?,
+        conditions: cells.text("conditions")?,
+    };
+    Ok((record, row))
 }
 
-/// A value that records write as one word.
-fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    let unknown = FromSqlError::Other(format!("unknown word `{text}`").into());
-    serde_json::from_value(Value::String(text)).map_err(|_| {
-        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(unknown))
-    })
+/// The record and the name of these cells.
+///
+/// # Errors
+///
+/// As [`record`].
+pub(crate) fn name(cells: Vec<Cell>) -> Result<(String, String), String> {
+    let mut cells = Cells(cells.into_iter());
+    Ok((cells.text("record")?, cells.text("name")?))
+}
+
+/// The cells of a row, from left to right.
+struct Cells(std::vec::IntoIter<Cell>);
+
+impl Cells {
+    fn skip(&mut self) {
+        self.0.next();
+    }
+
+    fn maybe_text(&mut self, column: &str) -> Result<Option<String>, String> {
+        match self.0.next() {
+            Some(Cell::Text(text)) => Ok(Some(text)),
+            Some(Cell::Null) => Ok(None),
+            other => Err(format!("column {column} has {other:?} where a text belongs")),
+        }
+    }
+
+    fn text(&mut self, column: &str) -> Result<String, String> {
+        let text = self.maybe_text(column)?;
+        text.ok_or_else(|| format!("column {column} is empty where a text belongs"))
+    }
+
+    fn real(&mut self, column: &str) -> Result<Option<f64>, String> {
+        match self.0.next() {
+            Some(Cell::Real(number)) => Ok(Some(number)),
+            Some(Cell::Null) => Ok(None),
+            other => Err(format!("column {column} has {other:?} where a number belongs")),
+        }
+    }
+
+    /// A value that records write as one word.
+    fn word<T: DeserializeOwned>(&mut self, column: &str) -> Result<T, String> {
+        let text = self.text(column)?;
+        serde_json::from_value(serde_json::Value::String(text.clone()))
+            .map_err(|_| format!("column {column} has the unknown word `{text}`"))
+    }
 }

@@ -1,16 +1,15 @@
 //! The store of one user: a database of SQLite, in one file.
 //!
 //! It is in WAL mode, so that who lists waits for nobody; those who write wait for each other. Each record is one
-//! transaction, on the disk before [`Store::add`] answers.
+//! transaction, on the disk before [`crate::Store::add`] answers.
 
-use crate::migrations::MIGRATIONS;
-use crate::{Filter, Store, StoreError, body, rows};
-use record::{Entry, Level, RunRecord};
+use crate::StoreError;
+use crate::database::{Access, Cell, Database, Statements, Value};
+use crate::migrations::SQLITE as MIGRATIONS;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension as _, Transaction, TransactionBehavior,
-    params,
+    Connection, ErrorCode, OpenFlags, ToSql, Transaction, TransactionBehavior, params_from_iter,
 };
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use units::Nanos;
@@ -101,168 +100,103 @@ impl Sqlite {
         transaction.commit()
     }
 
-    /// Does `work` in a transaction that writes.
-    fn write<T>(
-        &mut self,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
-        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
-        let done = begun.and_then(|transaction| {
-            let done = work(&transaction)?;
-            transaction.commit()?;
-            Ok(done)
-        });
-        done.map_err(|error| self.told(&error))
-    }
-
     fn told(&self, error: &rusqlite::Error) -> StoreError {
         told(&self.name, self.patience, error)
     }
-
-    /// Everything that is wrong with the content of a record.
-    fn check(&mut self, entry: &Entry) -> Option<String> {
-        let id = &entry.id;
-        let json = match self.json(id) {
-            Ok(Some(json)) => json,
-            Ok(None) => return Some(format!("record {id} has no content")),
-            Err(error) => return Some(error.to_string()),
-        };
-        match RunRecord::from_json(&json) {
-            Err(error) => Some(format!("record {id} cannot be read: {error}")),
-            Ok(record) => {
-                let file = entry.file.as_deref().map(Path::new);
-                let (tags, baselines) = (entry.tags.clone(), entry.baselines.clone());
-                let own = Entry { tags, baselines, ..Entry::of(&record, id.clone(), file) };
-                let is_same = own == *entry;
-                (!is_same)
-                    .then(|| format!("the columns of record {id} are not those of its content"))
-            }
-        }
-    }
 }
 
-impl Store for Sqlite {
-    fn add(&mut self, entry: &Entry, json: &str) -> Result<bool, StoreError> {
-        let packed = body::packed(json);
-        self.write(|transaction| {
-            let known = "SELECT EXISTS (SELECT 1 FROM records WHERE id = ?1)";
-            let is_known: bool = transaction.query_row(known, [&entry.id], |row| row.get(0))?;
-            let mut record = transaction.prepare(&format!(
-                "INSERT INTO records ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
-                 ON CONFLICT (id) DO UPDATE SET file = excluded.file, started_at = excluded.started_at, \
-                 kind = excluded.kind, experiment = excluded.experiment, machine = excluded.machine, \
-                 kernel = excluded.kernel, version = excluded.version, repository = excluded.repository, \
-                 verdict = excluded.verdict",
-                rows::RECORD
-            ))?;
-            rows::write_record(&mut record, entry)?;
-            transaction.execute("DELETE FROM rows WHERE record = ?1", [&entry.id])?;
-            let mut row = transaction.prepare(&format!(
-                "INSERT INTO rows ({}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                rows::ROW
-            ))?;
-            for (position, it) in entry.rows.iter().enumerate() {
-                rows::write_row(&mut row, &entry.id, position, it)?;
-            }
-            let body = "INSERT OR REPLACE INTO bodies (record, json_zlib) VALUES (?1, ?2)";
-            transaction.execute(body, params![entry.id, packed])?;
-            Ok(!is_known)
-        })
+impl Database for Sqlite {
+    fn name(&self) -> &str {
+        &self.name
     }
 
-    fn list(&mut self, filter: &Filter) -> Result<Vec<Entry>, StoreError> {
-        let list = |connection: &mut Connection| {
-            let transaction = connection.transaction()?;
-            let mut records = transaction.prepare(&format!("SELECT {} {FOUND}", rows::RECORD))?;
-            let Filter { experiment, machine, name, tag, target, verdict, limit } = filter;
-            let verdict = verdict.map(Level::name);
-            let limit = limit.map_or(-1, i64::from);
-            let wanted = params![experiment, machine, name, tag, target, verdict, limit];
-            let found = records.query_map(wanted, rows::read_record)?;
-            let mut entries = found.collect::<rusqlite::Result<Vec<Entry>>>()?;
-            let mut of_record = transaction.prepare(&format!(
-                "SELECT {} FROM rows WHERE record = ?1 ORDER BY position",
-                rows::ROW
-            ))?;
-            let tags = names(&transaction, "SELECT record, tag FROM tags ORDER BY tag")?;
-            let baselines =
-                names(&transaction, "SELECT record, name FROM baselines ORDER BY name")?;
-            for entry in &mut entries {
-                entry.tags = tags.get(&entry.id).cloned().unwrap_or_default();
-                entry.baselines = baselines.get(&entry.id).cloned().unwrap_or_default();
-                let rows = of_record.query_map([&entry.id], rows::read_row)?;
-                entry.rows = rows.collect::<rusqlite::Result<_>>()?;
-            }
-            Ok(entries)
+    fn transaction<T>(
+        &mut self,
+        access: Access,
+        mut work: impl FnMut(&mut dyn Statements) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let (name, patience) = (self.name.as_str(), self.patience);
+        let told = |error| told(name, patience, &error);
+        let behavior = match access {
+            Access::Read => TransactionBehavior::Deferred,
+            Access::Write => TransactionBehavior::Immediate,
         };
-        list(&mut self.connection).map_err(|error| self.told(&error))
+        let transaction = self.connection.transaction_with_behavior(behavior).map_err(told)?;
+        let mut begun = Begun { transaction, name, patience };
+        let done = work(&mut begun)?;
+        begun.transaction.commit().map_err(told)?;
+        Ok(done)
     }
 
-    fn json(&mut self, id: &str) -> Result<Option<String>, StoreError> {
-        let packed = self.connection.query_row(
-            "SELECT json_zlib FROM bodies WHERE record = ?1",
-            [id],
-            |row| row.get::<_, Vec<u8>>(0),
-        );
-        let packed = packed.optional().map_err(|error| self.told(&error))?;
-        let Some(packed) = packed else { return Ok(None) };
-        let json = body::unpacked(&packed).ok().filter(|json| body::id(json) == id);
-        let damaged = || StoreError::Damaged {
-            store: self.name.clone(),
-            what: format!("record {id} is not what was written"),
-        };
-        json.map(Some).ok_or_else(damaged)
-    }
-
-    fn tag(&mut self, id: &str, tag: &str, is_set: bool) -> Result<bool, StoreError> {
-        self.write(|transaction| {
-            let statement = match is_set {
-                true => "INSERT OR IGNORE INTO tags (record, tag) VALUES (?1, ?2)",
-                false => "DELETE FROM tags WHERE record = ?1 AND tag = ?2",
-            };
-            Ok(transaction.execute(statement, [id, tag])? > 0)
-        })
-    }
-
-    fn set_baseline(&mut self, name: &str, id: Option<&str>) -> Result<bool, StoreError> {
-        self.write(|transaction| {
-            let changed = match id {
-                Some(id) => transaction.execute(
-                    "INSERT INTO baselines (name, record) VALUES (?1, ?2) \
-                     ON CONFLICT (name) DO UPDATE SET record = excluded.record \
-                     WHERE record <> excluded.record",
-                    [name, id],
-                )?,
-                None => transaction.execute("DELETE FROM baselines WHERE name = ?1", [name])?,
-            };
-            Ok(changed > 0)
-        })
-    }
-
-    fn remove(&mut self, ids: &[String]) -> Result<(), StoreError> {
-        self.write(|transaction| {
-            let mut delete = transaction.prepare("DELETE FROM records WHERE id = ?1")?;
-            ids.iter().try_for_each(|id| delete.execute([id]).map(drop))
-        })
-    }
-
-    fn verify(&mut self) -> Result<Vec<String>, StoreError> {
+    fn faults(&mut self) -> Result<Vec<String>, StoreError> {
         let texts = |statement: &str| {
             let mut statement = self.connection.prepare(statement)?;
             let texts = statement.query_map([], |row| row.get::<_, String>(0))?;
             texts.collect::<rusqlite::Result<Vec<String>>>()
         };
-        let mut wrong = texts("PRAGMA integrity_check").map_err(|error| self.told(&error))?;
-        wrong.retain(|line| line != "ok");
-        if !wrong.is_empty() {
-            return Ok(wrong);
+        let mut faults = texts("PRAGMA integrity_check").map_err(|error| self.told(&error))?;
+        faults.retain(|line| line != "ok");
+        if faults.is_empty() {
+            let astray = texts("PRAGMA foreign_key_check").map_err(|error| self.told(&error))?;
+            faults.extend(astray.iter().map(|table| format!("a row of `{table}` is of no record")));
         }
-        let astray = texts("PRAGMA foreign_key_check").map_err(|error| self.told(&error))?;
-        wrong.extend(astray.iter().map(|table| format!("a row of `{table}` is of no record")));
-        let all = self.list(&Filter::default())?;
-        wrong.extend(all.iter().filter_map(|entry| self.check(entry)));
-        Ok(wrong)
+        Ok(faults)
     }
+}
+
+/// A transaction that goes on.
+struct Begun<'a> {
+    transaction: Transaction<'a>,
+    name: &'a str,
+    patience: Nanos,
+}
+
+impl Statements for Begun<'_> {
+    fn execute(&mut self, statement: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let execute = || {
+            let mut statement = self.transaction.prepare(statement)?;
+            statement.execute(params_from_iter(values))
+        };
+        let changed = execute().map_err(|error| told(self.name, self.patience, &error))?;
+        Ok(u64::try_from(changed).unwrap_or(u64::MAX))
+    }
+
+    fn query(
+        &mut self,
+        statement: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Vec<Cell>>, StoreError> {
+        let query = || {
+            let mut statement = self.transaction.prepare(statement)?;
+            let width = statement.column_count();
+            let rows = statement.query_map(params_from_iter(values), |row| {
+                (0..width).map(|column| cell(row.get_ref(column)?)).collect()
+            })?;
+            rows.collect::<rusqlite::Result<Vec<Vec<Cell>>>>()
+        };
+        query().map_err(|error| told(self.name, self.patience, &error))
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Value::Bytes(bytes) => bytes.to_sql(),
+            Value::Integer(number) => number.to_sql(),
+            Value::Real(number) => number.to_sql(),
+            Value::Text(text) => text.to_sql(),
+        }
+    }
+}
+
+fn cell(value: ValueRef<'_>) -> rusqlite::Result<Cell> {
+    Ok(match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Real(number) => Cell::Real(number),
+        ValueRef::Text(_) => Cell::Text(value.as_str()?.to_owned()),
+        ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_owned()),
+    })
 }
 
 fn told(name: &str, patience: Nanos, error: &rusqlite::Error) -> StoreError {
@@ -280,8 +214,8 @@ fn told(name: &str, patience: Nanos, error: &rusqlite::Error) -> StoreError {
         }
         (_, Some(ErrorCode::CannotOpen)) => StoreError::Unopened { store },
         (
+            // A text that is no UTF-8.
             rusqlite::Error::FromSqlConversionFailure(..)
-            | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::SqliteFailure(
                 rusqlite::ffi::Error { code: ErrorCode::Unknown, .. },
                 _,
@@ -292,39 +226,14 @@ fn told(name: &str, patience: Nanos, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// The names of records, each under the id of its record.
-fn names(
-    transaction: &Transaction<'_>,
-    statement: &str,
-) -> rusqlite::Result<BTreeMap<String, Vec<String>>> {
-    let mut statement = transaction.prepare(statement)?;
-    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let pairs = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    for pair in pairs {
-        let (record, name) = pair?;
-        all.entry(record).or_default().push(name);
-    }
-    Ok(all)
-}
-
-/// The records of a [`Filter`].
-const FOUND: &str = "FROM records WHERE \
-    (?1 IS NULL OR instr(lower(experiment), lower(?1)) > 0) AND \
-    (?2 IS NULL OR instr(lower(machine), lower(?2)) > 0) AND \
-    (?3 IS NULL OR substr(id, 1, length(?3)) = ?3 OR EXISTS ( \
-        SELECT 1 FROM baselines WHERE record = id AND name = ?3)) AND \
-    (?4 IS NULL OR EXISTS (SELECT 1 FROM tags WHERE record = id AND tag = ?4)) AND \
-    (?5 IS NULL OR EXISTS (SELECT 1 FROM rows WHERE record = id AND \
-        (instr(lower(target), lower(?5)) > 0 OR instr(lower(name), lower(?5)) > 0))) AND \
-    (?6 IS NULL OR verdict = ?6) \
-    ORDER BY started_at DESC, id DESC LIMIT ?7";
-
 /// `wben`, which tells our databases from others.
 const APPLICATION: i64 = 0x7762_656e;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Filter, Store, body};
+    use record::{Entry, RunRecord};
 
     #[test]
     fn a_disk_that_is_full_is_told_and_what_was_there_stays() {

@@ -25,7 +25,7 @@ impl Exit {
     pub(crate) const PARTIAL: Self = Self(13);
     /// The target is a public address, and the user has not confirmed it.
     pub(crate) const REFUSED: Self = Self(14);
-    /// The target could not be reached, or every message failed.
+    /// The target, or the server of the history, could not be reached, or every message failed.
     pub(crate) const UNREACHABLE: Self = Self(15);
     /// The result could not be written.
     pub(crate) const NOT_WRITTEN: Self = Self(74);
@@ -55,7 +55,10 @@ impl Exit {
         ),
         (Self::PARTIAL, "partial: something was not measured; the record says what"),
         (Self::REFUSED, "refused: a public target needs --i-may-load-this-target"),
-        (Self::UNREACHABLE, "the target could not be reached, or every message failed"),
+        (
+            Self::UNREACHABLE,
+            "the target or the history could not be reached, or every message failed",
+        ),
         (
             Self::NOT_WRITTEN,
             "the result could not be written where it was to be; stderr says where it is",

@@ -89,7 +89,7 @@ impl Kept {
     /// A record that was written to `path`, for the history to find it.
     fn in_file(path: PathBuf, record: &RunRecord, json: &str) -> Self {
         let is_file = !is_special(&path);
-        let add = || history::add(&mut history::open_or_make()?, record, json, &path);
+        let add = || history::add(&mut *history::open_or_make()?, record, json, &path);
         let not_found_again = is_file.then(add).and_then(Result::err);
         Self { path: Some(path), elsewhere: None, not_found_again }
     }

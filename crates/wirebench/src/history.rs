@@ -6,21 +6,28 @@ use std::path::Path;
 use store::{Filter, Sqlite, Store, StoreError};
 use units::Nanos;
 
-/// The database, below the current directory.
+/// The database of a project, below the current directory.
 pub(crate) const DATABASE: &str = ".wirebench/history.db";
+
+/// The variable with the URL of a database that a team shares.
+const VARIABLE: &str = "WIREBENCH_STORE";
 
 /// Opens the history, if there is one.
 ///
 /// # Errors
 ///
 /// It cannot be opened; nothing is lost by that.
-pub(crate) fn open() -> Result<Option<Sqlite>, Failure> {
+pub(crate) fn open() -> Result<Option<Box<dyn Store>>, Failure> {
+    if let Some(url) = url() {
+        return shared(&url).map(Some).map_err(failure);
+    }
     let database = Path::new(DATABASE);
     // What is there and cannot be looked at gives its error when it is opened.
     if matches!(database.try_exists(), Ok(false)) {
         return Ok(None);
     }
-    Sqlite::open_existing(database, PATIENCE).map(Some).map_err(failure)
+    let opened = Sqlite::open_existing(database, PATIENCE);
+    opened.map(|store| Some(Box::new(store) as _)).map_err(failure)
 }
 
 /// The records of the history that `filter` lets through, the newest first; none if there is no history.
@@ -40,13 +47,16 @@ pub(crate) fn list(filter: &Filter) -> Result<Vec<Entry>, Failure> {
 /// # Errors
 ///
 /// As [`open`], and it cannot be made.
-pub(crate) fn open_or_make() -> Result<Sqlite, StoreError> {
+pub(crate) fn open_or_make() -> Result<Box<dyn Store>, StoreError> {
+    if let Some(url) = url() {
+        return shared(&url);
+    }
     let database = Path::new(DATABASE);
     if let Some(folder) = database.parent() {
         // Where it cannot be made the database cannot either, and that is told.
         std::fs::create_dir_all(folder).ok();
     }
-    Sqlite::open(database, PATIENCE)
+    Ok(Box::new(Sqlite::open(database, PATIENCE)?))
 }
 
 /// Adds the record `json`, which is in the file `path`. True if it was not there.
@@ -55,27 +65,58 @@ pub(crate) fn open_or_make() -> Result<Sqlite, StoreError> {
 ///
 /// The history cannot be written. The file has the record.
 pub(crate) fn add(
-    store: &mut Sqlite,
+    store: &mut dyn Store,
     record: &RunRecord,
     json: &str,
     path: &Path,
 ) -> Result<bool, StoreError> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let here = std::env::current_dir().unwrap_or_default();
-    // The folder of a project may be moved, with what is below it.
-    let path = path.strip_prefix(here).unwrap_or(&path);
-    store.add(&Entry::of(record, store::id(json), Some(path)), json)
+    // The folder of a project may be moved, with what is below it; a team has many.
+    let below = path.strip_prefix(here).ok().filter(|_| url().is_none());
+    store.add(&Entry::of(record, store::id(json), Some(below.unwrap_or(&path))), json)
+}
+
+/// The URL of the database of a team, if there is one.
+fn url() -> Option<String> {
+    let url = std::env::var_os(VARIABLE).filter(|url| !url.is_empty())?;
+    Some(url.to_string_lossy().into_owned())
+}
+
+/// Opens the database of a team.
+fn shared(url: &str) -> Result<Box<dyn Store>, StoreError> {
+    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+        return Err(StoreError::Address {
+            address: VARIABLE.to_owned(),
+            what: "it does not begin with postgres://".to_owned(),
+        });
+    }
+    of_server(url)
+}
+
+#[cfg(feature = "postgres")]
+fn of_server(url: &str) -> Result<Box<dyn Store>, StoreError> {
+    Ok(Box::new(store::Postgres::open(url, PATIENCE)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn of_server(_: &str) -> Result<Box<dyn Store>, StoreError> {
+    let what = "this wirebench was built without PostgreSQL; build it with `--features postgres`";
+    Err(StoreError::Address { address: VARIABLE.to_owned(), what: what.to_owned() })
 }
 
 /// An error of a store, for a command that is about it.
 pub(crate) fn failure(error: StoreError) -> Failure {
     let exit = match &error {
         StoreError::Full { .. } | StoreError::ReadOnly { .. } => Exit::NOT_WRITTEN,
-        StoreError::Busy { .. }
+        StoreError::Unreachable { .. } => Exit::UNREACHABLE,
+        StoreError::Address { .. }
+        | StoreError::Busy { .. }
         | StoreError::Damaged { .. }
         | StoreError::Foreign { .. }
         | StoreError::Newer { .. }
         | StoreError::Other { .. }
+        | StoreError::Refused { .. }
         | StoreError::Unopened { .. } => Exit::USAGE,
     };
     Failure::new(exit, error)

@@ -2,6 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
 mod files;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "postgres")]
+mod postgres_server;
 mod suite;
 
 use record::{Entry, RunRecord};

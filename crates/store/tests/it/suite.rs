@@ -9,16 +9,32 @@ use units::Nanos;
 #[test]
 fn sqlite_keeps_its_promises() {
     let folder = tempfile::tempdir().unwrap();
-    let check = |name: &str, check: fn(&mut dyn Store)| {
+    for (name, check) in PROMISES {
         check(&mut Sqlite::open(&folder.path().join(name), Nanos::ZERO).unwrap());
-    };
-    check("whole", a_record_comes_back_whole);
-    check("filters", filters_let_through_what_they_name);
-    check("again", what_is_added_again_is_there_once);
-    check("names", a_name_means_one_record);
-    check("given", names_are_given_and_taken_away);
-    check("removed", what_is_removed_is_gone);
+    }
 }
+
+#[cfg(feature = "postgres")]
+#[test]
+fn postgres_keeps_its_promises() {
+    let Some(server) = crate::postgres_server::PostgresServer::start() else { return };
+    for (name, check) in PROMISES {
+        let url = server.database(name);
+        check(&mut store::Postgres::open(&url, Nanos::from_secs(10)).unwrap());
+    }
+}
+
+/// A promise, checked of an empty store.
+type Promise = fn(&mut dyn Store);
+
+const PROMISES: [(&str, Promise); 6] = [
+    ("whole", a_record_comes_back_whole),
+    ("filters", filters_let_through_what_they_name),
+    ("again", what_is_added_again_is_there_once),
+    ("names", a_name_means_one_record),
+    ("given", names_are_given_and_taken_away),
+    ("removed", what_is_removed_is_gone),
+];
 
 fn a_record_comes_back_whole(store: &mut dyn Store) {
     let (entry, json) = record(7, |_| {});

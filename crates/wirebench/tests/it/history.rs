@@ -1,11 +1,12 @@
 //! The history: records are found again, whoever writes beside them or is killed.
 
-use crate::harness::{Running, Sandbox, Server};
+use crate::harness::{Ended, Running, Sandbox, Server};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use units::Random;
 
 /// Of the first version of the format.
@@ -143,37 +144,70 @@ fn a_trend_says_since_when_and_what_changed_beside_it() {
 
 #[test]
 fn ten_write_at_once() {
-    let sandbox = Sandbox::new();
-    let writers: Vec<Running> = (0..10)
-        .map(|writer| {
-            let folder = format!("from-{writer}");
-            write_records(&sandbox.path().join(&folder), writer * 20..writer * 20 + 20);
-            Running::start(sandbox.command(&format!("history import {folder}")))
-        })
-        .collect();
-    for writer in writers {
-        writer.wait().check(0, &["20 added, 0 known already"]);
-    }
-    assert_eq!(listed(&sandbox, "history --limit 1000").len(), 200);
-    let verified = sandbox.run("history verify");
-    verified.check(0, &[]);
-    assert_eq!(verified.stdout, "200 records, all as they were written\n");
+    check_ten_writers(&History::new(None));
 }
 
 #[test]
 fn nothing_is_lost_that_was_acknowledged_before_a_kill() {
-    check_kills(40);
+    check_kills(&History::new(None), 40);
 }
 
 #[test]
 #[ignore = "takes a minute: cargo test -p wirebench -- --ignored two_hundred_kills"]
 fn two_hundred_kills_lose_nothing() {
-    check_kills(200);
+    check_kills(&History::new(None), 200);
+}
+
+/// A folder whose history is a file there, or the database of a URL.
+pub(crate) struct History {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) url: Option<String>,
+}
+
+impl History {
+    pub(crate) fn new(url: Option<String>) -> Self {
+        Self { sandbox: Sandbox::new(), url }
+    }
+
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut command = self.sandbox.command(line);
+        command.envs(self.url.iter().map(|url| ("WIREBENCH_STORE", url)));
+        command
+    }
+
+    pub(crate) fn run(&self, line: &str) -> Ended {
+        Running::start(self.command(line)).wait()
+    }
+
+    fn listed(&self, line: &str) -> Vec<Value> {
+        let list = self.run(&format!("{line} --json"));
+        list.check(0, &[]);
+        serde_json::from_str(&list.stdout).unwrap()
+    }
+}
+
+/// That ten processes may add records at once.
+pub(crate) fn check_ten_writers(history: &History) {
+    let sandbox = &history.sandbox;
+    let writers: Vec<Running> = (0..10)
+        .map(|writer| {
+            let folder = format!("from-{writer}");
+            write_records(&sandbox.path().join(&folder), writer * 20..writer * 20 + 20);
+            Running::start(history.command(&format!("history import {folder}")))
+        })
+        .collect();
+    for writer in writers {
+        writer.wait().check(0, &["20 added, 0 known already"]);
+    }
+    assert_eq!(history.listed("history --limit 1000").len(), 200);
+    let verified = history.run("history verify");
+    verified.check(0, &[]);
+    assert_eq!(verified.stdout, "200 records, all as they were written\n");
 }
 
 /// Kills a process that adds records so many times, each time after as many of them as the seed says.
-fn check_kills(times: u32) {
-    let sandbox = Sandbox::new();
+pub(crate) fn check_kills(history: &History, times: u32) {
+    let sandbox = &history.sandbox;
     let mut random = Random::new(7);
     let mut acknowledged = BTreeSet::new();
     let mut killed = 0;
@@ -181,7 +215,7 @@ fn check_kills(times: u32) {
         let folder = sandbox.path().join("new");
         fs::remove_dir_all(&folder).ok();
         write_records(&folder, round * EACH..(round + 1) * EACH);
-        let mut import = Running::start(sandbox.command("history import new"));
+        let mut import = Running::start(history.command("history import new"));
         let mut lines = String::new();
         (0..random.below(EACH as usize / 2)).for_each(|_| lines += &import.line());
         // A moment later, in the middle of the next one.
@@ -196,19 +230,19 @@ fn check_kills(times: u32) {
         acknowledged.extend(whole.filter_map(|line| Some(line.split_once(' ')?.0.to_owned())));
     }
     assert!(killed > times / 2, "{killed} of {times} were killed");
-    let kept = listed(&sandbox, "history --limit 1000000");
+    let kept = history.listed("history --limit 1000000");
     let kept: BTreeSet<String> =
         kept.iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect();
     let lost: Vec<_> = acknowledged.difference(&kept).collect();
     assert!(!acknowledged.is_empty() && lost.is_empty(), "{lost:?}");
-    sandbox.run("history verify").check(0, &[]);
+    history.run("history verify").check(0, &[]);
 }
 
 /// The records that a process is given of which it is killed among the first half.
 const EACH: u32 = 24;
 
 /// Records that differ in the second of their start.
-fn write_records(folder: &Path, seconds: std::ops::Range<u32>) {
+pub(crate) fn write_records(folder: &Path, seconds: std::ops::Range<u32>) {
     fs::create_dir_all(folder).unwrap();
     for second in seconds {
         let started = format!(
@@ -224,7 +258,7 @@ fn write_records(folder: &Path, seconds: std::ops::Range<u32>) {
     }
 }
 
-/// The list as JSON.
+/// The list of the history in a file, as JSON.
 fn listed(sandbox: &Sandbox, line: &str) -> Vec<Value> {
     let list = sandbox.run(&format!("{line} --json"));
     list.check(0, &[]);

@@ -30,6 +30,12 @@ mod memory;
 mod metrics;
 mod open_loop;
 mod peers;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "postgres")]
+#[expect(dead_code, reason = "shared with the tests of `store`, which need more of it")]
+#[path = "../../../store/tests/it/postgres_server.rs"]
+mod postgres_server;
 #[expect(dead_code, reason = "shared with the tests of `report`, which need more of it")]
 #[path = "../../../report/tests/it/records.rs"]
 mod records;

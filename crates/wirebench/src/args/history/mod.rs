@@ -10,14 +10,15 @@ use crate::terminal::Terminal;
 use names::{Baseline, Tag};
 use record::Level;
 use std::path::PathBuf;
-use store::{Filter, Store};
+use store::Filter;
 use transfer::Prune;
 
 /// List the records that were kept, and find one again
 ///
-/// Every record is a file, and the history (.wirebench/history.db) has it once more, to be found by its experiment,
-/// server, tag, machine and verdict (docs/HISTORY.md). `show`, `compare`, `report` and --baseline take the name of a
-/// record from this list in place of a file, the beginning of that name, or the name of a baseline.
+/// Every record is a file, and the history (.wirebench/history.db, or the database of WIREBENCH_STORE) has it once
+/// more, to be found by its experiment, server, tag, machine and verdict (docs/HISTORY.md). `show`, `compare`, `report`
+/// and --baseline take the name of a record from this list in place of a file, the beginning of that name, or the name
+/// of a baseline.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -185,7 +186,7 @@ fn verify(terminal: &Terminal) -> Result<Exit, Failure> {
         anyhow::anyhow!(
             "{} faults in {}: {}; move it away, and `wirebench history import` fills a new one from the records",
             wrong.len(),
-            history::DATABASE,
+            store.name(),
             first.join("; ")
         ),
     ))

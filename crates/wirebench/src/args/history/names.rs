@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::history;
 use crate::terminal::Terminal;
-use store::{Filter, Sqlite, Store};
+use store::{Filter, Store};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Tag {
@@ -91,7 +91,7 @@ impl Baseline {
 }
 
 /// The history, which has to be there.
-fn opened() -> Result<Sqlite, Failure> {
+fn opened() -> Result<Box<dyn Store>, Failure> {
     history::open()?.ok_or_else(|| {
         Failure::usage(format!(
             "there is no history ({}); measure something, or fill one with `wirebench history import`",

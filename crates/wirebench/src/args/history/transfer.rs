@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use store::{Filter, Sqlite, Store};
+use store::{Filter, Store};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Prune {
@@ -54,7 +54,7 @@ pub(super) fn import(paths: &[PathBuf], terminal: &Terminal) -> Result<Exit, Fai
                 continue;
             }
         };
-        if history::add(&mut store, &record, &json, path).map_err(history::failure)? {
+        if history::add(&mut *store, &record, &json, path).map_err(history::failure)? {
             terminal.result(&format!(
                 "{} {}\n",
                 store::id(&json),
@@ -66,7 +66,7 @@ pub(super) fn import(paths: &[PathBuf], terminal: &Terminal) -> Result<Exit, Fai
         }
     }
     for path in paths {
-        refused += usize::from(!give_names(&mut store, &path.join(NAMES), terminal)?);
+        refused += usize::from(!give_names(&mut *store, &path.join(NAMES), terminal)?);
     }
     terminal.say(&format!("{added} added, {known} known already, {refused} left out"));
     Ok(if refused == 0 { Exit::DONE } else { Exit::PARTIAL })
@@ -74,7 +74,7 @@ pub(super) fn import(paths: &[PathBuf], terminal: &Terminal) -> Result<Exit, Fai
 
 /// Gives records the names that they had where they were exported, but for baselines whose name another record has.
 /// False if the file `path` is there, and is none with such names.
-fn give_names(store: &mut Sqlite, path: &Path, terminal: &Terminal) -> Result<bool, Failure> {
+fn give_names(store: &mut dyn Store, path: &Path, terminal: &Terminal) -> Result<bool, Failure> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         // The path is a file, and no folder: it has no names beside it.
