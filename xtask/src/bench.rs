@@ -3,13 +3,14 @@
 //! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program
 //! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
 //! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
-//! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), and growth
-//! over an hour ([`hour`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
+//! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), leaks ([`drift`]), and
+//! growth over an hour ([`hour`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
 mod ab;
 mod alone;
+mod drift;
 mod hour;
 mod knee;
 mod liars;
@@ -33,6 +34,7 @@ pub(crate) struct BenchArgs {
 #[derive(clap::Subcommand, Debug)]
 enum What {
     Ab(ab::AbArgs),
+    Drift(drift::DriftArgs),
     Hour(hour::HourArgs),
     Knee(knee::KneeArgs),
     Liars(liars::LiarsArgs),
@@ -54,6 +56,7 @@ enum What {
 pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
     let figures = match &arguments.what {
         What::Ab(arguments) => return ab::run(arguments),
+        What::Drift(arguments) => return drift::run(arguments),
         What::Hour(arguments) => return hour::run(arguments),
         What::Knee(arguments) => return knee::run(arguments),
         What::Liars(arguments) => return liars::run(arguments),

@@ -1,0 +1,126 @@
+//! `cargo xtask bench drift`: how often a run of two minutes names the memory of a server that leaks 1 KiB with each
+//! message, and how often it names anything of a server that does not.
+
+use super::process::{self, Process};
+use super::{GENERATOR_CORE, SERVER_CORE};
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Run against a server that leaks and one that does not, and count the drifts that are named
+#[derive(clap::Args, Debug)]
+pub(super) struct DriftArgs {
+    /// Runs against a server that leaks
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    runs: usize,
+    /// Runs against one that does not
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    same: usize,
+    /// The measured seconds of a run
+    #[arg(long, default_value_t = 120, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=3600))]
+    seconds: u32,
+    /// The binary to measure with, in place of the release build of this tree
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+}
+
+/// Prints the table as Markdown.
+pub(super) fn run(arguments: &DriftArgs) -> Result<()> {
+    let wirebench = super::program(arguments.program.as_deref())?;
+    let scratch = super::scratch("drift")?;
+    let named = |name: &str, runs: usize, options: &[&str]| -> Result<Named> {
+        let mut all = Named::default();
+        for run in 1..=runs {
+            eprintln!("  {run} of {runs}, {name}");
+            all.add(&measure(&wirebench, &scratch, arguments.seconds, options)?);
+        }
+        Ok(all)
+    };
+    let leaking = named("leaking", arguments.runs, &["--leak", "1KiB"])?;
+    let sound = named("sound", arguments.same, &[])?;
+    println!("{HEAD}");
+    println!("{}", leaking.row("leaks 1 KiB a message"));
+    println!("{}", sound.row("does not leak"));
+    Ok(())
+}
+
+/// The record of one run against a server with these options.
+fn measure(wirebench: &Path, scratch: &Path, seconds: u32, options: &[&str]) -> Result<Value> {
+    let mut serve = Command::new(wirebench);
+    serve.args(["serve", "oracle", "ws", "--listen", "127.0.0.1:0"]).args(options);
+    let mut server = Process::start("server", SERVER_CORE, &serve, scratch)?;
+    let url = format!("ws://{}/", process::await_ready(&mut server)?);
+    let record = scratch.join("drift.json");
+    let block_ms = u64::from(seconds) * 1000 / u64::from(BLOCKS);
+    let mut run = Command::new(wirebench);
+    run.args(["run", &url, "--quiet", "--rate", RATE, "--output"]).arg(&record);
+    run.args(["--duration", &format!("{block_ms}ms"), "--rounds", &BLOCKS.to_string()]);
+    let length = Duration::from_secs(u64::from(seconds)) * 2 + PATIENCE;
+    Process::start("run", GENERATOR_CORE, &run, scratch)?.finish_with(&[0, 12, 13], length)?;
+    let text = std::fs::read_to_string(&record)?;
+    serde_json::from_str(&text).context("the record is no JSON")
+}
+
+/// The drifts that runs of a kind have named.
+#[derive(Debug, Default, PartialEq)]
+struct Named {
+    runs: usize,
+    /// Runs that named the memory of the server.
+    memory: usize,
+    /// Runs that named any other number, by its name.
+    others: BTreeMap<String, usize>,
+}
+
+impl Named {
+    /// Counts those of one record.
+    fn add(&mut self, record: &Value) {
+        self.runs += 1;
+        let drifts = record["drifts"].as_array().map_or(&[][..], Vec::as_slice);
+        let shown = drifts.iter().filter(|drift| drift["is_shown"] == true);
+        for number in shown.filter_map(|drift| drift["number"].as_str()) {
+            match number {
+                "server_memory_bytes" => self.memory += 1,
+                other => *self.others.entry(other.to_owned()).or_default() += 1,
+            }
+        }
+    }
+
+    fn row(&self, head: &str) -> String {
+        let Self { runs, memory, others } = self;
+        let others = others.iter().map(|(name, count)| format!("{name} {count}"));
+        let others = others.collect::<Vec<String>>().join(", ");
+        format!("| {head} | {runs} | {memory} | {others} |")
+    }
+}
+
+const HEAD: &str = "\
+| server | runs | memory named | anything else named |
+|---|--:|--:|---|";
+/// The blocks of a run: twice as many as a drift needs.
+const BLOCKS: u32 = 48;
+/// The messages that are sent in a second.
+const RATE: &str = "500/s";
+/// The time for everything beside the blocks; each has as much again for its own ends.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_drift_is_counted_if_it_is_shown() {
+        let mut named = Named::default();
+        for drifts in [
+            json!([{"number": "server_memory_bytes", "is_shown": true}, {"number": "p50_ns", "is_shown": false}]),
+            json!([{"number": "server_memory_bytes", "is_shown": false}, {"number": "p50_ns", "is_shown": true}]),
+            json!([]),
+        ] {
+            named.add(&json!({ "drifts": drifts }));
+        }
+        assert_eq!(named.row("x"), "| x | 3 | 1 | p50_ns 1 |");
+    }
+}
