@@ -63,7 +63,10 @@ const PARTIAL: i32 = 13;
 /// Gives back the folder that holds them: what [`VARIABLE`] is to be.
 pub(crate) fn install() -> Result<PathBuf> {
     packages::ensure(&[
+        Need::debian("/usr/share/benchmark/compare.py", "libbenchmark-tools"),
         Need::debian("chromium", "chromium"),
+        Need::debian("java", "openjdk-17-jdk-headless"),
+        Need::debian("mvn", "maven"),
         Need::debian("node", "nodejs"),
         Need::debian("npm", "npm"),
         Need::debian("openssl", "openssl"),
@@ -73,12 +76,27 @@ pub(crate) fn install() -> Result<PathBuf> {
         install_one(of_npm, &folder, npm)?;
     }
     install_one("benchstat", &folder, benchstat)?;
+    install_one("compare-py", &folder, python)?;
+    install_one("hdrhistogram", &folder, maven)?;
     Ok(folder)
 }
 
 fn benchstat(folder: &Path) -> Result<()> {
     let build = ["build", "-o", "benchstat", "golang.org/x/perf/cmd/benchstat"];
     shell::output(shell::command("go").args(build).current_dir(folder)).map(drop)
+}
+
+fn maven(folder: &Path) -> Result<()> {
+    let copy = ["-q", "-B", "dependency:copy-dependencies"];
+    shell::output(shell::command("mvn").args(copy).current_dir(folder)).map(drop)
+}
+
+fn python(folder: &Path) -> Result<()> {
+    let make = ["-m", "venv", "venv"];
+    shell::output(shell::command("python3").args(make).current_dir(folder))?;
+    let install = ["install", "--quiet", "--requirement", "requirements.txt"];
+    let pip = folder.join("venv/bin/pip");
+    shell::output(shell::command(pip).args(install).current_dir(folder)).map(drop)
 }
 
 fn npm(folder: &Path) -> Result<()> {

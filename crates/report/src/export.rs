@@ -29,7 +29,7 @@ pub fn json(record: &RunRecord) -> String {
     safe
 }
 
-/// The blocks of `record` as an HdrHistogram interval log, version 1.3, with histograms in V2.
+/// The blocks of `record` as an HdrHistogram interval log, version 1.3, with histograms in compressed V2.
 ///
 /// An interval for each block with a distribution, in the order of the record, tagged with the escaped name of its
 /// workload. It begins where the measured window did and is as long; values are nanoseconds.

@@ -1,14 +1,15 @@
 //! Histograms as others read them: HdrHistogram V2 in base64, interval logs (`.hlog`), percentile tables (`.hgrm`).
 //!
-//! V2 is written uncompressed (it skips zeros, so it is small anyway). It is read by our own decoder because it comes
-//! from files: the library's reserves whatever memory the header names.
+//! V2 is written uncompressed (it skips zeros, so it is small anyway), but compressed in a log: the log reader in Java
+//! takes nothing else. It is read by our own decoder because it comes from files: the library's reserves whatever
+//! memory the header names.
 
 use crate::Histogram;
 use crate::histogram::DIGITS;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use hdrhistogram::serialization::{Serializer as _, V2Serializer};
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer, V2Serializer};
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 use units::{Instant, Nanos};
@@ -90,13 +91,14 @@ pub struct LogInterval<'a> {
     pub histogram: &'a Histogram,
 }
 
-/// An HdrHistogram interval log (`.hlog`) of `intervals`, which began `epoch` after 1970; values are nanoseconds.
+/// An HdrHistogram interval log (`.hlog`) of `intervals`, which began `epoch` after 1970; values are nanoseconds, and
+/// histograms compressed V2.
 pub fn interval_log<'a>(
     epoch: Nanos,
     intervals: impl IntoIterator<Item = LogInterval<'a>>,
 ) -> String {
     let began = SystemTime::UNIX_EPOCH + Duration::from(epoch);
-    let (mut bytes, mut serializer) = (Vec::new(), V2Serializer::new());
+    let (mut bytes, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let mut log = IntervalLogWriterBuilder::new()
         .add_comment("[Histogram log format version 1.3]")
         .add_comment("[Values are nanoseconds]")

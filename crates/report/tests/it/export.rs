@@ -1,8 +1,11 @@
 //! Records for programs.
 
 use crate::records;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use expect_test::expect;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use record::{RunRecord, Summary};
 use report::ExportError;
 use stats::Histogram;
@@ -16,10 +19,11 @@ fn a_log_has_an_interval_for_each_block_that_counts() {
         #[Values are nanoseconds]
         #[StartTime: 1767225600.000 (seconds since epoch)]
         #[BaseTime: 1767225600.000 (seconds since epoch)]
-        Tag=tcp,1.250,0.500,2000.000,HISTEwAAAAYAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAM8PAs0PAg==
-        Tag=http-new,2.500,0.500,9007.000,HISTEwAAAAMAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAMlBAg==
-        Tag=http-new,5.000,0.500,9007.000,HISTEwAAAAMAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAMlBAg==
-    "#]].assert_eq(&report::hlog(&small()).unwrap());
+        Tag=tcp,1.250,0.500,2000.000
+        Tag=http-new,2.500,0.500,9007.000
+        Tag=http-new,5.000,0.500,9007.000
+    "#]]
+    .assert_eq(&without_histograms(&report::hlog(&small()).unwrap()));
 }
 
 #[test]
@@ -33,7 +37,7 @@ fn the_reader_of_the_hdrhistogram_crate_takes_a_log_apart_again() {
                 interval.tag().unwrap().as_str().to_owned(),
                 interval.start_timestamp().as_millis(),
                 interval.duration().as_millis(),
-                Histogram::from_base64(interval.encoded_histogram()).unwrap(),
+                of_log(interval.encoded_histogram()),
             )),
         }
     }
@@ -174,4 +178,19 @@ fn of(times: &[u64]) -> Histogram {
     let mut histogram = Histogram::new();
     times.iter().for_each(|time| histogram.record(Nanos(*time)));
     histogram
+}
+
+/// A histogram of a log, as the library of HdrHistogram reads it.
+fn of_log(text: &str) -> Histogram {
+    let bytes = STANDARD.decode(text).expect("it is base64");
+    let read: hdrhistogram::Histogram<u64> =
+        Deserializer::new().deserialize(&mut bytes.as_slice()).expect("it is a histogram");
+    let mut plain = Vec::new();
+    V2Serializer::new().serialize(&read, &mut plain).expect("memory takes it");
+    Histogram::from_base64(&STANDARD.encode(plain)).expect("it is one of ours")
+}
+
+fn without_histograms(log: &str) -> String {
+    let cut = |line: &str| line.rsplit_once(',').map_or(line, |(head, _)| head).to_owned() + "\n";
+    log.lines().map(cut).collect()
 }

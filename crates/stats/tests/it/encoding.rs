@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use expect_test::expect;
-use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use stats::{DecodeError, Histogram, LogInterval, interval_log};
 use units::{Instant, Nanos, Random};
 
@@ -108,7 +108,7 @@ fn an_interval_log_reads_back() {
     for entry in IntervalLogIterator::new(log.as_bytes()) {
         if let LogEntry::Interval(interval) = entry.unwrap() {
             let tag = interval.tag().unwrap().as_str().to_owned();
-            let histogram = Histogram::from_base64(interval.encoded_histogram()).unwrap();
+            let histogram = of_log(interval.encoded_histogram());
             read.push((
                 tag,
                 interval.start_timestamp().as_millis(),
@@ -160,4 +160,14 @@ fn of(times: impl IntoIterator<Item = u64>) -> Histogram {
 fn spread(count: usize) -> Histogram {
     let mut random = Random::new(7);
     of((0..count).map(|_| random.next_u64() >> 23 >> random.below(41)))
+}
+
+/// A histogram of a log, as the library of HdrHistogram reads it.
+fn of_log(text: &str) -> Histogram {
+    let bytes = STANDARD.decode(text).expect("it is base64");
+    let read: hdrhistogram::Histogram<u64> =
+        Deserializer::new().deserialize(&mut bytes.as_slice()).expect("it is a histogram");
+    let mut plain = Vec::new();
+    V2Serializer::new().serialize(&read, &mut plain).expect("memory takes it");
+    Histogram::from_base64(&STANDARD.encode(plain)).expect("it is one of ours")
 }

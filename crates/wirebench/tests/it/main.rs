@@ -36,6 +36,7 @@ mod postgres;
 #[expect(dead_code, reason = "shared with the tests of `store`, which need more of it")]
 #[path = "../../../store/tests/it/postgres_server.rs"]
 mod postgres_server;
+mod readers;
 #[expect(dead_code, reason = "shared with the tests of `report`, which need more of it")]
 #[path = "../../../report/tests/it/records.rs"]
 mod records;

@@ -152,6 +152,7 @@ fn nothing_that_a_record_says_moves_a_terminal() {
         "hgrm",
         "hgrm --workload x",
         "google-benchmark",
+        "k6",
         "csv",
         "markdown",
     ];
@@ -198,25 +199,4 @@ fn piped(sandbox: &Sandbox, line: &str, input: &str) -> Ended {
     let path = sandbox.path().join("stdin");
     std::fs::write(&path, input).unwrap();
     ended(&sandbox.command(line).stdin(File::open(path).unwrap()).output().unwrap())
-}
-
-#[test]
-fn benchstat_reads_what_is_written_for_it() {
-    let Some(folder) = crate::third_party::installed("benchstat") else { return };
-    let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox, "ws");
-    let blocks = "-c 2 -d 50ms --warm-up 20ms --rounds 6 -q";
-    for name in ["before", "after"] {
-        let written = format!("--export go-benchmark={name}.txt -o {name}.json");
-        let ended = sandbox.run(&format!("run {} {blocks} {written}", server.url));
-        assert!(matches!(ended.code, Some(0 | 12)), "{ended:?}");
-    }
-    let start = folder.join("start");
-    let compared = sandbox.other(start.to_str().unwrap(), "before.txt after.txt").output().unwrap();
-    let text = String::from_utf8(compared.stdout).unwrap();
-    assert!(compared.status.success() && compared.stderr.is_empty(), "{text}");
-    for unit in ["sec/op", "p50-sec", "p99-sec", "messages/s", "server-cpu-sec/message"] {
-        assert!(text.contains(unit), "no {unit} in {text}");
-    }
-    assert!(text.contains("n=6"), "six blocks of each: {text}");
 }
