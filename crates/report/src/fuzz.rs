@@ -2,7 +2,7 @@
 
 use crate::{
     Depth, Style, annotations, compare, csv, escape, figures, google_benchmark, hgrm, hlog, html,
-    json, junit, markdown, step_summary, terminal,
+    json, junit, k6, markdown, step_summary, terminal,
 };
 use record::RunRecord;
 
@@ -29,7 +29,13 @@ fn record_shown(bytes: &[u8]) {
     {
         assert!(!written.contains('\u{1b}'), "{written}");
     }
-    drop((figures(&record), google_benchmark(&record), hgrm(&record, None), hlog(&record)));
+    drop((
+        figures(&record),
+        google_benchmark(&record),
+        hgrm(&record, None),
+        hlog(&record),
+        k6(&record),
+    ));
 }
 
 #[cfg(test)]

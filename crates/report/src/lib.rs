@@ -34,6 +34,7 @@ mod gate;
 mod go_benchmark;
 mod history;
 mod html;
+mod k6;
 mod layers;
 mod live;
 mod markdown;
@@ -67,6 +68,7 @@ pub use gate::{
 };
 pub use go_benchmark::go_benchmark;
 pub use html::{HAS_FRONT_END, figures, html};
+pub use k6::k6;
 pub use live::{live_line, machine_line};
 pub use markdown::markdown;
 pub use number::{nanos, per_second};

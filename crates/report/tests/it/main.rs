@@ -8,6 +8,7 @@ mod first;
 mod gate;
 mod hostile;
 mod html;
+mod k6;
 mod lab;
 mod ladder;
 mod layers;

@@ -19,6 +19,7 @@ enum Format {
     Csv,
     GoBenchmark,
     GoogleBenchmark,
+    K6,
     Markdown,
 }
 
@@ -36,15 +37,13 @@ impl Export {
     /// Writes the file.
     pub(crate) fn write(&self, record: &RunRecord) -> Result<(), Failure> {
         let text = match self.format {
-            Format::Csv => report::csv(record),
-            Format::GoBenchmark => {
-                report::go_benchmark(record).map_err(|error| self.cannot(&error.to_string()))?
-            }
-            Format::GoogleBenchmark => {
-                report::google_benchmark(record).map_err(|error| self.cannot(&error.to_string()))?
-            }
-            Format::Markdown => report::markdown(record),
+            Format::Csv => Ok(report::csv(record)),
+            Format::GoBenchmark => report::go_benchmark(record),
+            Format::GoogleBenchmark => report::google_benchmark(record),
+            Format::K6 => report::k6(record),
+            Format::Markdown => Ok(report::markdown(record)),
         };
+        let text = text.map_err(|error| self.cannot(&error.to_string()))?;
         files::write(&self.file, text.as_bytes()).map_err(|error| self.cannot(&error.to_string()))
     }
 
@@ -71,9 +70,10 @@ impl FromStr for Export {
     }
 }
 
-const FORMATS: [(&str, Format); 4] = [
+const FORMATS: [(&str, Format); 5] = [
     ("csv", Format::Csv),
     ("go-benchmark", Format::GoBenchmark),
     ("google-benchmark", Format::GoogleBenchmark),
+    ("k6", Format::K6),
     ("markdown", Format::Markdown),
 ];

@@ -11,7 +11,6 @@ use report::ExportError;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use store::Store as _;
 use units::Bytes;
 
 /// Show a record again, or in another format
@@ -58,7 +57,7 @@ enum Format {
     Text,
     /// The record itself
     Json,
-    /// An HdrHistogram interval log (V2), an interval for each block, in nanoseconds
+    /// An HdrHistogram interval log (V2, compressed), an interval for each block, in nanoseconds
     Hlog,
     /// An HdrHistogram percentile table of one workload, in microseconds
     Hgrm,
@@ -66,6 +65,8 @@ enum Format {
     GoogleBenchmark,
     /// Benchmarks as Go prints them, a line for each block; benchstat reads them
     GoBenchmark,
+    /// JSON as the summary of k6, a metric of each workload
+    K6,
     /// Comma-separated values, a line for each workload
     Csv,
     /// Tables for a README or an issue
@@ -100,6 +101,7 @@ impl Show {
             }
             Format::GoogleBenchmark => report::google_benchmark(&record).map_err(cannot_export)?,
             Format::GoBenchmark => report::go_benchmark(&record).map_err(cannot_export)?,
+            Format::K6 => report::k6(&record).map_err(cannot_export)?,
             Format::Csv => report::csv(&record),
             Format::Markdown => report::markdown(&record),
         };

@@ -114,7 +114,7 @@ fn run_without_secret(sandbox: &Sandbox, line: &str) -> Ended {
 /// The same for the newest record as a page, as charts, and in every format.
 fn draw_without_secret(sandbox: &Sandbox) {
     run_without_secret(sandbox, "report -o page.html --svg charts").check(0, &["page.html"]);
-    for format in ["text", "json", "hlog", "hgrm", "google-benchmark", "csv", "markdown"] {
+    for format in ["text", "json", "hlog", "hgrm", "google-benchmark", "k6", "csv", "markdown"] {
         // There may be too few messages for some of them.
         run_without_secret(sandbox, &format!("show --format {format}"));
     }
