@@ -3,8 +3,9 @@
 //! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program
 //! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
 //! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
-//! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), leaks ([`drift`]), and
-//! growth over an hour ([`hour`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
+//! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), runs against
+//! a server that leaks ([`drift`]), and growth over an hour ([`hour`]). A benchmark is no test: a missed target is
+//! printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
