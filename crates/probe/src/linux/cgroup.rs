@@ -28,6 +28,17 @@ pub(super) fn memory_max(files: &dyn Files) -> Result<Option<Bytes>, String> {
     Ok(v2.chain(v1).filter_map(limit).min().map(Bytes))
 }
 
+/// The periods in which our group, or one above it, had used up its CPU time; `None` where nobody counts them.
+pub(super) fn throttled_periods(files: &dyn Files) -> Option<u64> {
+    let groups = files.read(GROUPS).ok()?;
+    let folders = v2_folders(&groups).chain(v1_folders(&groups, "cpu"));
+    let count = |folder: String| {
+        let stat = files.read(&format!("{folder}/cpu.stat")).ok()?;
+        stat.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
+    };
+    folders.filter_map(count).max()
+}
+
 const GROUPS: &str = "/proc/self/cgroup";
 
 /// Version 1 says "no limit" as the highest multiple of a page; no machine has an exbibyte.

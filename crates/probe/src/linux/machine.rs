@@ -17,6 +17,12 @@ pub fn machine() -> Environment {
     environment(&Machine, slack.map_err(|error| error.to_string()), tick())
 }
 
+/// The periods in which the control group of this process had used up its CPU time, since it was made; `None` where it
+/// has no such limit, or nobody counts.
+pub fn throttled_periods() -> Option<u64> {
+    cgroup::throttled_periods(&Machine)
+}
+
 /// The time from tick to tick of the kernel's timer: its coarse clocks step at each.
 fn tick() -> Nanos {
     let resolution = clock_getres(ClockId::MonotonicCoarse);

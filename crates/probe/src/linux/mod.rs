@@ -25,7 +25,7 @@ pub use family::{descendants, reaped_cpu};
 pub use interface::{InterfaceSampler, interface_to};
 pub use limits::limits;
 pub use listeners::{listener, tcp_listeners, unix_listeners};
-pub use machine::machine;
+pub use machine::{machine, throttled_periods};
 pub use memory::kernel_memory;
 pub use process::ProcessSampler;
 pub use system::SystemSampler;
