@@ -1,8 +1,8 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
 use crate::{
-    ClientReport, Counts, Deliveries, ErrorCount, Exchange, IdsFound, Interface, Memory, Missing,
-    PushCount, Sample, Summary,
+    AgentPart, ClientReport, Counts, Deliveries, ErrorCount, Exchange, IdsFound, Interface, Memory,
+    Missing, PushCount, Sample, Summary,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,9 @@ pub struct Block {
     /// The client's own report, where it is a subject.
     #[serde(default)]
     pub client: Option<ClientReport>,
+    /// The parts that the agents of a fleet measured, by their names; empty where this machine measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentPart>,
 }
 
 impl Block {
@@ -177,6 +180,7 @@ impl Block {
             memory: None,
             sampling_cpu_fraction: None,
             client: None,
+            agents: Vec::new(),
         }
     }
 }

@@ -70,17 +70,21 @@ pub struct DeliveryError(DeliveryCounts);
 ///
 /// A room belongs to one worker, so the receivers of a message are counted at one place, and what workers leave behind
 /// adds up.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeliveryOutcome {
     /// The deliveries.
     pub counts: DeliveryCounts,
     /// As [`Deliveries::first`].
+    #[serde(with = "crate::sent::histogram")]
     pub first: Histogram,
     /// As [`Deliveries::median`].
+    #[serde(with = "crate::sent::histogram")]
     pub median: Histogram,
     /// As [`Deliveries::last`].
+    #[serde(with = "crate::sent::histogram")]
     pub last: Histogram,
     /// As [`Deliveries::spread`].
+    #[serde(with = "crate::sent::histogram")]
     pub spread: Histogram,
 }
 

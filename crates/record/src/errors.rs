@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use stats::Merge;
 
 /// The classes of failures, in the order of a connection's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ErrorClass {
     /// The connection could not be established.
     ConnectFailed,
@@ -52,13 +52,14 @@ pub struct ErrorCount {
 }
 
 /// The errors of one class, while they are counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// The number of errors.
     pub count: u64,
     /// The first of them in words, bytes of the peer escaped; of several workers' the one that sorts first.
     pub example: String,
     /// The cause of that one.
+    #[serde(skip)]
     pub cause: Cause,
 }
 

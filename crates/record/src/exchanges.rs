@@ -65,7 +65,7 @@ pub struct IdsFound {
 }
 
 /// The messages of one kind while they are counted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExchangeOutcome {
     /// The name of the kind.
     pub name: String,
@@ -74,21 +74,26 @@ pub struct ExchangeOutcome {
     /// Messages of the measurement, without what is known at its end.
     pub counts: Counts,
     /// From sent to the right reply.
+    #[serde(with = "crate::sent::histogram")]
     pub service: Histogram,
     /// As [`Exchange::response`]; empty in a closed loop.
+    #[serde(with = "crate::sent::histogram")]
     pub response: Histogram,
     /// As [`Exchange::refused`].
+    #[serde(with = "crate::sent::histogram")]
     pub refused: Histogram,
     /// The number of parts.
     pub parts: u64,
     /// As [`Parts::first`].
+    #[serde(with = "crate::sent::histogram")]
     pub first_part: Histogram,
     /// As [`Parts::between`].
+    #[serde(with = "crate::sent::histogram")]
     pub between_parts: Histogram,
 }
 
 /// Messages that match one rule while they are counted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PushOutcome {
     /// The name of the rule.
     pub name: String,
@@ -97,6 +102,7 @@ pub struct PushOutcome {
     /// The sum of their payloads.
     pub payload_bytes: u64,
     /// As [`PushCount::delivery`].
+    #[serde(with = "crate::sent::histogram")]
     pub delivery: Histogram,
 }
 

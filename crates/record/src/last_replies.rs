@@ -1,13 +1,15 @@
 //! The last replies of a block, for comparison with a published test of bots.
 
+use serde::{Deserialize, Serialize};
 use stats::Merge;
 use std::cmp::Reverse;
 use units::Instant;
 
 /// The right replies that were decoded last: [`LastReplies::KEPT`] at most, the newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastReplies {
     /// Received and sent.
+    #[serde(with = "crate::sent::instants")]
     replies: Vec<(Instant, Instant)>,
 }
 
@@ -45,6 +47,14 @@ impl LastReplies {
             whole_ms: self.replies.iter().map(whole).sum::<u64>() / count,
             ns: u64::try_from(sum / u128::from(count)).unwrap_or(u64::MAX),
         })
+    }
+
+    /// Lets the instants count from `at`.
+    pub(crate) fn count_from(&mut self, at: Instant) {
+        for (received, sent) in &mut self.replies {
+            *received = Instant(received.0.saturating_sub(at.0));
+            *sent = Instant(sent.0.saturating_sub(at.0));
+        }
     }
 
     fn cut(&mut self) {

@@ -13,6 +13,7 @@
 //! Start reading at [`RunRecord`].
 
 mod against;
+mod agents;
 mod block;
 mod counts;
 mod deliveries;
@@ -38,6 +39,7 @@ mod requirement_check;
 mod requirements;
 mod results;
 mod run_record;
+mod sent;
 mod sides;
 mod signatures;
 mod summary;
@@ -48,6 +50,7 @@ mod upgrade;
 mod verdict;
 
 pub use against::Against;
+pub use agents::{AgentPart, PartEnd};
 pub use block::{
     Block, Connections, ContextSwitches, Cpu, Fairness, Identity, Little, Neighbours, OpenLoop,
     Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole, Wire,

@@ -12,13 +12,14 @@ use crate::{
     Identity, IdsFound, LastReplies, OpenLoop, Phases, PushOutcome, Pushed, Second, Sessions,
     Split, Stalls, Summary, Tally, TlsSeen, Whole, Wire,
 };
+use serde::{Deserialize, Serialize};
 use stats::{Histogram, Merge, per_message, per_second};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{Instant, Nanos};
 
 /// Everything that one worker, or several together, counted in a block.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Messages that the measurement was to send: the number asked for. Where it ran for a time: those that were due
     /// in it, which in a closed loop are those that were sent.
@@ -28,6 +29,7 @@ pub struct Outcome {
     /// Messages before it, with what became of them until the block ended.
     pub warm_up: Counts,
     /// The time of the window in which messages were in flight that got no right reply, all of them added up.
+    #[serde(with = "crate::sent::nanos")]
     pub unanswered: Nanos,
     /// Messages, times and bytes by the intervals of the measured window; replies that came in the drain are in its
     /// distributions and in none of its rates. Empty in what a worker leaves behind: the intervals have it.
@@ -41,6 +43,7 @@ pub struct Outcome {
     /// Times of their phases.
     pub times: PhaseTimes,
     /// Times of the messages of the measurement that were refused: from due, in a closed loop from sent, to the answer.
+    #[serde(with = "crate::sent::histogram")]
     pub refused: Histogram,
     /// Messages of a conversation, by the place of their kind in its file; empty where there is none.
     pub exchanges: BTreeMap<u16, ExchangeOutcome>,
@@ -51,6 +54,7 @@ pub struct Outcome {
     /// The ways in which the ids of replies were found; `None` where replies have no ids.
     pub ids_found: Option<IdsFound>,
     /// TLS handshakes, by what they agreed on; empty without TLS, or if none was completed.
+    #[serde(with = "crate::sent::pairs")]
     pub tls: BTreeMap<TlsParameters, Handshakes>,
     /// Bytes of the measured window, by layer.
     pub layers: StreamLayers,
@@ -63,6 +67,7 @@ pub struct Outcome {
     /// Gaps in the workers' own loops during the measurement; their instants count from the start of the run.
     pub stalls: Stalls,
     /// The time of the measurement in which workers looked whether a message was due, in place of sleeping.
+    #[serde(with = "crate::sent::nanos")]
     pub looked: Nanos,
     /// Connections that live through all phases, by the number of replies that each had in the measurement.
     pub replies_each: BTreeMap<u64, u64>,
@@ -74,15 +79,16 @@ pub struct Outcome {
     pub sessions: Option<Sessions>,
     /// The measurement, from the first instant at which a message that counts may have been sent, in an open loop due,
     /// to the instant that ended it, which is not part of it; over all workers the hull. `None` if no worker got there.
+    #[serde(with = "crate::sent::window")]
     pub window: Option<(Instant, Instant)>,
 }
 
 /// The machine that a series was measured on: 0 is the one that wrote the record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Origin(pub u32);
 
 /// Messages, their times and their bytes in a span of time.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Messages sent in it, and those that ended in it. During warm-up those of the warm-up; from the start of the
     /// measurement on only those sent since then, in an open loop those due since then.
@@ -90,12 +96,14 @@ pub struct Traffic {
     /// Replies that arrived in it, whenever their messages were sent.
     pub replies: u64,
     /// The sum of the round trips of all those replies: Little's law is checked with it.
+    #[serde(with = "crate::sent::nanos")]
     pub round_trip_sum: Nanos,
     /// Bytes of the transport's stream, framing and handshakes included, handed to the kernel in it.
     pub bytes_sent: u64,
     /// Bytes of the transport's stream that arrived in it.
     pub bytes_received: u64,
     /// From sent to received, for the messages that `counts` has as ok.
+    #[serde(with = "crate::sent::histogram")]
     pub round_trips: Histogram,
     /// Times that only an open loop has.
     pub open_loop: Option<OpenLoopTimes>,
@@ -109,47 +117,59 @@ impl Traffic {
 }
 
 /// Times that only an open loop has.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoopTimes {
     /// From due to received, for the messages counted as ok; those counted as error or timed out are in it with the
     /// time-out of replies at least.
+    #[serde(with = "crate::sent::histogram")]
     pub response: Histogram,
     /// From due to sent, for the messages counted as sent, without the time in which no connection was free (HTTP
     /// carries one request at a time) or open: that wait is not ours.
+    #[serde(with = "crate::sent::histogram")]
     pub lag: Histogram,
     /// From the kernel's stamp on the arrival of a reply's last byte to received, for messages that were alone on their
     /// connection.
+    #[serde(with = "crate::sent::histogram")]
     pub own_share: Histogram,
     /// The wait before the answer, as an oracle server reports it.
+    #[serde(with = "crate::sent::histogram")]
     pub true_delay: Histogram,
 }
 
 /// Times of the phases of connections: of all connections of a worker, or, where they are short-lived clients, of those
 /// that began in the measurement.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTimes {
     /// From just before the connect for the exchanges before a conversation, such as a login, until the last of them
     /// was answered.
+    #[serde(with = "crate::sent::histogram")]
     pub before: Histogram,
     /// From just before the connect to the established connection; that for the exchanges before it is not counted.
+    #[serde(with = "crate::sent::histogram")]
     pub connect: Histogram,
     /// From there to the completed TLS handshake, where nothing of an earlier one could be used.
+    #[serde(with = "crate::sent::histogram")]
     pub tls_full: Histogram,
     /// The same where a session was resumed.
+    #[serde(with = "crate::sent::histogram")]
     pub tls_resumed: Histogram,
     /// From the established connection, with TLS from the end of its handshake, to the completed opening handshake of
     /// the protocol; empty for protocols without one.
+    #[serde(with = "crate::sent::histogram")]
     pub handshake: Histogram,
     /// From the sending of the first message to its whole reply.
+    #[serde(with = "crate::sent::histogram")]
     pub first_reply: Histogram,
     /// Short-lived clients: from just before the connect to the last whole reply.
+    #[serde(with = "crate::sent::histogram")]
     pub life: Histogram,
     /// From the start of the proper end, which for short-lived clients is the last whole reply, to its completion.
+    #[serde(with = "crate::sent::histogram")]
     pub close: Histogram,
 }
 
 /// Bytes of the stream by layer, in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamLayers {
     /// Of the bytes that were sent.
     pub sent: Split,
@@ -159,7 +179,7 @@ pub struct StreamLayers {
 
 /// TCP segments of the window, with the acknowledgements that travelled alone; without those that the kernel sends
 /// after our close.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segments {
     /// Sent on all connections: those of the sample, scaled by the share of the connections that it is.
     pub sent: u64,
@@ -173,7 +193,7 @@ pub struct Segments {
 }
 
 /// The parameters that a TLS handshake agreed on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TlsParameters {
     /// The version, e.g. `1.3`.
     pub version: String,
@@ -186,7 +206,7 @@ pub struct TlsParameters {
 }
 
 /// TLS handshakes that were timed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handshakes {
     /// Those that began a new session: as many as [`PhaseTimes::tls_full`] has.
     pub full: u64,
@@ -220,6 +240,21 @@ impl Traffic {
 }
 
 impl Outcome {
+    /// The same with instants that count from `at`, as the series of machine `origin`: so it can be merged with what
+    /// other machines counted from that instant of theirs.
+    #[must_use]
+    pub fn from_instant(mut self, at: Instant, origin: Origin) -> Self {
+        let since = |instant: Instant| Instant(instant.0.saturating_sub(at.0));
+        self.window = self.window.map(|(begin, end)| (since(begin), since(end)));
+        for stall in &mut self.stalls.first {
+            stall.at_ns = stall.at_ns.saturating_sub(at.0);
+        }
+        self.last_replies.count_from(at);
+        let series = std::mem::take(&mut self.series).into_values().flatten();
+        self.series = [(origin, series.collect())].into();
+        self
+    }
+
     /// The messages of the measurement with what is known at its end: `planned` is sent or unsent, and what has no
     /// other end is in flight.
     pub fn counts(&self) -> Counts {
@@ -256,6 +291,19 @@ impl Outcome {
         let TlsParameters { version, suite, group, alpn } = told.clone();
         let Handshakes { full, resumed } = Handshakes::merged(self.tls.values());
         Some(TlsSeen { version, suite, group, alpn, full, resumed })
+    }
+
+    /// The window second by second, of all machines together.
+    fn seconds(&self) -> Vec<Second> {
+        if self.series.len() <= 1 {
+            return self.series.values().flatten().copied().collect();
+        }
+        let mut seconds: BTreeMap<u64, Second> = BTreeMap::new();
+        for second in self.series.values().flatten() {
+            let of_all = seconds.entry(second.at_ns / Nanos::from_secs(1).0);
+            of_all.and_modify(|of_all| of_all.add(second)).or_insert(*second);
+        }
+        seconds.into_values().collect()
     }
 
     /// Errors by class, the most frequent first.
@@ -333,6 +381,24 @@ impl PhaseTimes {
 }
 
 impl Second {
+    /// Adds the same second of another machine; percentiles of both together are not known.
+    fn add(&mut self, other: &Self) {
+        let Self { sent, unsent, ok, error, refused, timed_out, .. } = other;
+        self.sent += sent;
+        self.unsent += unsent;
+        self.ok += ok;
+        self.error += error;
+        self.refused += refused;
+        self.timed_out += timed_out;
+        self.at_ns = self.at_ns.min(other.at_ns);
+        self.duration_ns = self.duration_ns.max(other.duration_ns);
+        (self.p50_ns, self.p99_ns) = (None, None);
+        (self.response_p50_ns, self.response_p99_ns) = (None, None);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        self.send_lag_max_ns = self.send_lag_max_ns.max(other.send_lag_max_ns);
+    }
+
     /// The second that began so long after the window did, and lasted for `duration`.
     pub fn of(at: Nanos, duration: Nanos, traffic: &Traffic) -> Self {
         let quantile = |times: &Histogram, q| times.quantile(q).ok().map(|time| time.0);
@@ -403,7 +469,7 @@ impl Block {
                 received: Some(outcome.layers.received),
                 ..Wire::default()
             },
-            series: outcome.series.values().flatten().copied().collect(),
+            series: outcome.seconds(),
             ..Self::empty(0, 0, 0, "it was not looked at")
         }
     }

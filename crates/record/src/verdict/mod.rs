@@ -26,6 +26,9 @@
 //! - `unfair`, degraded: one connection had less than half of the median's replies, and less than chance explains;
 //!   invalid: half of the connections had no reply at all. Next: the server's scheduling
 //! - `tls_differs`, degraded: version or suite of TLS are not those of the workload's first block. Next: fix both
+//! - `agent_lost`, degraded: the part of an agent of a fleet is missing; offered is a range. Next: the agent's machine
+//! - `agent_not_trusted`, degraded; invalid if less than half of the load is trusted: an agent began late, was busy or
+//!   throttled, or its clock jumped; its part is left out. Next: fewer parts, a machine of its own
 //! - `shared_cores`, degraded: two parties on one core, or fewer cores than parties. Next: more CPUs, fewer threads
 //! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, threads of ours that wait 1 %
 //!   of the time for a CPU, a difference below what the noise lets one see. Next: a quieter machine, more rounds
@@ -48,6 +51,7 @@
 //!
 //! Start reading at [`judge`].
 
+mod agents;
 mod arithmetic;
 mod bare_socket;
 mod comparable;
@@ -125,6 +129,7 @@ fn reasons(record: &RunRecord) -> Vec<Reason> {
         reasons.extend(generator::judge(&subject));
         reasons.extend(replies::judge(&subject));
         reasons.extend(tls::judge(&subject));
+        reasons.extend(agents::judge(&subject));
         reasons.extend(machine::judge_subject(&subject));
         reasons.extend(bare_socket::judge(&subject));
     }

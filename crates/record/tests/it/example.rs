@@ -1,15 +1,15 @@
 //! A record in which everything is filled in.
 
 use record::{
-    Added, Block, Capacity, Certificate, Check, Claim, ClaimMeasure, Class, ClientReport,
-    Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Deliveries, DeliveryCounts,
-    Ended, Environment, ErrorCount, Estimate, Exchange, Fairness, Footprint, GoogleBenchmark,
-    Identity, IdsFound, Interface, Kind, Knee, Lab, Layer, LeftOut, Level, Limits, Little, Memory,
-    Missing, Neighbours, Number, OpenLoop, Parts, PayloadKind, PerMetric, Phases, Pinning, Plan,
-    Process, Published, PublishedRow, PushCount, Pushed, Reason, RowVerdict, RunRecord,
-    SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Subject,
-    Summary, Sweep, SweepLine, SweepOf, SweepStep, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict,
-    View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
+    Added, AgentPart, Block, Capacity, Certificate, Check, Claim, ClaimMeasure, Class,
+    ClientReport, Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Deliveries,
+    DeliveryCounts, Ended, Environment, ErrorCount, Estimate, Exchange, Fairness, Footprint,
+    GoogleBenchmark, Identity, IdsFound, Interface, Kind, Knee, Lab, Layer, LeftOut, Level, Limits,
+    Little, Memory, Missing, Neighbours, Number, OpenLoop, PartEnd, Parts, PayloadKind, PerMetric,
+    Phases, Pinning, Plan, Process, Published, PublishedRow, PushCount, Pushed, Reason, RowVerdict,
+    RunRecord, SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall,
+    Stalls, Subject, Summary, Sweep, SweepLine, SweepOf, SweepStep, TcpEvents, TimerFloor, TlsSeen,
+    Tool, Verdict, View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
 };
 use spec::{Content, Expect, Header, Http, Load, Message, Server, Stop, Timeouts, Tls, Trust};
 use stats::Histogram;
@@ -444,6 +444,23 @@ fn block(workload: usize) -> Block {
             generator_rss_bytes: Some(5 << 20),
         }),
         sampling_cpu_fraction: Some(0.002),
+        agents: vec![AgentPart {
+            agent: "a0".into(),
+            end: PartEnd::Measured,
+            doubts: Vec::new(),
+            planned: Some(9),
+            sent: Some(8),
+            ok: Some(7),
+            p50_ns: Some(41_000),
+            p99_ns: Some(93_000),
+            late_ns: Some(1_200_000),
+            clock_bound_ns: Some(64_000),
+            busiest_worker_fraction: Some(0.31),
+            send_lag_p99_ns: Some(52_000),
+            stalls: 1,
+            throttled_periods: 2,
+            retransmitted_segments: 3,
+        }],
         client: Some(ClientReport {
             wall_ns: 420_000_000,
             cpu_ns: Some(210_000_000),

@@ -1,0 +1,61 @@
+//! The parts of a block that the agents of a fleet measured, each on its own machine.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The part of a block that one agent measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentPart {
+    /// Its name.
+    pub agent: String,
+    /// The end of the part.
+    pub end: PartEnd,
+    /// The reasons why its numbers are not among those of the block; empty: they are.
+    pub doubts: Vec<String>,
+    /// Messages that it was to send; `null` where nobody heard.
+    pub planned: Option<u64>,
+    /// Messages that it sent; `null` where nobody heard.
+    pub sent: Option<u64>,
+    /// Right replies; `null` where nobody heard.
+    pub ok: Option<u64>,
+    /// The median of its own times; `null` where it has too few.
+    pub p50_ns: Option<u64>,
+    /// The time that 99 % of them stayed within; `null` where it has too few.
+    pub p99_ns: Option<u64>,
+    /// From the instant at which its measurement was to begin until it did, by its own clock; `null`: it did not.
+    pub late_ns: Option<u64>,
+    /// The most by which its clock may be off from what was known of it at the begin.
+    pub clock_bound_ns: Option<u64>,
+    /// The largest share of one core that a worker of it was busy, 0 to 1.
+    pub busiest_worker_fraction: Option<f64>,
+    /// The time that 99 % of its messages were sent within, from when they were due; open loops alone.
+    pub send_lag_p99_ns: Option<u64>,
+    /// Gaps in its workers' own loops.
+    pub stalls: u64,
+    /// Periods in which its control group had used up its CPU time.
+    pub throttled_periods: u64,
+    /// TCP segments that its machine sent again.
+    pub retransmitted_segments: u64,
+}
+
+/// The ends of a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartEnd {
+    /// It was measured to its end.
+    #[default]
+    Measured,
+    /// It was stopped before.
+    Stopped,
+    /// It did not begin.
+    NotStarted,
+    /// Nobody heard of it in time.
+    Lost,
+}
+
+impl AgentPart {
+    /// True if its numbers are among those of the block.
+    pub fn counts(&self) -> bool {
+        self.end == PartEnd::Measured && self.doubts.is_empty()
+    }
+}

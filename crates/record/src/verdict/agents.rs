@@ -1,0 +1,86 @@
+//! The parts of a fleet: those that are missing, and those that are not trusted.
+
+use super::subject::{Finding, Numbers, Outvoted, Rule, Subject};
+use crate::{AgentPart, Block, Level, PartEnd, Reason};
+use units::Nanos;
+
+/// Doubts about the parts of a block.
+pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
+    lost(subject).into_iter().chain(not_trusted(subject)).collect()
+}
+
+/// Parts that were not measured to their end: what the server was offered of them is not known.
+fn lost(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "agent_lost",
+        message: "agents of the fleet were lost: their parts are missing".to_owned(),
+        advice: "look at the machines of these agents; --repeats 1 measures such a block again"
+            .to_owned(),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| {
+        let missing: Vec<&AgentPart> =
+            block.agents.iter().filter(|part| part.end != PartEnd::Measured).collect();
+        let names: Vec<String> =
+            missing.iter().map(|part| format!("{} {}", part.agent, end(part.end))).collect();
+        let measured = block.agents.len() - missing.len();
+        (!missing.is_empty()).then(|| Finding {
+            level: Level::Degraded,
+            numbers: Numbers::new(),
+            weight: f64::from(u32::try_from(missing.len()).unwrap_or(u32::MAX)),
+            evidence: format!(
+                "{measured} of {} parts were measured: {}{}",
+                block.agents.len(),
+                names.join(", "),
+                offered(block, measured)
+            ),
+        })
+    })
+}
+
+/// The range of what the server was offered, where parts are missing; equal weights are taken for granted.
+fn offered(block: &Block, measured: usize) -> String {
+    let time = Nanos(block.measured_ns).as_secs_f64();
+    if time <= 0.0 || measured == 0 {
+        return String::new();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+    let least = block.counts.planned as f64 / time;
+    #[expect(clippy::cast_precision_loss, reason = "agents are few")]
+    let most = least * block.agents.len() as f64 / measured as f64;
+    format!("; it was offered at least {least:.0}/s, at most {most:.0}/s")
+}
+
+/// Parts whose own numbers say that they are not the server's.
+fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "agent_not_trusted",
+        message: "agents of the fleet are not trusted: their parts are left out".to_owned(),
+        advice: "give these agents machines of their own, or the fleet more of them".to_owned(),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| {
+        let planned = |is_wanted: &dyn Fn(&AgentPart) -> bool| -> u64 {
+            block.agents.iter().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
+        };
+        let doubted = || block.agents.iter().filter(|part| !part.doubts.is_empty());
+        let words: Vec<String> =
+            doubted().map(|part| format!("{}: {}", part.agent, part.doubts.join("; "))).collect();
+        let is_small = planned(&AgentPart::counts).saturating_mul(2) < planned(&|_| true);
+        (!words.is_empty()).then(|| Finding {
+            level: if is_small { Level::Invalid } else { Level::Degraded },
+            numbers: Numbers::new(),
+            weight: f64::from(u32::try_from(words.len()).unwrap_or(u32::MAX)),
+            evidence: words.join(", "),
+        })
+    })
+}
+
+const fn end(end: PartEnd) -> &'static str {
+    match end {
+        PartEnd::Measured => "was measured",
+        PartEnd::Stopped => "was stopped",
+        PartEnd::NotStarted => "did not begin",
+        PartEnd::Lost => "was lost",
+    }
+}
