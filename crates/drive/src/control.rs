@@ -10,6 +10,10 @@ pub struct Control {
     ready: AtomicU32,
     start: AtomicU64,
     stop: AtomicBool,
+    /// True if somebody else says when they begin.
+    waits: bool,
+    /// Whoever wakes up after this does not begin.
+    latest: AtomicU64,
 }
 
 impl Control {
@@ -20,7 +24,26 @@ impl Control {
             ready: AtomicU32::new(0),
             start: AtomicU64::new(Instant::NEVER.0),
             stop: AtomicBool::new(false),
+            waits: false,
+            latest: AtomicU64::new(Instant::NEVER.0),
         }
+    }
+
+    /// For so many workers, which begin when [`Control::begin`] says so and not by themselves.
+    pub fn waiting(workers: u32) -> Self {
+        Self { waits: true, ..Self::new(workers) }
+    }
+
+    /// True once every worker has its connections.
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire) == self.workers
+    }
+
+    /// Lets workers that wait for this begin at `at`. They look for it every millisecond; one that wakes up after
+    /// `latest` ends all of them instead.
+    pub fn begin(&self, at: Instant, latest: Instant) {
+        self.latest.store(latest.0, Ordering::Release);
+        self.start.store(at.0, Ordering::Release);
     }
 
     /// Asks all workers to end within a tenth of a second, keeping what they have measured.
@@ -36,10 +59,15 @@ impl Control {
     /// One more worker has its connections; the last one to say so starts them all, `lead` later where there are others
     /// that have to hear of it.
     pub(crate) fn arrive(&self, now: Instant, lead: Nanos) {
-        if self.ready.fetch_add(1, Ordering::AcqRel) + 1 == self.workers {
+        if self.ready.fetch_add(1, Ordering::AcqRel) + 1 == self.workers && !self.waits {
             let start = if self.workers > 1 { now + lead } else { now };
             self.start.store(start.0, Ordering::Release);
         }
+    }
+
+    /// True if it is too late to begin.
+    pub(crate) fn is_too_late(&self, now: Instant) -> bool {
+        now > Instant(self.latest.load(Ordering::Acquire))
     }
 
     /// The instant at which all workers begin; [`Instant::NEVER`] as long as one is not ready.

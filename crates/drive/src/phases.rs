@@ -26,6 +26,9 @@ impl<O: Observer> Worker<O> {
 
     /// Does all that is due, and works out when the next thing is.
     pub(crate) fn keep_time<E: Metered>(&mut self, engine: &mut E, now: Instant) {
+        if self.phase == Phase::AwaitStart && self.control.is_too_late(now) {
+            self.control.stop();
+        }
         if self.control.is_stopped() && self.phase < Phase::Done {
             self.stop(engine, now);
         }

@@ -3,6 +3,7 @@
 use crate::RunError;
 use crate::breaker::{Breaker, Broken};
 use crate::children::processes::{Processes, Together};
+use crate::elsewhere::Elsewhere;
 use crate::feed::{Cores, Event, Feed, Tick};
 use crate::intervals::Intervals;
 use crate::memory::unsent_max;
@@ -51,6 +52,16 @@ pub(crate) struct Stage<'a> {
     warmed: Option<WarmUp>,
     /// The numbers that connections of earlier blocks have used: none is given twice.
     pub(crate) numbered: u64,
+    /// Whoever says when a block begins; `None`: it begins when it is ready.
+    pub(crate) gate: Option<&'a dyn Gate>,
+    /// The machines that measure in place of this one.
+    pub(crate) elsewhere: Option<&'a mut dyn Elsewhere>,
+}
+
+/// Says when a block begins.
+pub(crate) trait Gate {
+    /// All connections are there, and wait; told once.
+    fn is_ready(&self, control: &Arc<Control>);
 }
 
 /// The task of a block.
@@ -114,6 +125,8 @@ impl<'a> Stage<'a> {
             warming: None,
             warmed: None,
             numbered: 0,
+            gate: None,
+            elsewhere: None,
         }
     }
 
@@ -176,7 +189,11 @@ impl<'a> Stage<'a> {
     /// The generator cannot be set up: no open files are left, or no thread can be started.
     pub(crate) fn run(&mut self, task: &Task<'_>) -> Result<Measured, RunError> {
         let parts = task.measurement.workload.split(task.measurement.spec.threads);
-        let control = Arc::new(Control::new(u32::try_from(parts.len()).expect("threads are few")));
+        let workers = u32::try_from(parts.len()).expect("threads are few");
+        let control = Arc::new(match self.gate {
+            Some(_) => Control::waiting(workers),
+            None => Control::new(workers),
+        });
         let (told, hears) = sync_channel(TOLD_MAX);
         let started = self.clock.now();
         let (mut watches, mut returns) = (Vec::new(), Vec::new());
@@ -343,8 +360,12 @@ impl<'a, 'b> Collector<'a, 'b> {
     }
 
     /// Listens until all workers are done.
-    fn collect(&mut self, hears: &Receiver<Told>, control: &Control) {
+    fn collect(&mut self, hears: &Receiver<Told>, control: &Arc<Control>) {
+        let mut gate = self.stage.gate;
         loop {
+            if let Some(gate) = gate.take_if(|_| control.is_ready()) {
+                gate.is_ready(control);
+            }
             let is_over = self.stage.until.is_some_and(|until| self.stage.clock.now() >= until);
             if is_over || self.broken.is_some() || self.stage.interrupt.load(Ordering::Relaxed) != 0
             {

@@ -1,14 +1,15 @@
 //! The block of the record: results merged over all workers, and what was read of the block from outside.
 
 use crate::block::{Measured, Reading, Task};
+use crate::elsewhere::Merged;
 use crate::neighbours;
 use crate::plan::Place;
 use engine::Address;
 use load::{Arrival, Lifetime};
 use probe::{CpuTimes, TcpCounters, interface_to};
 use record::{
-    Block, Connections, ContextSwitches, Cpu, Little, Missing, Neighbours, Phases, Segments, Split,
-    StreamLayers, Summary, TcpEvents, Traffic, Wire,
+    Block, Connections, ContextSwitches, Cpu, Little, Missing, Neighbours, Outcome, Phases,
+    Segments, Split, StreamLayers, Summary, TcpEvents, Traffic, Wire,
 };
 use spec::Carries;
 use stats::{ClosedLoop, Histogram, per_message};
@@ -22,9 +23,47 @@ pub(crate) fn block(
     measured: &Measured,
     resolve: Option<Nanos>,
 ) -> Block {
-    let outcome = &measured.outcome;
-    let measured_time = outcome.measured_time();
+    let measured_time = measured.outcome.measured_time();
     let samples = measured.samples.as_ref();
+    let block = counted(place, task, &measured.outcome, resolve);
+    Block {
+        started_at_ns: measured.started.0,
+        cpu: cpu(task, measured),
+        neighbours: neighbours(measured),
+        tcp: measured.tcp.map(tcp_events),
+        context_switches: context_switches(measured),
+        samples: samples.map_or_else(Vec::new, |samples| samples.samples.clone()),
+        interface: samples.and_then(|samples| samples.interface.clone()),
+        memory: samples.and_then(|samples| samples.memory).or(measured.memory),
+        sampling_cpu_fraction: samples
+            .filter(|_| measured_time > Nanos::ZERO)
+            .map(|samples| samples.cost.as_secs_f64() / measured_time.as_secs_f64()),
+        ..block
+    }
+}
+
+/// The record of a block that agents measured.
+pub(crate) fn of_agents(
+    place: Place,
+    task: &Task<'_>,
+    merged: Merged,
+    resolve: Option<Nanos>,
+) -> Block {
+    let mut block = counted(place, task, &merged.outcome, resolve);
+    block.started_at_ns = merged.began.0;
+    missing(&mut block.cpu.missing, &CPU_FIELDS, OF_AGENTS);
+    block.cpu.busiest_worker_fraction = merged.busiest_worker;
+    let switches = ["generator_voluntary", "generator_involuntary"];
+    missing(&mut block.context_switches.missing, &switches, OF_AGENTS);
+    let switches = ["server_voluntary", "server_involuntary"];
+    missing(&mut block.context_switches.missing, &switches, OF_AGENTS);
+    Block { agents: merged.agents, cut_short: merged.cut_short, ..block }
+}
+
+const OF_AGENTS: &str = "the agents of a fleet measured, each on its own machine";
+
+/// All of a block that follows from what its workers counted, wherever they ran.
+fn counted(place: Place, task: &Task<'_>, outcome: &Outcome, resolve: Option<Nanos>) -> Block {
     let block = Block::of(outcome);
     let workload = &task.measurement.workload;
     let connections = match workload.lifetime {
@@ -36,24 +75,13 @@ pub(crate) fn block(
     Block {
         workload: place.workload,
         round: place.round,
-        started_at_ns: measured.started.0,
         connections,
         phases: Phases { resolve: resolve.and_then(once), ..block.phases },
         pushed: block
             .pushed
             .filter(|_| task.measurement.peer.scheme().facts().carries == Carries::Events),
-        cpu: cpu(task, measured),
-        neighbours: neighbours(measured),
         wire: wire(task, outcome.layers, outcome.segments, block.wire),
-        tcp: measured.tcp.map(tcp_events),
-        context_switches: context_switches(measured),
-        little: little(task, measured, connections),
-        samples: samples.map_or_else(Vec::new, |samples| samples.samples.clone()),
-        interface: samples.and_then(|samples| samples.interface.clone()),
-        memory: samples.and_then(|samples| samples.memory).or(measured.memory),
-        sampling_cpu_fraction: samples
-            .filter(|_| measured_time > Nanos::ZERO)
-            .map(|samples| samples.cost.as_secs_f64() / measured_time.as_secs_f64()),
+        little: little(task, outcome, connections),
         ..block
     }
 }
@@ -245,8 +273,8 @@ const NOT_READ: &str = "could not be read at both ends of the measurement";
 /// Little's law on a closed loop. Where clients are short-lived, a place is taken from their connect to their close;
 /// where bots think, a round trip is followed by the time they think. It does not hold where a place was empty for a
 /// time that nobody measured: while a connection was opened again.
-fn little(task: &Task<'_>, measured: &Measured, connections: Connections) -> Little {
-    let (workload, outcome) = (&task.measurement.workload, &measured.outcome);
+fn little(task: &Task<'_>, outcome: &Outcome, connections: Connections) -> Little {
+    let workload = &task.measurement.workload;
     let not_checked = |reason: &str| Little::NotChecked { reason: reason.to_owned() };
     if connections.failed + connections.lost > 0 {
         return not_checked("connections failed or were lost");

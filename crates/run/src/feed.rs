@@ -40,7 +40,7 @@ pub enum Event {
     },
     /// A warning that is in the record too.
     Warning(Warning),
-    /// The set-up waits for something that takes longer than a moment.
+    /// The set-up waits for something that takes longer than a moment, or agents have something to say.
     Waiting(Arc<str>),
     /// An open loop fell far behind its schedule; told once for each block, as soon as it is seen.
     Behind(Behind),
@@ -145,6 +145,11 @@ impl Feed {
         let queue = Arc::<Queue>::default();
         lock(&self.queues).push(Arc::clone(&queue));
         Listener { queue }
+    }
+
+    /// Tells every listener some words of whoever carries out the run in place of this machine.
+    pub fn say(&self, words: &str) {
+        self.tell(&Event::Waiting(words.into()));
     }
 
     /// True if there is anybody to tell.

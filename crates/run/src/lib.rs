@@ -18,6 +18,7 @@ mod children;
 mod client_block;
 mod client_checks;
 pub mod discover;
+mod elsewhere;
 mod ending;
 mod enough;
 mod error;
@@ -34,6 +35,7 @@ mod look;
 mod memory;
 mod neighbours;
 mod one_block;
+mod part;
 mod plan;
 mod plan_record;
 pub mod play;
@@ -55,6 +57,7 @@ pub use baseline::Baseline;
 pub use board::{Board, Measured};
 pub use drive::OPENING_MAX;
 pub use drive::Phase;
+pub use elsewhere::{Asked, Elsewhere, Merged};
 pub use error::RunError;
 pub use feed::{Behind, Commands, Cores, Event, Feed, Heard, Listener, Tick};
 pub use heat::{Heat, HeatLine};
@@ -62,6 +65,7 @@ pub use host::Host;
 pub use journal::{Entry, Journal, JournalFile, NoJournal, recovered};
 pub use live::LiveView;
 pub use memory::budget as memory_budget;
+pub use part::{Part, PartMeasured, Starter};
 pub use plan::{
     Installed, Measurement, Peer, Plan, PlanError, Speech, SubjectClient, SubjectServer, Tls,
 };
@@ -92,8 +96,25 @@ pub fn execute(
     journal: &mut dyn Journal,
     commands: Commands<'_>,
 ) -> Result<RunRecord, RunError> {
+    execute_on(plan, host, feed, journal, commands, None)
+}
+
+/// The same, with machines `elsewhere` that measure in place of this one. Its targets are looked for and verified from
+/// here too.
+///
+/// # Errors
+///
+/// As above.
+pub fn execute_on<'a>(
+    plan: &Plan,
+    host: &Host,
+    feed: &'a Feed,
+    journal: &mut dyn Journal,
+    commands: Commands<'a>,
+    elsewhere: Option<&'a mut dyn Elsewhere>,
+) -> Result<RunRecord, RunError> {
     if let Some(axis) = &plan.experiment.axis {
-        return sweep::sweep(plan, axis, host, feed, journal, commands);
+        return sweep::sweep(plan, axis, host, feed, journal, commands, elsewhere);
     }
     let (clock, interrupt) = (Clock::start(), commands.stop_flag());
     let context = Context { clock, interrupt };
@@ -113,6 +134,7 @@ pub fn execute(
     journal.begin(&frame);
     let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_weighed = host.kind != record::Kind::Ladder;
+    stage.elsewhere = elsewhere;
     // What ran before the interruption came first.
     let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
     let total = kept.len() + left.len();

@@ -3,13 +3,13 @@
 use crate::RunError;
 use crate::block::{Stage, Task};
 use crate::block_record;
+use crate::elsewhere;
 use crate::plan::{Measurement, Peer, Place, Plan};
 use crate::reach::Context;
 use crate::results::{Headline, Kept};
 use crate::setup::SetUp;
 use record::Block;
 use spec::secrets::Secrets;
-use units::Nanos;
 
 /// Runs one block; one that cannot be run has failed with the reason.
 pub(crate) fn one_block(
@@ -24,9 +24,7 @@ pub(crate) fn one_block(
     let context = Context { clock: stage.clock, interrupt: stage.interrupt };
     let began = stage.clock.now();
     let block = match set_up.wake(plan, workload, context) {
-        Ok(()) => {
-            block_awake(stage, measurement, plan.experiment.jit_warm_up_max, set_up, place, number)?
-        }
+        Ok(()) => block_awake(stage, plan, set_up, place, number)?,
         Err(reason) => Err(reason),
     };
     let block = survived(set_up, measurement, block);
@@ -51,13 +49,14 @@ fn without_secrets(mut block: Block, secrets: &Secrets) -> Block {
 /// The same, once its server runs.
 fn block_awake(
     stage: &mut Stage<'_>,
-    measurement: &Measurement,
-    jit_warm_up_max: Nanos,
+    plan: &Plan,
     set_up: &mut SetUp,
     place: Place,
     number: (usize, usize),
 ) -> Result<Result<Block, String>, RunError> {
     let workload = place.workload;
+    let measurement = &plan.measurements[workload];
+    let jit_warm_up_max = plan.experiment.jit_warm_up_max;
     let server_starts = set_up.servers.of(measurement).map_or(0, |server| server.starts);
     let ready = match &set_up.ready[workload] {
         Ok(ready) => ready,
@@ -72,6 +71,14 @@ fn block_awake(
         looks: set_up.lets_workers_look(measurement, &ready.target.address),
         number,
     };
+    if let Some(elsewhere) = &mut stage.elsewhere {
+        let context = Context { clock: stage.clock, interrupt: stage.interrupt };
+        let asked = elsewhere::asked(&plan.experiment, measurement, place, context);
+        return Ok(match elsewhere.measure(&asked)? {
+            Ok(merged) => Ok(block_record::of_agents(place, &task, merged, ready.resolve)),
+            Err(reason) => Err(reason),
+        });
+    }
     let is_warm = set_up.is_warm(workload, server_starts);
     let limit = |is_warm: bool| {
         Some(jit_warm_up_max).filter(|_| measurement.compiles_while_it_runs() && !is_warm)

@@ -19,7 +19,7 @@ use crate::plan::{Measurement, Place, Plan};
 use crate::reach::{Context, Ready, ask};
 use crate::results::Kept;
 use crate::setup::SetUp;
-use crate::{Commands, Entry, Event, Feed, Host, Journal, RunError, one_block};
+use crate::{Commands, Elsewhere, Entry, Event, Feed, Host, Journal, RunError, one_block};
 use engine::clock::Clock;
 use line::{Asked, Line};
 use load::Stop;
@@ -36,13 +36,14 @@ use units::{Instant, Nanos, Random};
 /// # Errors
 ///
 /// Nothing could be measured; see [`RunError`].
-pub(crate) fn sweep(
+pub(crate) fn sweep<'a>(
     plan: &Plan,
     axis: &Axis,
     host: &Host,
-    feed: &Feed,
+    feed: &'a Feed,
     journal: &mut dyn Journal,
-    commands: Commands<'_>,
+    commands: Commands<'a>,
+    elsewhere: Option<&'a mut dyn Elsewhere>,
 ) -> Result<RunRecord, RunError> {
     let context = Context { clock: Clock::start(), interrupt: commands.stop_flag() };
     let sweep = Sweep { experiment: &plan.experiment, axis };
@@ -50,6 +51,7 @@ pub(crate) fn sweep(
     let mut set_up = SetUp::new(&plan, host, context, &|_| true, feed)?;
     let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_sampled = true;
+    stage.elsewhere = elsewhere;
     let lines = Line::all(sweep, &plan, &set_up);
     let (kept, rounds) = (Vec::new(), Vec::new());
     let mut run = Run { sweep, host, journal, plan, set_up, stage, lines, kept, rounds };

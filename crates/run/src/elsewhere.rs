@@ -1,0 +1,84 @@
+//! Machines that measure in place of this one: what they are asked for, and what their parts come to together.
+
+use crate::RunError;
+use crate::plan::{Measurement, Place};
+use crate::reach::Context;
+use engine::clock::Clock;
+use record::{AgentPart, Outcome};
+use spec::{Experiment, Load};
+use std::sync::atomic::AtomicUsize;
+use units::{Instant, Nanos};
+
+/// Machines that measure in place of this one.
+pub trait Elsewhere {
+    /// Measures a block on all of them.
+    ///
+    /// The inner error is the reason why there is no such block; the run goes on.
+    ///
+    /// # Errors
+    ///
+    /// Nothing can be measured any more; see [`RunError`].
+    fn measure(&mut self, asked: &Asked<'_>) -> Result<Result<Merged, String>, RunError>;
+}
+
+/// A block that others are to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The index of its workload in the experiment.
+    pub workload: usize,
+    /// Its round, from 0.
+    pub round: usize,
+    /// The load in place of that of the workload: of a step of a sweep.
+    pub load: Option<&'a Load>,
+    /// The whole load, as it is before it is divided.
+    pub measurement: &'a Measurement,
+    /// From its begin to its end at the latest, closing included.
+    pub lasts: Nanos,
+    /// The number of the signal that asks to stop; 0 if none did.
+    pub interrupt: &'a AtomicUsize,
+    /// The clock of the run.
+    pub clock: Clock,
+}
+
+/// All parts of a block together.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// The counts of all their workers, merged; instants count from the begin of the block.
+    pub outcome: Outcome,
+    /// The begin of the block, from the start of the run.
+    pub began: Instant,
+    /// The largest share of the measurement that a worker of one of them was busy.
+    pub busiest_worker: Option<f64>,
+    /// Each part, in the order of names.
+    pub agents: Vec<AgentPart>,
+    /// The reason why it is not the whole block, if it is not.
+    pub cut_short: Option<String>,
+}
+
+/// The words for a block of `experiment`, of which `measurement` is the workload at `place` or a step of it.
+pub(crate) fn asked<'a>(
+    experiment: &Experiment,
+    measurement: &'a Measurement,
+    place: Place,
+    context: Context<'a>,
+) -> Asked<'a> {
+    let of_name = |workload: &spec::Workload| workload.name == measurement.spec.name;
+    let line = experiment.workloads.iter().position(of_name);
+    let workload = line.unwrap_or(place.workload);
+    let known = experiment.workloads.get(workload).map(|workload| &workload.load);
+    let load = Some(&measurement.spec.load).filter(|load| Some(*load) != known);
+    let timeouts = measurement.workload.timeouts;
+    let lasts = measurement.spec.block_time() + timeouts.close + BESIDES;
+    Asked {
+        workload,
+        round: place.round,
+        load,
+        measurement,
+        lasts,
+        interrupt: context.interrupt,
+        clock: context.clock,
+    }
+}
+
+/// Room for the end of a block beside its phases.
+const BESIDES: Nanos = Nanos::from_secs(1);

@@ -1,0 +1,140 @@
+//! A part of a block that begins when somebody else says so: the work of an agent.
+//!
+//! The part is made ready as every measurement is: looked up, verified by one message, all connections opened. Then it
+//! waits for its begin, which is an instant of its own clock.
+
+use crate::block::{Gate, Measured, Stage, Task};
+use crate::plan::Plan;
+use crate::reach::Context;
+use crate::setup::SetUp;
+use crate::{Commands, Feed, Host, RunError};
+use drive::Control;
+use engine::clock::Clock;
+use record::{Origin, Outcome};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::Mutex;
+use units::{Instant, Nanos};
+
+/// A part of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// The whole block: an experiment of one workload.
+    pub plan: &'a Plan,
+    /// The place of this part among all.
+    pub part: &'a spec::Part,
+    /// The host.
+    pub host: &'a Host,
+    /// The clock that its begin is told by.
+    pub clock: Clock,
+}
+
+/// Lets a part that is ready begin, or end.
+#[derive(Clone, Debug)]
+pub struct Starter {
+    control: Arc<Control>,
+    at: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Starter {
+    /// Lets it begin at `at`, by the clock that it was given. If it wakes up after `latest` it sends nothing.
+    pub fn begin(&self, at: Instant, latest: Instant) {
+        *self.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(at);
+        self.control.begin(at, latest);
+    }
+
+    /// Ends it; what was measured until then is kept.
+    pub fn stop(&self) {
+        self.control.stop();
+    }
+}
+
+/// The results of a part.
+#[derive(Clone, Debug)]
+pub struct PartMeasured {
+    /// The counts of its workers; instants count from its begin.
+    pub outcome: Outcome,
+    /// From the begin of its measurement that was planned to the true one. `None`: it has not come so far.
+    pub late: Option<Nanos>,
+    /// False if it sent nothing, not even to warm up.
+    pub has_begun: bool,
+    /// The largest share of the measurement that one of its workers was busy.
+    pub busiest_worker: Option<f64>,
+    /// TCP segments that this machine sent again meanwhile.
+    pub retransmitted: Option<u64>,
+    /// The reason why the load ended early, if it did.
+    pub cut_short: Option<String>,
+}
+
+impl Part<'_> {
+    /// Makes it ready, tells `ready` as soon as it is, waits for its begin, and measures. `None` if it was ended before
+    /// it began.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be measured; see [`RunError`].
+    pub fn measure(
+        &self,
+        feed: &Feed,
+        commands: Commands<'_>,
+        ready: impl FnOnce(Starter),
+    ) -> Result<Option<PartMeasured>, RunError> {
+        let context = Context { clock: self.clock, interrupt: commands.stop_flag() };
+        let mut plan = self.plan.clone();
+        for measurement in &mut plan.measurements {
+            let cut = measurement.workload.cut(self.part);
+            measurement.workload =
+                cut.map_err(|error| RunError::InvalidRequest(error.to_string()))?;
+        }
+        let mut set_up = SetUp::new(&plan, self.host, context, &|_| true, feed)?;
+        let opened = Opened { ready: Cell::new(Some(ready)), at: Arc::default() };
+        let mut stage = Stage::new(&mut set_up, context, feed);
+        stage.gate = Some(&opened);
+        // No two parts give a connection the same number.
+        stage.numbered = u64::from(self.part.index) << 32;
+        let measurement = &plan.measurements[0];
+        let reached = match &set_up.ready[0] {
+            Ok(reached) => reached,
+            Err(reason) => return Err(RunError::InvalidRequest(reason.clone())),
+        };
+        let task = Task {
+            measurement,
+            target: &reached.target,
+            server: set_up.server(measurement, 0),
+            cpus: &set_up.generator_cpus,
+            memory: set_up.memory(measurement),
+            looks: set_up.lets_workers_look(measurement, &reached.target.address),
+            number: (0, 1),
+        };
+        let measured = stage.run(&task)?;
+        let at = *opened.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Ok(at.map(|at| self.measured(measured, at, measurement.workload.phases.warm_up)))
+    }
+
+    fn measured(&self, measured: Measured, at: Instant, warm_up: Nanos) -> PartMeasured {
+        let planned = at + warm_up;
+        let Outcome { measured: counts, warm_up: before, .. } = &measured.outcome;
+        PartMeasured {
+            has_begun: measured.outcome.window.is_some() || counts.sent + before.sent > 0,
+            late: measured.before.as_ref().map(|before| before.cpu.at.since(planned)),
+            busiest_worker: measured.busiest_worker,
+            retransmitted: measured.tcp.and_then(|tcp| tcp.retransmitted_segments),
+            cut_short: measured.broken.map(|broken| broken.to_string()),
+            outcome: measured.outcome.from_instant(at, Origin(self.part.index + 1)),
+        }
+    }
+}
+
+/// The gate of a part: tells once that it is ready.
+struct Opened<F> {
+    ready: Cell<Option<F>>,
+    at: Arc<Mutex<Option<Instant>>>,
+}
+
+impl<F: FnOnce(Starter)> Gate for Opened<F> {
+    fn is_ready(&self, control: &Arc<Control>) {
+        if let Some(ready) = self.ready.take() {
+            ready(Starter { control: Arc::clone(control), at: Arc::clone(&self.at) });
+        }
+    }
+}
