@@ -5,7 +5,9 @@
 //! written once ([`protocol`]): steps of controllers, and slots with the results of parts. So a record is a fold over
 //! that log, the same for every controller that reads it, whatever died and came back in the meantime.
 //!
-//! Left out: connections, files, clocks and threads, which are the driver's.
+//! These, with [`protocol`], [`clock`] and [`merge`], have no connection, file, clock or thread. The feature `nats`
+//! brings their drivers: [`work`] for an agent and [`lead`] for a controller, on the bus of [`nats`]. Crate `run` does
+//! all measuring, as everywhere.
 //!
 //! Start reading at [`protocol`], then the contracts in [`controller`] and [`agent`].
 
@@ -13,9 +15,24 @@ pub mod agent;
 pub mod bus;
 pub mod clock;
 pub mod controller;
+#[cfg(feature = "nats")]
+pub mod join;
+#[cfg(feature = "nats")]
+pub mod keys;
+#[cfg(feature = "nats")]
+pub mod lead;
 mod ledger;
+pub mod merge;
+#[cfg(feature = "nats")]
+pub mod nats;
 pub mod protocol;
+#[cfg(feature = "nats")]
+pub mod spool;
+#[cfg(feature = "nats")]
+pub mod target;
 mod words;
+#[cfg(feature = "nats")]
+pub mod work;
 mod write;
 
 pub use words::Word;

@@ -1,0 +1,275 @@
+//! The controller's driver: connects the state machine with the bus, and with the one executor, which asks it for one
+//! block after another.
+//!
+//! The state machine has a thread of its own, so that it is never late for a beat while the executor judges a block.
+//!
+//! Start reading at [`Lead::begin`].
+
+use crate::controller::{Action, Controller, Event, Options};
+use crate::ledger::Closed;
+use crate::merge::Together;
+use crate::nats::{Bus, Heard, Order};
+use crate::protocol::{BlockWork, Name, Why};
+use crate::words::Word;
+use engine::clock::Clock;
+use engine::thread;
+use record::PartEnd;
+use run::{Asked, Elsewhere, Feed, Merged, RunError};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use units::{Instant, Nanos};
+
+/// Something that the state machine waits for.
+#[derive(Debug)]
+pub enum In {
+    /// From the bus.
+    Heard(Heard),
+    /// The work of a block: of this number.
+    Work(u32, BlockWork),
+    /// No block is left.
+    Done,
+    /// The run is to be stopped.
+    Stop,
+}
+
+/// Something that it has to say.
+#[derive(Clone, Debug)]
+enum Back {
+    /// The work of this block is wanted: blocks before it are closed.
+    Wants(u32),
+    /// A block is closed. It may be repeated.
+    Closed(Box<Closed>),
+    /// A block begins so long from now.
+    Begins(Nanos),
+    /// For people.
+    Say(String),
+    /// The run is over.
+    Ended(Why),
+    /// The server does not let us in any more.
+    Over(String),
+}
+
+/// A controller that leads a run, as the executor sees it.
+#[derive(Debug)]
+pub struct Lead<'a> {
+    feed: &'a Feed,
+    run: Name,
+    tell: Sender<In>,
+    told: Receiver<Back>,
+    /// The number of the next block.
+    next: u32,
+    closed: Vec<Closed>,
+    wants: Option<u32>,
+    ended: Option<String>,
+    begins: Option<(Instant, Nanos)>,
+}
+
+impl<'a> Lead<'a> {
+    /// Leads the run of `options` on `bus`, which tells what it hears to the first end of the channel. Words go to
+    /// `feed`.
+    ///
+    /// # Errors
+    ///
+    /// The thread cannot be started.
+    pub fn begin(
+        options: Options,
+        bus: Bus,
+        (tell, told): (Sender<In>, Receiver<In>),
+        feed: &'a Feed,
+    ) -> Result<Self, RunError> {
+        let (back, hears) = channel();
+        let run = options.run.clone();
+        thread::start("controller", move || lead(options, &bus, &told, &back))?;
+        let (closed, wants, ended, begins) = Default::default();
+        Ok(Self { feed, run, tell, told: hears, next: 0, closed, wants, ended, begins })
+    }
+
+    /// Says that no block is left, and waits until the log has it: the end of the run in words, if it came in time.
+    pub fn finish(mut self) -> Option<String> {
+        drop(self.tell.send(In::Done));
+        let clock = Clock::start();
+        while self.ended.is_none() && clock.now().0 < END_MAX.0 {
+            self.hear(Nanos::from_millis(100), clock.now());
+        }
+        self.ended
+    }
+
+    /// Takes what the state machine says, if it says something in time.
+    fn hear(&mut self, most: Nanos, now: Instant) {
+        match self.told.recv_timeout(most.into()) {
+            Ok(Back::Wants(block)) => self.wants = Some(block),
+            Ok(Back::Closed(closed)) => self.closed.push(*closed),
+            Ok(Back::Begins(in_time)) => self.begins = Some((now, in_time)),
+            Ok(Back::Say(words)) => self.feed.say(&words),
+            Ok(Back::Ended(why)) => self.ended = Some(Word::Ended(why).to_string()),
+            Ok(Back::Over(words)) => self.ended = Some(words),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                self.ended.get_or_insert_with(|| "its controller has ended".to_owned());
+            }
+        }
+    }
+
+    /// The last attempt of a block.
+    fn closed(&self, block: u32) -> Option<&Closed> {
+        self.closed.iter().rev().find(|closed| closed.go.block.number == block)
+    }
+}
+
+impl Elsewhere for Lead<'_> {
+    fn measure(&mut self, asked: &Asked<'_>) -> Result<Result<Merged, String>, RunError> {
+        let block = self.next;
+        self.next += 1;
+        self.begins = None;
+        let work = BlockWork {
+            workload: asked.workload,
+            round: asked.round,
+            load: asked.load.cloned(),
+            lasts: asked.lasts,
+        };
+        let mut work = Some(work);
+        let mut is_stopped = false;
+        loop {
+            // Of a block that may be repeated the end is that the next one is wanted.
+            let is_over = self.ended.is_some() || self.wants.is_some_and(|wanted| wanted > block);
+            if is_over {
+                break;
+            }
+            if self.wants == Some(block)
+                && let Some(work) = work.take()
+            {
+                drop(self.tell.send(In::Work(block, work)));
+            }
+            if asked.interrupt.load(Ordering::Relaxed) != 0 && !is_stopped {
+                is_stopped = true;
+                drop(self.tell.send(In::Stop));
+            }
+            self.hear(LOOK_EVERY, asked.clock.now());
+        }
+        let Some(closed) = self.closed(block) else {
+            let ended = self.ended.clone().unwrap_or_else(|| "the fleet left it out".to_owned());
+            return Ok(Err(format!("{ended} (run {})", self.run)));
+        };
+        let together = Together::of(closed);
+        let Together { outcome, busiest_worker, agents } = together;
+        let missing: Vec<&str> = agents
+            .iter()
+            .filter(|part| part.end != PartEnd::Measured)
+            .map(|part| part.agent.as_str())
+            .collect();
+        let cut_short = (!missing.is_empty()).then(|| {
+            format!(
+                "{} of {} parts are missing: {}",
+                missing.len(),
+                agents.len(),
+                missing.join(", ")
+            )
+        });
+        let began = self.begins.map_or_else(|| asked.clock.now(), |(at, in_time)| at + in_time);
+        Ok(Ok(Merged { outcome, began, busiest_worker, agents, cut_short }))
+    }
+}
+
+/// The life of the state machine's thread.
+fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
+    let clock = Clock::start();
+    let run = options.run.clone();
+    let mut controller = Controller::new(options);
+    let (mut wanted, mut chosen, mut is_done) = (None, None, false);
+    loop {
+        let now = clock.now();
+        let wait = Nanos(controller.deadline().0.saturating_sub(now.0)).min(Nanos::from_secs(1));
+        let event = match told.recv_timeout(wait.into()) {
+            Ok(In::Work(block, work)) => {
+                chosen = Some((block, work));
+                None
+            }
+            Ok(In::Done) => {
+                is_done = true;
+                None
+            }
+            Ok(In::Stop) => Some(Event::Stop),
+            Ok(In::Heard(heard)) => match heard {
+                Heard::Bus(event) => Some(Event::Bus(event)),
+                Heard::Logged(subject, entry) => Some(Event::Logged(subject, entry)),
+                Heard::CaughtUp => Some(Event::CaughtUp),
+                Heard::Beat(beat) => Some(Event::Beat(beat)),
+                Heard::Lead(lead) => Some(Event::Lead(lead)),
+                Heard::Live(live) => Some(Event::Live(live)),
+                Heard::Answered(number, answer) => Some(Event::Answer(number, answer)),
+                Heard::Command(..) => None,
+                Heard::Problem(words) => {
+                    drop(back.send(Back::Say(words)));
+                    None
+                }
+                Heard::Over(words) => {
+                    drop(back.send(Back::Over(words)));
+                    return;
+                }
+            },
+            Err(RecvTimeoutError::Timeout) => Some(Event::Tick),
+            // Whoever wanted the run is gone.
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let mut events: Vec<Event> = event.into_iter().collect();
+        if let Some(block) = wanted {
+            if is_done {
+                wanted = None;
+                events.push(Event::Chosen(block, None));
+            } else if chosen.as_ref().is_some_and(|(of, _)| *of == block) {
+                wanted = None;
+                events.push(Event::Chosen(block, chosen.take().map(|(_, work)| work)));
+            }
+        }
+        for event in events {
+            for action in controller.handle(event, clock.now()) {
+                let said = match action {
+                    Action::Follow => {
+                        bus.order(Order::Follow(run.clone()));
+                        None
+                    }
+                    Action::Put(subject, entry) => {
+                        bus.order(Order::Put(subject, entry));
+                        None
+                    }
+                    Action::Read(subject) => {
+                        bus.order(Order::Read(subject));
+                        None
+                    }
+                    Action::Ask { number, agent, instance, command, timeout } => {
+                        bus.order(Order::Ask(number, agent, instance, command, timeout));
+                        None
+                    }
+                    Action::Lead(lead) => {
+                        bus.order(Order::Lead(lead));
+                        None
+                    }
+                    Action::Choose(block) => {
+                        wanted = Some(block);
+                        Some(Back::Wants(block))
+                    }
+                    Action::Closed(block) => {
+                        let closed =
+                            controller.closed().iter().find(|closed| closed.go.block == block);
+                        closed.map(|closed| Back::Closed(Box::new(closed.clone())))
+                    }
+                    Action::Say(word) => {
+                        if let Word::Begins { in_time, .. } = &word {
+                            drop(back.send(Back::Begins(*in_time)));
+                        }
+                        Some(Back::Say(word.to_string()))
+                    }
+                    Action::Ended(why) => Some(Back::Ended(why)),
+                };
+                if let Some(said) = said {
+                    drop(back.send(said));
+                }
+            }
+        }
+    }
+}
+
+/// From asking for the signal to asking for it again.
+const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+/// The longest time for the log to take the end of a run.
+const END_MAX: Nanos = Nanos::from_secs(30);

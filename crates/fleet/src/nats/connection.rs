@@ -1,0 +1,240 @@
+//! The connection to a NATS server, and the reasons for which there is none.
+
+use crate::join::Join;
+use crate::keys::inbox;
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event};
+use std::time::Duration;
+use tokio::sync::{broadcast, mpsc};
+
+/// A connection, and what the server says about it.
+pub(super) struct Connection {
+    pub(super) client: Client,
+    pub(super) events: mpsc::UnboundedReceiver<Event>,
+    /// Texts of refused permissions.
+    pub(super) denied: broadcast::Sender<String>,
+}
+
+/// The reason why there is no connection.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// Nobody answers there.
+    #[error(
+        "no coordination server answers at {url}: {reason}; `wirebench fleet up --local 4` starts one"
+    )]
+    Unreachable {
+        /// The address.
+        url: String,
+        /// The reason.
+        reason: String,
+    },
+    /// It does not know the key.
+    #[error(
+        "the coordination server {url} does not let {name} in: its users have no such key; does it include the users.conf that was written with this join file?"
+    )]
+    ShutOut {
+        /// The address.
+        url: String,
+        /// The name.
+        name: String,
+    },
+    /// Its certificate is of no use.
+    #[error(
+        "the coordination server {url} cannot be trusted: {reason}; is the authority in the join file the one that signed its certificate?"
+    )]
+    Tls {
+        /// The address.
+        url: String,
+        /// The reason.
+        reason: String,
+    },
+    /// It is too old.
+    #[error(
+        "the coordination server {url} is nats-server {found}, and at least {wanted} is needed; `go install github.com/nats-io/nats-server/v2@v2.15.2` builds one"
+    )]
+    TooOld {
+        /// The address.
+        url: String,
+        /// Its version.
+        found: String,
+        /// The least version.
+        wanted: &'static str,
+    },
+    /// It has nowhere to keep the log.
+    #[error(
+        "the coordination server {url} has no JetStream: add `jetstream {{ sync_interval: always }}` to its configuration"
+    )]
+    NoJetStream {
+        /// The address.
+        url: String,
+    },
+    /// The permissions of this key do not allow what its task needs.
+    #[error(
+        "the coordination server {url} refuses {name}: {refusal}; is the join file that of this name and task, and \
+         users.conf the one that was written with it?"
+    )]
+    Denied {
+        /// The address.
+        url: String,
+        /// The name.
+        name: String,
+        /// The words of the server, with the subject.
+        refusal: String,
+    },
+    /// There is no log on it.
+    #[error(
+        "the coordination server {url} has no stream {stream} yet; a controller makes it: `wirebench fleet status JOIN`"
+    )]
+    NoLog {
+        /// The address.
+        url: String,
+        /// The name of the stream.
+        stream: &'static str,
+    },
+    /// The log is not one that can be written once.
+    #[error("the stream {stream} on {url} {fault}; remove it, and a controller makes it anew")]
+    OtherLog {
+        /// The address.
+        url: String,
+        /// The name of the stream.
+        stream: &'static str,
+        /// The fault.
+        fault: String,
+    },
+    /// The thread of the connection cannot be started.
+    #[error("cannot start the thread of the connection: {0}")]
+    Thread(String),
+}
+
+impl Connection {
+    /// Connects, and checks that it is a server that can hold the log.
+    pub(super) async fn open(join: &Join) -> Result<Self, ConnectError> {
+        let (tell, events) = mpsc::unbounded_channel();
+        let (denied, _) = broadcast::channel(DENIED_KEPT);
+        let refusals = denied.clone();
+        let mut options = ConnectOptions::new()
+            .name(join.name.as_str())
+            .custom_inbox_prefix(inbox(&join.name))
+            .connection_timeout(CONNECT_MAX)
+            .ping_interval(PING_EVERY)
+            .request_timeout(Some(crate::bus::OPERATION_MAX.into()))
+            .reconnect_delay_callback(|attempt| {
+                RECONNECT_LEAST + Duration::from_millis(attempt as u64 * 37 % 100)
+            })
+            .event_callback(move |event| {
+                if let Event::ServerError(async_nats::ServerError::Other(text)) = &event {
+                    drop(refusals.send(text.clone()));
+                }
+                drop(tell.send(event));
+                std::future::ready(())
+            });
+        if let Some(seed) = &join.seed {
+            options = options.nkey(seed.clone());
+        }
+        if let Some(ca) = &join.ca {
+            options = options.require_tls(true).add_root_certificates(ca.clone());
+        }
+        let client = options.connect(&join.url).await.map_err(|error| failed(join, &error))?;
+        let info = client.server_info();
+        let url = || join.url.clone();
+        if !is_enough(&info.version) {
+            return Err(ConnectError::TooOld {
+                url: url(),
+                found: info.version,
+                wanted: VERSION_LEAST,
+            });
+        }
+        if !info.jetstream {
+            return Err(ConnectError::NoJetStream { url: url() });
+        }
+        Ok(Self { client, events, denied })
+    }
+
+    /// The address, for errors.
+    pub(super) fn url(&self) -> String {
+        let info = self.client.server_info();
+        format!("{}:{}", info.host, info.port)
+    }
+}
+
+fn failed(join: &Join, error: &async_nats::ConnectError) -> ConnectError {
+    let (url, reason) = (join.url.clone(), error.to_string());
+    match error.kind() {
+        ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
+            ConnectError::ShutOut { url, name: join.name.to_string() }
+        }
+        ConnectErrorKind::Tls => ConnectError::Tls { url, reason },
+        ConnectErrorKind::Io if is_of_tls(&reason) => ConnectError::Tls { url, reason },
+        ConnectErrorKind::Dns
+        | ConnectErrorKind::Io
+        | ConnectErrorKind::MaxReconnects
+        | ConnectErrorKind::ServerParse
+        | ConnectErrorKind::TimedOut => ConnectError::Unreachable { url, reason },
+    }
+}
+
+fn is_of_tls(reason: &str) -> bool {
+    ["certificate", "tls", "TLS"].iter().any(|word| reason.contains(word))
+}
+
+/// True if the server says with this error that our credentials are good no more. The library would try again for ever.
+pub(super) fn is_shut_out(error: &str) -> bool {
+    let error = error.to_lowercase();
+    [
+        "authorization violation",
+        "authentication expired",
+        "account authentication expired",
+        "authentication revoked",
+    ]
+    .iter()
+    .any(|words| error.contains(words))
+}
+
+/// True for a server of this version or later.
+fn is_enough(version: &str) -> bool {
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u32>().ok());
+    let mut parts = version.split(['.', '-']);
+    let found = (number(parts.next()), number(parts.next()));
+    found >= (Some(2), Some(11))
+}
+
+const VERSION_LEAST: &str = "2.11";
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// Two that are not answered end a connection.
+const PING_EVERY: Duration = Duration::from_millis(500);
+/// With some milliseconds more that differ from attempt to attempt.
+const RECONNECT_LEAST: Duration = Duration::from_millis(100);
+/// Refusals that are remembered until the operations that they belong to have seen them.
+const DENIED_KEPT: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_new_enough_from_2_11_on() {
+        for (version, expected) in [
+            ("2.11.0", true),
+            ("2.15.2", true),
+            ("3.0.0", true),
+            ("2.11.0-RC.1", true),
+            ("2.10.22", false),
+            ("2.9.25", false),
+            ("1.99.0", false),
+            ("", false),
+            ("new", false),
+        ] {
+            assert_eq!(is_enough(version), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_server_that_shuts_us_out_are_known() {
+        for words in
+            ["authorization violation", "User Authentication Expired", "Authorization Violation"]
+        {
+            assert!(is_shut_out(words), "{words}");
+        }
+        assert!(!is_shut_out("Permissions Violation for Publish to \"wb.log.r.plan\""));
+    }
+}

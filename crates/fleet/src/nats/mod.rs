@@ -1,0 +1,492 @@
+//! The bus on NATS: one connection, on a thread of its own, which does what the state machines ask for and tells what
+//! it hears.
+//!
+//! The log is a stream of JetStream in which each subject can be written once; everything else is NATS without it. The
+//! thread has a runtime for one thread; nothing else in this program knows of either.
+//!
+//! Three things that the library does not do are done here: a permission that is refused becomes the end of the
+//! operation that it belongs to, within the second; what is said while the connection is down is dropped, so that no
+//! stale sign of life is sent after it; and the log is read without a consumer, so that no state is left on the server.
+//!
+//! Start reading at [`Bus::connect`].
+
+mod connection;
+mod log;
+
+pub use connection::ConnectError;
+
+use crate::bus::{BusEvent, OPERATION_MAX, Put, Read};
+use crate::controller::NoAnswer;
+use crate::join::Join;
+use crate::protocol::{
+    Answer, Beat, Command, Entry, Instance, Lead, Live, Name, Subject, decode, encode, limits,
+};
+use async_nats::{Client, Event, Message, Request, RequestErrorKind, connection::State};
+use connection::Connection;
+use futures_util::StreamExt as _;
+use log::Log;
+use serde::Serialize;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
+use tokio::sync::{broadcast, mpsc};
+use tokio::task::{LocalSet, spawn_local};
+use units::Nanos;
+
+/// A member of the fleet, as the bus sees it.
+#[derive(Clone, Debug)]
+pub enum Member {
+    /// One process of an agent: it hears its questions.
+    Agent(Name, Instance),
+    /// A controller: it hears every agent, and whoever leads.
+    Controller,
+}
+
+/// Something that came from the bus.
+#[derive(Clone, Debug)]
+pub enum Heard {
+    /// Of the connection, or the end of an operation.
+    Bus(BusEvent),
+    /// An entry of the run that is followed.
+    Logged(Subject, Entry),
+    /// All that was there when it was asked for has been told.
+    CaughtUp,
+    /// A sign of life.
+    Beat(Beat),
+    /// Totals.
+    Live(Live),
+    /// The leader of a run.
+    Lead(Lead),
+    /// A question, with the number of its answer.
+    Command(u64, Command),
+    /// An answer, or its lack.
+    Answered(u64, Result<Answer, NoAnswer>),
+    /// Something that people are to know, and that ends nothing.
+    Problem(String),
+    /// The server does not let us in any more: nothing will come after this.
+    Over(String),
+}
+
+/// Something to do on the bus.
+#[derive(Debug)]
+pub enum Order {
+    /// Write an entry.
+    Put(Subject, Entry),
+    /// Read one.
+    Read(Subject),
+    /// Tell all entries of a run, and go on.
+    Follow(Name),
+    /// Ask a process of an agent.
+    Ask(u64, Name, Instance, Command, Nanos),
+    /// Answer a question.
+    Answer(u64, Answer),
+    /// Say that we are alive.
+    Beat(Beat),
+    /// Say what we have counted.
+    Live(Live),
+    /// Say who leads.
+    Lead(Lead),
+}
+
+/// The connection to the bus. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Bus {
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+impl Bus {
+    /// Connects as `member` with the credentials of `join`, and tells all that comes to `hear`, on the thread of the
+    /// connection.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`]: nobody is there, it does not let us in, or it is not a server that can hold the log.
+    pub fn connect(
+        join: &Join,
+        member: Member,
+        hear: impl Fn(Heard) + Send + 'static,
+    ) -> Result<Self, ConnectError> {
+        let (orders, ordered) = mpsc::unbounded_channel();
+        let (tell, told) = sync_channel(1);
+        let join = join.clone();
+        engine::thread::start("fleet", move || work(&join, &member, hear, ordered, &tell))
+            .map_err(|error| ConnectError::Thread(error.to_string()))?;
+        told.recv().unwrap_or_else(|_| Err(ConnectError::Thread("it has ended".to_owned())))?;
+        Ok(Self { orders })
+    }
+
+    /// Does what is asked, as soon as it can; [`Heard`] has its end.
+    pub fn order(&self, order: Order) {
+        // A connection that is over has said so.
+        drop(self.orders.send(order));
+    }
+}
+
+/// The life of the thread.
+fn work(
+    join: &Join,
+    member: &Member,
+    hear: impl Fn(Heard) + 'static,
+    ordered: mpsc::UnboundedReceiver<Order>,
+    told: &SyncSender<Result<(), ConnectError>>,
+) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            drop(told.send(Err(ConnectError::Thread(error.to_string()))));
+            return;
+        }
+    };
+    LocalSet::new().block_on(&runtime, async {
+        let connected = async {
+            let connection = Connection::open(join).await?;
+            let log = Log::open(&connection, join).await?;
+            Ok((connection, log))
+        };
+        match connected.await {
+            Ok((connection, log)) => {
+                drop(told.send(Ok(())));
+                serve(connection, log, hear, member, ordered).await;
+            }
+            Err(error) => drop(told.send(Err(error))),
+        }
+    });
+}
+
+/// A connection that is there.
+struct Session {
+    client: Client,
+    log: Log,
+    hear: Box<dyn Fn(Heard)>,
+    /// Refusals in the words of the server: the subject is among them.
+    denied: broadcast::Sender<String>,
+    /// The subjects of answers to questions, the oldest first.
+    asked: RefCell<BTreeMap<u64, async_nats::Subject>>,
+    number: Cell<u64>,
+}
+
+/// Does what is ordered until nobody orders any more, or the server does not let us in.
+async fn serve(
+    connection: Connection,
+    log: Log,
+    hear: impl Fn(Heard) + 'static,
+    member: &Member,
+    mut ordered: mpsc::UnboundedReceiver<Order>,
+) {
+    let Connection { client, mut events, denied } = connection;
+    let session = Rc::new(Session {
+        client,
+        log,
+        hear: Box::new(hear),
+        denied,
+        asked: RefCell::default(),
+        number: Cell::new(0),
+    });
+    session.listen(member).await;
+    session.tell(Heard::Bus(BusEvent::Connected));
+    loop {
+        tokio::select! {
+            order = ordered.recv() => match order {
+                Some(order) => session.obey(order),
+                None => break,
+            },
+            event = events.recv() => match event {
+                Some(event) => if session.is_over(&event) { break },
+                None => break,
+            },
+        }
+    }
+    // What was said last is still on its way.
+    drop(tokio::time::timeout(LAST_WORDS, session.client.flush()).await);
+}
+
+impl Session {
+    fn tell(&self, heard: Heard) {
+        (self.hear)(heard);
+    }
+
+    /// Subscribes to what a member hears.
+    async fn listen(self: &Rc<Self>, member: &Member) {
+        let subjects = match member {
+            Member::Agent(name, instance) => vec![Command::subject(name, *instance)],
+            Member::Controller => {
+                vec!["wb.hb.*".to_owned(), "wb.live.*".to_owned(), "wb.lead.*".to_owned()]
+            }
+        };
+        for subject in subjects {
+            match self.client.subscribe(subject.clone()).await {
+                Ok(mut messages) => {
+                    let session = Rc::clone(self);
+                    spawn_local(async move {
+                        while let Some(message) = messages.next().await {
+                            session.hear(message);
+                        }
+                    });
+                }
+                Err(error) => {
+                    self.tell(Heard::Problem(format!("cannot listen to {subject}: {error}")))
+                }
+            }
+        }
+    }
+
+    /// A message came on one of the subjects that are listened to.
+    fn hear(&self, message: Message) {
+        let subject = message.subject.as_str();
+        let heard = if subject.starts_with("wb.hb.") {
+            decode(&message.payload, limits::TALK_MAX).map(Heard::Beat)
+        } else if subject.starts_with("wb.live.") {
+            decode(&message.payload, limits::TALK_MAX).map(Heard::Live)
+        } else if subject.starts_with("wb.lead.") {
+            decode(&message.payload, limits::TALK_MAX).map(Heard::Lead)
+        } else {
+            let Some(reply) = message.reply.clone() else { return };
+            decode(&message.payload, limits::TALK_MAX).map(|command| {
+                let number = self.number.replace(self.number.get() + 1);
+                let mut asked = self.asked.borrow_mut();
+                if asked.len() == UNANSWERED_MAX {
+                    asked.pop_first();
+                }
+                asked.insert(number, reply);
+                Heard::Command(number, command)
+            })
+        };
+        self.tell(heard.unwrap_or_else(|error| Heard::Problem(format!("{subject}: {error}"))));
+    }
+
+    /// True if nothing comes after this event.
+    fn is_over(&self, event: &Event) -> bool {
+        match event {
+            Event::Connected => self.tell(Heard::Bus(BusEvent::Connected)),
+            Event::Disconnected => self.tell(Heard::Bus(BusEvent::Disconnected)),
+            Event::SlowConsumer(_) => {
+                self.tell(Heard::Problem(
+                    "messages came faster than they were read: some are lost".to_owned(),
+                ));
+            }
+            Event::ServerError(error) => {
+                let text = error.to_string();
+                if connection::is_shut_out(&text) {
+                    self.tell(Heard::Over(format!(
+                        "the coordination server does not let us in any more: {text}"
+                    )));
+                    return true;
+                }
+            }
+            Event::ClientError(_) | Event::LameDuckMode | Event::Draining => {}
+            Event::Closed => return true,
+        }
+        false
+    }
+
+    fn obey(self: &Rc<Self>, order: Order) {
+        match order {
+            Order::Beat(beat) => self.say(Beat::subject(&beat.agent), &beat),
+            Order::Live(live) => self.say(Live::subject(&live.agent), &live),
+            Order::Lead(lead) => self.say(Lead::subject(&lead.run), &lead),
+            Order::Answer(number, answer) => {
+                let reply = self.asked.borrow_mut().remove(&number);
+                if let Some(reply) = reply {
+                    self.say(reply.to_string(), &answer);
+                }
+            }
+            Order::Put(subject, entry) => {
+                let session = Rc::clone(self);
+                spawn_local(async move {
+                    let put = session.put(&subject, &entry).await;
+                    session.tell(Heard::Bus(BusEvent::Put(subject, put)));
+                });
+            }
+            Order::Read(subject) => {
+                let session = Rc::clone(self);
+                spawn_local(async move {
+                    let read = session.read(&subject).await;
+                    session.tell(Heard::Bus(BusEvent::Read(subject, read)));
+                });
+            }
+            Order::Follow(run) => {
+                let session = Rc::clone(self);
+                spawn_local(async move { session.follow(run).await });
+            }
+            Order::Ask(number, agent, instance, command, timeout) => {
+                let session = Rc::clone(self);
+                spawn_local(async move {
+                    let answer = session.ask(&agent, instance, &command, timeout).await;
+                    session.tell(Heard::Answered(number, answer));
+                });
+            }
+        }
+    }
+
+    /// Says something that may get lost, and drops it if the connection is down.
+    fn say<T: Serialize>(self: &Rc<Self>, subject: String, message: &T) {
+        if self.client.connection_state() != State::Connected {
+            return;
+        }
+        match encode(message, limits::TALK_MAX) {
+            Ok(bytes) => {
+                let client = self.client.clone();
+                spawn_local(async move { drop(client.publish(subject, bytes.into()).await) });
+            }
+            Err(error) => self.tell(Heard::Problem(format!("{subject}: {error}"))),
+        }
+    }
+
+    async fn put(&self, subject: &Subject, entry: &Entry) -> Put {
+        let bytes = match encode(entry, entry.size_max()) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                self.tell(Heard::Problem(format!("{subject}: {error}")));
+                return Put::Refused;
+            }
+        };
+        let subject = subject.to_string();
+        match self.unless_denied(&subject, self.log.put(subject.clone(), bytes)).await {
+            Ok(put) => put,
+            Err(NotDone::Denied) => Put::Denied,
+            Err(NotDone::TimedOut) => Put::TimedOut,
+        }
+    }
+
+    async fn read(&self, subject: &Subject) -> Read {
+        let max = match subject {
+            Subject::Plan(_) => limits::PLAN_MAX,
+            Subject::Step(..) => limits::STEP_MAX,
+            Subject::Slot(..) => limits::SLOT_MAX,
+        };
+        let text = subject.to_string();
+        let asked = Log::read_subject(&text);
+        match self.unless_denied(&asked, self.log.read(&text)).await {
+            Ok(Some(Some(bytes))) => match decode(&bytes, max) {
+                Ok(entry) => Read::Found(entry),
+                Err(error) => Read::Unreadable(error.to_string()),
+            },
+            Ok(Some(None)) => Read::Nothing,
+            Ok(None) | Err(NotDone::TimedOut) => Read::TimedOut,
+            Err(NotDone::Denied) => Read::Denied,
+        }
+    }
+
+    /// Tells the entries of a run in their order, from the first on, for as long as the connection is there.
+    async fn follow(&self, run: Name) {
+        let filter = format!("{}.{run}.>", Subject::PREFIX);
+        // A hint that there is something to read; what it misses is found a little later.
+        let mut hints = self.client.subscribe(filter.clone()).await.ok();
+        let (mut next, mut has_caught_up) = (1, false);
+        loop {
+            let asked = self.unless_denied(Log::NEXT, self.log.next(&filter, next)).await;
+            match asked {
+                Ok(Some(Some((sequence, subject, bytes)))) => {
+                    next = sequence + 1;
+                    self.logged(&subject, &bytes);
+                    continue;
+                }
+                Ok(Some(None)) if !has_caught_up => {
+                    has_caught_up = true;
+                    self.tell(Heard::CaughtUp);
+                }
+                Err(NotDone::Denied) => {
+                    let text = format!("the server refuses {} with these credentials", Log::NEXT);
+                    return self.tell(Heard::Over(text));
+                }
+                Ok(_) | Err(NotDone::TimedOut) => {}
+            }
+            let hint = async {
+                match &mut hints {
+                    Some(hints) => drop(hints.next().await),
+                    None => std::future::pending().await,
+                }
+            };
+            drop(tokio::time::timeout(LOOK_AGAIN, hint).await);
+        }
+    }
+
+    fn logged(&self, subject: &str, bytes: &[u8]) {
+        let parsed: Result<Subject, _> = subject.parse();
+        let entry = parsed.map_err(|error| error.to_string()).and_then(|subject| {
+            let entry = decode(bytes, limits::SLOT_MAX).map_err(|error| error.to_string())?;
+            Ok((subject, entry))
+        });
+        match entry {
+            Ok((subject, entry)) => self.tell(Heard::Logged(subject, entry)),
+            Err(error) => self.tell(Heard::Problem(format!("{subject} cannot be read: {error}"))),
+        }
+    }
+
+    async fn ask(
+        &self,
+        agent: &Name,
+        instance: Instance,
+        command: &Command,
+        timeout: Nanos,
+    ) -> Result<Answer, NoAnswer> {
+        let subject = Command::subject(agent, instance);
+        let Ok(bytes) = encode(command, limits::STEP_MAX) else { return Err(NoAnswer::TimedOut) };
+        let request = Request::new().payload(bytes.into()).timeout(Some(timeout.into()));
+        let asked = self.unless_denied_in(
+            &subject,
+            timeout,
+            self.client.send_request(subject.clone(), request),
+        );
+        match asked.await {
+            Ok(Ok(message)) => decode(&message.payload, limits::TALK_MAX).map_err(|error| {
+                self.tell(Heard::Problem(format!("the answer of {agent}: {error}")));
+                NoAnswer::TimedOut
+            }),
+            Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => Err(NoAnswer::Gone),
+            Ok(Err(_)) | Err(NotDone::TimedOut) => Err(NoAnswer::TimedOut),
+            Err(NotDone::Denied) => Err(NoAnswer::Denied),
+        }
+    }
+
+    async fn unless_denied<T>(
+        &self,
+        subject: &str,
+        done: impl Future<Output = T>,
+    ) -> Result<T, NotDone> {
+        self.unless_denied_in(subject, OPERATION_MAX, done).await
+    }
+
+    /// `done`, unless the server refuses `subject` before it, or the time is over.
+    async fn unless_denied_in<T>(
+        &self,
+        subject: &str,
+        most: Nanos,
+        done: impl Future<Output = T>,
+    ) -> Result<T, NotDone> {
+        let quoted = format!("\"{subject}\"");
+        let mut denied = self.denied.subscribe();
+        let refused = async {
+            loop {
+                match denied.recv().await {
+                    Ok(text) if text.contains(&quoted) => return,
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+                }
+            }
+        };
+        tokio::select! {
+            done = done => Ok(done),
+            () = refused => Err(NotDone::Denied),
+            () = tokio::time::sleep(most.into()) => Err(NotDone::TimedOut),
+        }
+    }
+}
+
+/// The reasons for which an operation came to nothing.
+enum NotDone {
+    /// The permissions do not allow it.
+    Denied,
+    /// Nothing is known of it.
+    TimedOut,
+}
+
+/// Questions that wait for their answer at most.
+const UNANSWERED_MAX: usize = 1024;
+/// The longest time between two looks for a new entry.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// The time in which what was said last has to be sent.
+const LAST_WORDS: Duration = Duration::from_millis(500);

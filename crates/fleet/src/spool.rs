@@ -1,0 +1,99 @@
+//! The spool of an agent: results that the log does not have yet, on its own disk.
+//!
+//! A result is on the disk before it is offered to the log, so that it outlives the process.
+
+use crate::protocol::{Entry, Slot, Subject, limits};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The folder of results that the log does not have yet.
+#[derive(Clone, Debug)]
+pub struct Spool {
+    folder: PathBuf,
+}
+
+impl Spool {
+    /// The spool in `folder`, which is made if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be made.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// All that an earlier process left behind. What cannot be read is left where it is.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    pub fn left(&self) -> io::Result<Vec<(Subject, Arc<Slot>)>> {
+        let mut left = Vec::new();
+        for file in fs::read_dir(&self.folder)? {
+            let path = file?.path();
+            let subject: Option<Subject> =
+                path.file_name().and_then(|name| name.to_str()?.strip_suffix(SUFFIX)?.parse().ok());
+            let (Some(subject), Ok(bytes)) = (subject, fs::read(&path)) else { continue };
+            if let Ok(Entry::Slot(slot)) = crate::protocol::decode(&bytes, limits::SLOT_MAX) {
+                left.push((subject, slot));
+            }
+        }
+        left.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(left)
+    }
+
+    /// Keeps a result: when this is done it is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn keep(&self, subject: &Subject, slot: &Arc<Slot>) -> io::Result<()> {
+        let bytes = crate::protocol::encode(&Entry::Slot(Arc::clone(slot)), limits::SLOT_MAX);
+        let bytes = bytes.map_err(io::Error::other)?;
+        let path = self.path(subject);
+        let new = path.with_extension("new");
+        let mut file = File::create(&new)?;
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        fs::rename(&new, &path)?;
+        File::open(&self.folder)?.sync_all()
+    }
+
+    /// Forgets a result.
+    pub fn forget(&self, subject: &Subject) {
+        // What stays is offered again, and found in the log.
+        drop(fs::remove_file(self.path(subject)));
+    }
+
+    fn path(&self, subject: &Subject) -> PathBuf {
+        self.folder.join(format!("{subject}{SUFFIX}"))
+    }
+}
+
+const SUFFIX: &str = ".slot";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Instance, NotStarted};
+    use units::Nanos;
+
+    #[test]
+    fn a_result_is_found_again_and_half_of_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::open(&folder.path().join("spool")).unwrap();
+        let subject: Subject = "wb.log.r1.slot.0-0.a1".parse().unwrap();
+        let slot =
+            Slot::NotStarted { instance: Instance(7), why: NotStarted::Late { by: Nanos(3) } };
+        let slot = Arc::new(slot);
+        spool.keep(&subject, &slot).unwrap();
+        let half = folder.path().join("spool/wb.log.r1.slot.1-0.a1.slot");
+        fs::write(half, "{\"slot\":").unwrap();
+        assert_eq!(spool.left().unwrap(), [(subject.clone(), slot)]);
+        spool.forget(&subject);
+        assert_eq!(spool.left().unwrap(), []);
+    }
+}

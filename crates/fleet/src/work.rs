@@ -1,0 +1,401 @@
+//! The agent's driver: connects the state machine with the bus, the disk and the one executor.
+//!
+//! The bus has a thread of its own, and so has each part that is measured; this one waits for what either tells.
+//!
+//! Start reading at [`work`].
+
+use crate::agent::{Action, Agent, Event, Measured, Options, Task};
+use crate::join::Join;
+use crate::merge::pack;
+use crate::nats::{Bus, ConnectError, Heard, Member, Order};
+use crate::protocol::{BlockId, Health, Hello, Instance, Kind, Live, Name, PartResult, Refusal};
+use crate::spool::Spool;
+use crate::target::{Targets, shown};
+use engine::clock::Clock;
+use engine::thread;
+use record::{Outcome, Traffic};
+use run::{
+    Commands, Feed, Heard as Told, Host, Part, PartMeasured, Phase, Plan, RunError, Starter,
+};
+use spec::{Experiment, Server};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use units::{Instant, Nanos};
+
+/// An agent.
+#[derive(Debug)]
+pub struct Asked {
+    /// Its way into the fleet.
+    pub join: Join,
+    /// All that it says of itself.
+    pub hello: Hello,
+    /// The folder for results that the log does not have yet.
+    pub spool: PathBuf,
+    /// The targets that it may load.
+    pub targets: Targets,
+    /// The host.
+    pub host: Host,
+}
+
+/// The reason why an agent ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkError {
+    /// There is no connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The server does not let it in any more.
+    #[error("{0}")]
+    Over(String),
+    /// The folder for results is of no use.
+    #[error("cannot keep results in {folder}: {error}; name another folder with --state DIR")]
+    Spool {
+        /// The folder.
+        folder: String,
+        /// The reason.
+        error: std::io::Error,
+    },
+}
+
+/// Something that the driver waits for.
+enum In {
+    Heard(Heard),
+    Event(Event),
+    Live(BlockId, Name, u32, Box<Traffic>),
+}
+
+/// Works as an agent until `signal` asks to stop: once to leave in peace, twice at once. `say` is told what people are
+/// to know.
+///
+/// # Errors
+///
+/// [`WorkError`].
+pub fn work(
+    asked: Asked,
+    signal: &AtomicUsize,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), WorkError> {
+    let Asked { join, hello, spool, targets, host } = asked;
+    let failed = |error| WorkError::Spool { folder: spool.display().to_string(), error };
+    let disk = Spool::open(&spool).map_err(failed)?;
+    let left = disk.left().map_err(failed)?;
+    let clock = Clock::start();
+    let (tell, told) = channel();
+    let member = Member::Agent(hello.agent.clone(), hello.instance);
+    let hear = tell.clone();
+    let bus = Bus::connect(&join, member, move |heard| drop(hear.send(In::Heard(heard))))?;
+    say(&format!("{} is connected to {}", hello.agent, join.url));
+    let (agent, instance) = (hello.agent.clone(), hello.instance);
+    let mut worker = Worker {
+        agent: Agent::new(Options { hello, spool: left }),
+        name: agent,
+        instance,
+        bus,
+        disk,
+        targets,
+        host: Arc::new(host),
+        clock,
+        tell,
+        part: None,
+        is_over: false,
+    };
+    let mut signals = 0;
+    loop {
+        let now = clock.now();
+        let wait = Nanos(worker.agent.deadline().0.saturating_sub(now.0)).min(LOOK_EVERY);
+        let event = match told.recv_timeout(wait.into()) {
+            Ok(In::Event(event)) => Some(event),
+            Ok(In::Live(block, run, second, traffic)) => {
+                worker.live(block, run, second, *traffic);
+                None
+            }
+            Ok(In::Heard(heard)) => match heard {
+                Heard::Bus(event) => Some(Event::Bus(event)),
+                Heard::Command(number, command) => Some(Event::Command(number, command)),
+                Heard::Problem(words) => {
+                    say(&words);
+                    None
+                }
+                Heard::Over(words) => return Err(WorkError::Over(words)),
+                Heard::Answered(..)
+                | Heard::Beat(_)
+                | Heard::CaughtUp
+                | Heard::Lead(_)
+                | Heard::Live(_)
+                | Heard::Logged(..) => None,
+            },
+            Err(RecvTimeoutError::Timeout) => Some(Event::Tick),
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        };
+        let mut events: Vec<Event> = event.into_iter().collect();
+        if signal.swap(0, Ordering::Relaxed) != 0 {
+            signals += 1;
+            if signals > 1 {
+                return Ok(());
+            }
+            events.push(Event::Signal);
+        }
+        for event in events {
+            for action in worker.agent.handle(event, clock.now()) {
+                worker.perform(action, say);
+            }
+        }
+        if worker.is_over {
+            return Ok(());
+        }
+    }
+}
+
+struct Worker {
+    agent: Agent,
+    name: Name,
+    instance: Instance,
+    bus: Bus,
+    disk: Spool,
+    targets: Targets,
+    host: Arc<Host>,
+    clock: Clock,
+    tell: Sender<In>,
+    part: Option<Held>,
+    is_over: bool,
+}
+
+/// A part that is being made ready, or measured.
+struct Held {
+    block: BlockId,
+    /// The wish to stop it.
+    stop: Arc<AtomicUsize>,
+    starter: Arc<Mutex<Option<Starter>>>,
+}
+
+impl Worker {
+    fn perform(&mut self, action: Action, say: &mut dyn FnMut(&str)) {
+        match action {
+            Action::Beat(beat) => self.bus.order(Order::Beat(beat)),
+            Action::Answer(number, answer) => self.bus.order(Order::Answer(number, answer)),
+            Action::Put(subject, entry) => self.bus.order(Order::Put(subject, entry)),
+            Action::Read(subject) => self.bus.order(Order::Read(subject)),
+            Action::Prepare(task) => self.prepare(*task),
+            Action::Discard(block) => self.stop(block),
+            Action::Stop(block) => self.stop(block),
+            Action::Start { block, at, latest } => self.start(block, at, latest),
+            Action::Spool(subject, slot) => {
+                let kept = self.disk.keep(&subject, &slot).map_err(|error| error.to_string());
+                self.event(Event::Spooled(subject, kept));
+            }
+            Action::Unspool(subject) => self.disk.forget(&subject),
+            Action::Say(word) => say(&word.to_string()),
+            Action::Exit => self.is_over = true,
+        }
+    }
+
+    fn event(&self, event: Event) {
+        // We hold the other end too.
+        drop(self.tell.send(In::Event(event)));
+    }
+
+    fn live(&self, block: BlockId, run: Name, second: u32, traffic: Traffic) {
+        let packed = pack(&Outcome { traffic, ..Outcome::default() }).into();
+        let (agent, instance) = (self.name.clone(), self.instance);
+        self.bus.order(Order::Live(Live { agent, instance, block: (run, block), second, packed }));
+    }
+
+    fn prepare(&mut self, task: Task) {
+        let block = task.block;
+        let experiment = match self.experiment(&task) {
+            Ok(experiment) => experiment,
+            Err(refusal) => return self.event(Event::NotPrepared(block, refusal)),
+        };
+        let held = Held { block, stop: Arc::default(), starter: Arc::default() };
+        let measuring = Measuring {
+            task,
+            experiment,
+            host: Arc::clone(&self.host),
+            clock: self.clock,
+            tell: self.tell.clone(),
+            stop: Arc::clone(&held.stop),
+            starter: Arc::clone(&held.starter),
+            instance: self.instance,
+        };
+        self.part = Some(held);
+        if let Err(error) = thread::start("part", move || measuring.measure()) {
+            self.event(Event::NotPrepared(block, not_ready(&error.to_string())));
+        }
+    }
+
+    /// The experiment of one part: its workload alone, with its load.
+    fn experiment(&self, task: &Task) -> Result<Experiment, Refusal> {
+        let because = |because: &str| Refusal::Plan { because: because.to_owned() };
+        if task.kind != Kind::Load {
+            return Err(because("`kind`: this version of an agent can only load"));
+        }
+        let whole = &task.plan.experiment;
+        let workload = whole.workloads.get(task.work.workload);
+        let mut workload =
+            workload.ok_or_else(|| because("`workload`: the plan has no such workload"))?.clone();
+        if let Some(load) = &task.work.load {
+            workload.load = load.clone();
+        }
+        let Server::Given(url) = &workload.server else {
+            return Err(because("`server`: an agent loads servers that are named by their URL"));
+        };
+        if !self.targets.allow(url) {
+            return Err(Refusal::Target { target: shown(url) });
+        }
+        Ok(Experiment {
+            workloads: vec![workload],
+            rounds: 1,
+            until: None,
+            require: Vec::new(),
+            baseline: None,
+            layers: Vec::new(),
+            axis: None,
+            ..whole.clone()
+        })
+    }
+
+    fn start(&self, block: BlockId, at: Instant, latest: Instant) {
+        let Some(held) = self.part.as_ref().filter(|held| held.block == block) else { return };
+        let starter = held.starter.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(starter) = &*starter {
+            starter.begin(at, latest);
+        }
+    }
+
+    fn stop(&self, block: BlockId) {
+        if let Some(held) = self.part.as_ref().filter(|held| held.block == block) {
+            held.stop.store(STOPPED, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A part on its thread.
+struct Measuring {
+    task: Task,
+    experiment: Experiment,
+    host: Arc<Host>,
+    clock: Clock,
+    tell: Sender<In>,
+    stop: Arc<AtomicUsize>,
+    starter: Arc<Mutex<Option<Starter>>>,
+    instance: Instance,
+}
+
+impl Measuring {
+    fn measure(self) {
+        let block = self.task.block;
+        let send = |event| drop(self.tell.send(In::Event(event)));
+        let plan = Plan::new(self.experiment.clone(), &|name| {
+            Err(format!("{name}: an agent starts no subjects"))
+        });
+        let plan = match plan {
+            Ok(plan) => plan,
+            Err(error) => {
+                let because = error.to_string();
+                return send(Event::NotPrepared(block, Refusal::Plan { because }));
+            }
+        };
+        let part = Part { plan: &plan, part: &self.task.part, host: &self.host, clock: self.clock };
+        let throttled = probe::throttled_periods();
+        let feed = Feed::default();
+        let listener = feed.listen();
+        let live = (self.tell.clone(), self.task.run.clone());
+        let listening = thread::start("live", move || follow(listener, block, &live.1, &live.0));
+        let is_ready = std::cell::Cell::new(false);
+        let measured = part.measure(&feed, Commands::new(&self.stop), |starter| {
+            *self.starter.lock().unwrap_or_else(PoisonError::into_inner) = Some(starter);
+            is_ready.set(true);
+            send(Event::Prepared(block));
+        });
+        drop((feed, listening));
+        let throttled = probe::throttled_periods()
+            .zip(throttled)
+            .map_or(0, |(after, before)| after.saturating_sub(before));
+        let was_stopped = self.stop.load(Ordering::Relaxed) != 0;
+        match measured {
+            Ok(Some(measured)) if !measured.has_begun && !was_stopped => {
+                // It woke up too late, and sent nothing.
+                send(Event::Measured(block, Measured::Late(measured.late.unwrap_or(Nanos::ZERO))));
+            }
+            Ok(Some(measured)) => {
+                let result = self.result(&measured, throttled);
+                let is_whole = !was_stopped && measured.cut_short.is_none();
+                let measured =
+                    if is_whole { Measured::Whole(result) } else { Measured::Stopped(result) };
+                send(Event::Measured(block, measured));
+            }
+            // It was discarded.
+            Ok(None) | Err(RunError::Interrupted { .. }) => {}
+            Err(error) if is_ready.get() => {
+                send(Event::Measured(block, Measured::Failed(error.to_string())));
+            }
+            Err(error) => send(Event::NotPrepared(block, not_ready(&error.to_string()))),
+        }
+    }
+
+    fn result(&self, measured: &PartMeasured, throttled: u64) -> PartResult {
+        let outcome = &measured.outcome;
+        let lag =
+            outcome.traffic.open_loop.as_ref().and_then(|times| times.lag.quantile(0.99).ok());
+        PartResult {
+            instance: self.instance,
+            late: measured.late.unwrap_or(Nanos::ZERO),
+            health: Health {
+                busiest_worker: measured.busiest_worker,
+                send_lag_p99: lag,
+                stalls: outcome.stalls.count,
+                throttled,
+                retransmits: measured.retransmitted.unwrap_or(0),
+                sent_per_s: 0,
+            },
+            planned: outcome.planned,
+            sent: outcome.measured.sent,
+            packed: pack(outcome).into(),
+        }
+    }
+}
+
+/// Tells the totals of each second, and the first message.
+fn follow(listener: run::Listener, block: BlockId, run: &Name, tell: &Sender<In>) {
+    let (mut begun, mut since, mut second) = (false, None, 0);
+    let mut traffic: Option<Traffic> = None;
+    loop {
+        let tick = match listener.wait(Nanos::from_secs(60)) {
+            Told::Over => return,
+            Told::Event(run::Event::Interval(tick)) => tick,
+            Told::Event(_) | Told::Nothing => continue,
+        };
+        if tick.phase < Phase::WarmUp {
+            continue;
+        }
+        if !begun {
+            begun = true;
+            drop(tell.send(In::Event(Event::Started(block))));
+        }
+        let from = *since.get_or_insert(tick.start);
+        match &mut traffic {
+            Some(traffic) => record::Merge::merge(traffic, &tick.traffic),
+            none => *none = Some(tick.traffic.clone()),
+        }
+        if tick.end.since(from) >= Nanos::from_secs(1)
+            && let Some(traffic) = traffic.take()
+        {
+            let sent_per_s = traffic.counts.sent;
+            let health = Health { sent_per_s, ..Health::default() };
+            drop(tell.send(In::Event(Event::Health(health))));
+            drop(tell.send(In::Live(block, run.clone(), second, Box::new(traffic))));
+            (since, second) = (Some(tick.end), second + 1);
+        }
+    }
+}
+
+fn not_ready(because: &str) -> Refusal {
+    Refusal::NotReady { because: because.to_owned() }
+}
+
+/// The longest time between two looks for a signal.
+const LOOK_EVERY: Nanos = Nanos::from_millis(100);
+/// Stands for the signal that stops a part.
+const STOPPED: usize = 15;
