@@ -58,7 +58,7 @@ fn of_workspace(task: &str) -> Command {
 }
 
 /// Parts of the program that are not in its usual build.
-const FEATURES: &str = "wirebench/postgres";
+const FEATURES: &str = "wirebench/fleet,wirebench/postgres";
 
 /// The steps that have passed, and how long each took.
 #[derive(Default)]

@@ -75,14 +75,17 @@ pub(crate) fn install() -> Result<PathBuf> {
     for of_npm in ["browser", "cometd"] {
         install_one(of_npm, &folder, npm)?;
     }
-    install_one("benchstat", &folder, benchstat)?;
+    install_one("benchstat", &folder, |folder| go(folder, "golang.org/x/perf/cmd/benchstat"))?;
     install_one("compare-py", &folder, python)?;
     install_one("hdrhistogram", &folder, maven)?;
+    install_one("nats-server", &folder, |folder| go(folder, "github.com/nats-io/nats-server/v2"))?;
     Ok(folder)
 }
 
-fn benchstat(folder: &Path) -> Result<()> {
-    let build = ["build", "-o", "benchstat", "golang.org/x/perf/cmd/benchstat"];
+/// Builds a program of Go into its folder, under the name that the folder has.
+fn go(folder: &Path, package: &str) -> Result<()> {
+    let name = folder.file_name().and_then(|name| name.to_str()).context("a folder has a name")?;
+    let build = ["build", "-o", name, package];
     shell::output(shell::command("go").args(build).current_dir(folder)).map(drop)
 }
 

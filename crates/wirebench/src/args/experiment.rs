@@ -81,6 +81,9 @@ pub(crate) struct Execution {
     /// found by its socket: behind a container's port, or where it is another user's.
     #[arg(long, value_name = "PID", hide_short_help = true)]
     pub(crate) server_pid: Option<u32>,
+    #[cfg(feature = "fleet")]
+    #[command(flatten)]
+    pub(crate) fleet: super::fleet_way::Way,
     #[command(flatten)]
     pub(crate) places: Places,
     #[command(flatten)]
@@ -230,6 +233,13 @@ impl Execution {
         let kind = kind.unwrap_or_else(|| kind_of(experiment));
         let (baseline, server_pid) = (self.baseline.clone(), self.server_pid);
         let host = Host { baseline, server_pid, ..outcome::host(kind)? };
+        #[cfg(feature = "fleet")]
+        if let Some(fleet) = self.fleet.open(&plan, &host, terminal)? {
+            let ended = outcome::carry_out(&host, &writers, terminal, |with| {
+                fleet.execute(&plan, &host, with.feed, with.commands)
+            });
+            return ended.map_err(|failure| failure.without(&secrets));
+        }
         if kind != Kind::Lab {
             let mut book = journal(&host).map_err(Failure::from)?;
             let ended = outcome::carry_out(&host, &writers, terminal, |with| {

@@ -4,6 +4,8 @@
 //! [`Invocation::read`].
 
 mod ab;
+#[cfg(feature = "fleet")]
+mod agent;
 mod by_hand;
 mod certs;
 mod compare;
@@ -13,6 +15,10 @@ mod deciding;
 mod doctor;
 mod experiment;
 mod export;
+#[cfg(feature = "fleet")]
+mod fleet;
+#[cfg(feature = "fleet")]
+mod fleet_way;
 mod footprint;
 mod gate;
 mod help;
@@ -143,6 +149,11 @@ enum Subcommand {
     History(history::History),
     #[command(hide = true)] // As above.
     Import(import::Import),
+    #[cfg(feature = "fleet")]
+    Fleet(fleet::Fleet),
+    #[cfg(feature = "fleet")]
+    #[command(hide = true)] // `fleet` names it.
+    Agent(agent::Agent),
     Doctor(doctor::Doctor),
     #[command(hide = true)] // The long help names it.
     Certs(certs::Certs),
@@ -201,6 +212,10 @@ impl Invocation {
             Subcommand::Gate(gate) => gate.run(&terminal),
             Subcommand::History(history) => history.run(&terminal),
             Subcommand::Import(import) => import.run(&terminal),
+            #[cfg(feature = "fleet")]
+            Subcommand::Fleet(fleet) => fleet.run(&terminal),
+            #[cfg(feature = "fleet")]
+            Subcommand::Agent(agent) => agent.run(&terminal),
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
             Subcommand::Certs(certs) => certs.run(&terminal),
             Subcommand::Selftest(selftest) => selftest.run(&terminal),

@@ -35,10 +35,7 @@ impl Places {
     /// Reads the subjects.
     pub(crate) fn find(&self) -> Result<Found, Failure> {
         let folder = self.folder();
-        let cache = || {
-            let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-            Some(cache.join("wirebench/subjects"))
-        };
+        let cache = || Some(cache()?.join("wirebench/subjects"));
         let installed =
             self.installed.clone().or_else(|| set("WIREBENCH_INSTALLED")).or_else(cache);
         let installed = installed.ok_or_else(|| {
@@ -90,6 +87,17 @@ pub(crate) fn launch() -> anyhow::Result<Launch> {
     let inherited = ["PATH", "HOME"].into_iter();
     let inherited = inherited.filter_map(|name| Some((name.into(), var_os(name)?)));
     Ok(Launch::new(program, inherited.collect(), scratch()))
+}
+
+/// The folder for programs that are no subjects.
+#[cfg(feature = "fleet")]
+pub(crate) fn tools() -> PathBuf {
+    cache().unwrap_or_else(scratch).join("wirebench/tools")
+}
+
+/// The folder for what can be made again.
+fn cache() -> Option<PathBuf> {
+    set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))
 }
 
 /// The folder for temporary files.

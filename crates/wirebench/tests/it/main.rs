@@ -10,9 +10,12 @@ mod conversations;
 mod conversations_faults;
 mod conversations_http;
 mod decisions;
+mod deploying;
 mod doctor;
 mod ending;
 mod experiments;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod game_serving;
 mod gate;
 mod harness;

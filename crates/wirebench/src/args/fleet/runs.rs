@@ -1,0 +1,134 @@
+//! `wirebench fleet status`, `stop` and `resume`: runs that go on.
+
+use super::super::experiment::Execution;
+use super::super::fleet_way::{agents_heard, connect, options};
+use super::super::outcome;
+use crate::exit::{Exit, Failure};
+use crate::terminal::Terminal;
+use ::fleet::bus::{BusEvent, Read};
+use ::fleet::lead::{In, Lead};
+use ::fleet::nats::{Heard, Order};
+use ::fleet::protocol::{Entry, Name, Plan, Subject};
+use record::Kind;
+use run::Feed;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use units::Nanos;
+
+/// Say which agents are there
+#[derive(Debug, clap::Args)]
+#[command(help_template = super::super::help::TEMPLATE)]
+pub(super) struct Status {
+    /// The join file of a controller
+    #[arg(long = "fleet", value_name = "JOIN")]
+    join: PathBuf,
+}
+
+/// Stop a run; what was measured stays in the log
+#[derive(Debug, clap::Args)]
+#[command(help_template = super::super::help::TEMPLATE)]
+pub(super) struct Stop {
+    /// The run, as its beginning said
+    #[arg(value_name = "RUN")]
+    run: Name,
+    /// The join file of a controller
+    #[arg(long = "fleet", value_name = "JOIN")]
+    join: PathBuf,
+}
+
+/// Go on with a run whose controller is gone, and make its record
+#[derive(Debug, clap::Args)]
+#[command(help_template = super::super::help::TEMPLATE)]
+pub(super) struct Resume {
+    /// The run, as its beginning said
+    #[arg(value_name = "RUN")]
+    run: Name,
+    #[command(flatten)]
+    execution: Execution,
+}
+
+impl Status {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let (tell, told) = channel();
+        let _bus = connect(&self.join, tell.clone())?;
+        let agents = agents_heard(&tell, &told);
+        let names: Vec<&str> = agents.iter().map(Name::as_str).collect();
+        let text = match names.len() {
+            0 => "no agent is there\n".to_owned(),
+            1 => format!("1 agent is there: {}\n", names[0]),
+            count => format!("{count} agents are there: {}\n", names.join(", ")),
+        };
+        terminal.result(&text)?;
+        Ok(Exit::DONE)
+    }
+}
+
+impl Stop {
+    pub(super) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        plan_of(&self.join, &self.run)?;
+        let host = outcome::host(Kind::Run)?;
+        let (tell, told) = channel();
+        let bus = connect(&self.join, tell.clone())?;
+        let feed = Feed::default();
+        let lead =
+            Lead::begin(options(&host, self.run.clone(), None, true), bus, (tell, told), &feed)?;
+        match lead.finish() {
+            Some(words) => {
+                terminal.say(&words);
+                Ok(Exit::DONE)
+            }
+            None => Err(Failure::new(
+                Exit::PARTIAL,
+                anyhow::anyhow!("run {} has not ended within 30 s; ask again", self.run),
+            )),
+        }
+    }
+}
+
+impl Resume {
+    pub(super) fn run(mut self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let join = self.execution.fleet.join.clone();
+        let join = join
+            .ok_or_else(|| Failure::usage("which fleet? name its join file with --fleet JOIN"))?;
+        let plan = plan_of(&join, &self.run)?;
+        self.execution.fleet.resumed = Some(self.run);
+        self.execution.fleet.agents = Some(plan.agents_min);
+        self.execution.i_may_load_this_target |= plan.experiment.public_allowed;
+        self.execution.of_experiment(plan.experiment.clone(), None, terminal)
+    }
+}
+
+/// The plan of a run, out of the log.
+fn plan_of(join: &Path, run: &Name) -> Result<Arc<Plan>, Failure> {
+    let (tell, told) = channel();
+    let bus = connect(join, tell)?;
+    bus.order(Order::Read(Subject::Plan(run.clone())));
+    loop {
+        match told.recv_timeout(ANSWER_MAX.into()) {
+            Ok(In::Heard(Heard::Bus(BusEvent::Read(_, Read::Found(Entry::Plan(plan)))))) => {
+                return Ok(plan);
+            }
+            Ok(In::Heard(Heard::Bus(BusEvent::Read(_, Read::Nothing)))) => {
+                return Err(Failure::usage(format!(
+                    "the log has no run {run}; runs are kept for a week"
+                )));
+            }
+            Ok(In::Heard(Heard::Bus(BusEvent::Read(_, read)))) => {
+                return Err(Failure::usage(format!(
+                    "the plan of run {run} cannot be read: {read:?}"
+                )));
+            }
+            Ok(_) => {}
+            Err(_) => {
+                return Err(Failure::new(
+                    Exit::UNREACHABLE,
+                    anyhow::anyhow!("the log does not answer"),
+                ));
+            }
+        }
+    }
+}
+
+/// Longer than any read takes.
+const ANSWER_MAX: Nanos = Nanos::from_secs(5);

@@ -1,0 +1,252 @@
+//! The way from a command that measures to a fleet.
+
+use crate::exit::{Exit, Failure};
+use crate::terminal::Terminal;
+use ::fleet::controller::Options;
+use ::fleet::join::{Join, Role};
+use ::fleet::lead::{In, Lead};
+use ::fleet::nats::{Bus, ConnectError, Heard, Member};
+use ::fleet::protocol::{self, Instance, Name, Version};
+use engine::clock::Clock;
+use record::{Kind, RunRecord, SCHEMA_VERSION};
+use run::{Commands, Feed, Host, NoJournal, Plan, RunError};
+use spec::{Experiment, Server};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use units::Nanos;
+
+/// The options that let a fleet measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Way {
+    /// Let the agents of a fleet measure, each its part; JOIN is the file of a controller
+    #[arg(long = "fleet", value_name = "JOIN", hide_short_help = true)]
+    pub(crate) join: Option<PathBuf>,
+    /// With --fleet: the agents that are needed [default: those that are there]
+    #[arg(long, value_name = "COUNT", requires = "join", hide_short_help = true)]
+    pub(crate) agents: Option<u32>,
+    /// With --fleet: agents of other versions of this program may take part; the verdict says so
+    #[arg(long, requires = "join", hide_short_help = true)]
+    pub(crate) mixed: bool,
+    /// With --fleet: repeats of a block of which a part is missing; at most 2
+    #[arg(
+        long,
+        value_name = "COUNT",
+        requires = "join",
+        default_value_t = 0,
+        hide_short_help = true
+    )]
+    pub(crate) repeats: u8,
+    /// The run to go on with.
+    #[arg(skip)]
+    pub(crate) resumed: Option<Name>,
+}
+
+/// A fleet that is there, and the run that it is to measure.
+pub(crate) struct Opened {
+    bus: Bus,
+    channel: (Sender<In>, Receiver<In>),
+    options: Options,
+}
+
+impl Way {
+    /// Connects to the fleet, if one is to measure.
+    pub(crate) fn open(
+        &self,
+        plan: &Plan,
+        host: &Host,
+        terminal: &Terminal,
+    ) -> Result<Option<Opened>, Failure> {
+        let Some(path) = &self.join else { return Ok(None) };
+        if host.kind == Kind::Lab {
+            return Err(Failure::usage(
+                "--fleet: a lab starts its servers here, and agents load servers by URL",
+            ));
+        }
+        check(&plan.experiment)?;
+        let (tell, told) = channel();
+        let bus = connect(path, tell.clone())?;
+        let there = agents_heard(&tell, &told);
+        let agents_min = match self.agents {
+            Some(needed) => needed.max(1),
+            None if there.is_empty() => {
+                return Err(Failure::new(
+                    Exit::UNREACHABLE,
+                    anyhow::anyhow!("no agent is there; start some: `wirebench agent --join FILE`"),
+                ));
+            }
+            None => u32::try_from(there.len()).unwrap_or(u32::MAX),
+        };
+        let run = match &self.resumed {
+            Some(run) => run.clone(),
+            None => new_run(),
+        };
+        terminal.say(&format!(
+            "run {run} on {agents_min} agents; `wirebench fleet resume {run} --fleet {}` goes on with it elsewhere",
+            path.display()
+        ));
+        let asked = protocol::Plan {
+            version: version(host),
+            experiment: plan.experiment.clone(),
+            agents_min,
+            repeats: self.repeats.min(protocol::limits::REPEATS_MAX),
+            mixed: self.mixed,
+        };
+        let plan = self.resumed.is_none().then(|| Arc::new(asked));
+        let options = options(host, run, plan, false);
+        Ok(Some(Opened { bus, channel: (tell, told), options }))
+    }
+}
+
+impl Opened {
+    /// Lets the fleet measure, and answers with the record.
+    pub(crate) fn execute(
+        self,
+        plan: &Plan,
+        host: &Host,
+        feed: &Feed,
+        commands: Commands<'_>,
+    ) -> Result<RunRecord, RunError> {
+        let Self { bus, channel, options } = self;
+        let mut lead = Lead::begin(options, bus, channel, feed)?;
+        let record = run::execute_on(plan, host, feed, &mut NoJournal, commands, Some(&mut lead));
+        lead.finish();
+        record
+    }
+}
+
+/// Connects as a controller, and tells `tell` what comes.
+pub(crate) fn connect(path: &Path, tell: Sender<In>) -> Result<Bus, Failure> {
+    let join = Join::read(path, Role::Controller).map_err(Failure::usage)?;
+    let hear = move |heard| drop(tell.send(In::Heard(heard)));
+    Bus::connect(&join, Member::Controller, hear).map_err(not_connected)
+}
+
+/// The exit code of a connection that failed.
+pub(crate) fn not_connected(error: ConnectError) -> Failure {
+    let exit = match &error {
+        ConnectError::Unreachable { .. } => Exit::UNREACHABLE,
+        ConnectError::Thread(_) => Exit::INTERNAL,
+        ConnectError::Denied { .. }
+        | ConnectError::NoJetStream { .. }
+        | ConnectError::NoLog { .. }
+        | ConnectError::OtherLog { .. }
+        | ConnectError::ShutOut { .. }
+        | ConnectError::Tls { .. }
+        | ConnectError::TooOld { .. }
+        | _ => Exit::USAGE,
+    };
+    Failure::new(exit, error)
+}
+
+/// The agents that are heard within some beats. All else that was heard stays to be told.
+pub(crate) fn agents_heard(tell: &Sender<In>, told: &Receiver<In>) -> BTreeSet<Name> {
+    let clock = Clock::start();
+    let (mut there, mut others) = (BTreeSet::new(), Vec::new());
+    while let Some(left) = BEATS.0.checked_sub(clock.now().0).filter(|left| *left > 0) {
+        match told.recv_timeout(Nanos(left).into()) {
+            Ok(In::Heard(Heard::Beat(beat))) => drop(there.insert(beat.agent)),
+            Ok(other) => others.push(other),
+            Err(_) => break,
+        }
+    }
+    for other in others {
+        drop(tell.send(other));
+    }
+    there
+}
+
+pub(crate) fn options(
+    host: &Host,
+    run: Name,
+    plan: Option<Arc<protocol::Plan>>,
+    stops: bool,
+) -> Options {
+    Options {
+        controller: "controller".parse().expect("it is a name"),
+        instance: Instance(random()),
+        host: machine(),
+        version: version(host),
+        run,
+        plan,
+        stops,
+        gather_max: GATHER_MAX,
+    }
+}
+
+/// This program, as both sides compare it.
+pub(crate) fn version(host: &Host) -> Version {
+    let (major, minor) = Version::PROTOCOL;
+    let mut histogram = record::Histogram::new();
+    // What these two become depends on bounds and digits alone.
+    histogram.record(Nanos(1_234_567));
+    histogram.record(Nanos::MAX);
+    let text = histogram.to_base64();
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    Version {
+        major,
+        minor,
+        tool: host.tool.version.clone(),
+        commit: host.tool.commit.clone(),
+        record: SCHEMA_VERSION,
+        histogram: format!("{hash:016x}"),
+    }
+}
+
+/// The name of this machine, for people.
+pub(crate) fn machine() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{} (Linux {})", name.trim(), kernel.trim())
+}
+
+/// A number that nobody else has.
+pub(crate) fn random() -> u64 {
+    let mut bytes = [0; 8];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    match read {
+        Ok(()) => u64::from_ne_bytes(bytes),
+        Err(_) => engine::clock::unix_seconds().unwrap_or(0) << 32 | u64::from(std::process::id()),
+    }
+}
+
+/// A run that nobody has had; later ones sort behind earlier ones.
+fn new_run() -> Name {
+    let now = engine::clock::unix_seconds().unwrap_or(0);
+    format!("r{now:08x}{:06x}", random() & 0xff_ffff).parse().expect("it is a name")
+}
+
+/// Sees that the agents can measure all of it.
+fn check(experiment: &Experiment) -> Result<(), Failure> {
+    for workload in &experiment.workloads {
+        let name = &workload.name;
+        let Server::Given(url) = &workload.server else {
+            return Err(Failure::usage(format!(
+                "--fleet: {name} is a server that is started here; start it where the agents reach it, and name its URL"
+            )));
+        };
+        if workload.client.is_some() {
+            return Err(Failure::usage(format!(
+                "--fleet: {name} has a client of its own; agents load by themselves"
+            )));
+        }
+        let has_secrets = url.whole() != url.to_string()
+            || workload.http.headers.iter().any(|header| header.value.is_some());
+        if has_secrets {
+            return Err(Failure::usage(format!(
+                "--fleet: {name} has headers or a URL with secrets, which are sent to no agent"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Longer than four beats.
+const BEATS: Nanos = Nanos::from_millis(1200);
+/// The longest wait for the agents that are needed.
+const GATHER_MAX: Nanos = Nanos::from_secs(60);
