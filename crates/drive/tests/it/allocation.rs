@@ -253,6 +253,13 @@ pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (done, usize::try_from(PEAK.get() - before).unwrap())
 }
 
+/// The bytes that `work` allocates and does not free, and its result.
+pub(crate) fn kept_of<T>(work: impl FnOnce() -> T) -> (T, isize) {
+    let before = LIVE.get();
+    let done = work();
+    (done, LIVE.get() - before)
+}
+
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
     /// Bytes allocated and not freed; negative where others' memory is freed.

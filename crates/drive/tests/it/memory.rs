@@ -1,12 +1,15 @@
 //! A peer that does not read sets no amount of our memory.
 
+use crate::allocation::kept_of;
+use crate::conversations::{json_rpc, talk};
 use crate::peers::Watched;
 use crate::world::{Play, Speech, TIME_MAX, World, address, ms};
 use engine::sim::{Outcome as Ended, Sim};
 use engine::{Accepting, Completion, Engine, Node, Step};
 use record::ErrorClass;
-use units::Instant;
-use wire::{Connection, Input, Protocol};
+use spec::conversation::{Cue, Fill, Piece, Template, Var};
+use units::{Instant, Nanos};
+use wire::{Connection, Event, Input, Kind, Message, Protocol};
 
 #[test]
 fn messages_that_nobody_reads_are_unsent_beyond_the_memory_that_there_is_for_them() {
@@ -64,6 +67,75 @@ fn a_server_that_pings_and_reads_no_pongs_is_ended() {
     let text = "the server sends what is to be answered, and does not read: 1 MiB of answers waits";
     assert_eq!(played.errors(), [(ErrorClass::Protocol, 3, text)]);
 }
+
+#[test]
+fn an_idle_conversation_takes_1_kib_more_than_an_echo_and_what_it_saved() {
+    let plain = kept(&Play::new(Speech::WebSocketText));
+    let bare = kept(&talk(Speech::WebSocketText, json_rpc()));
+    let mut saving = json_rpc();
+    let value = "x".repeat(SAVED_LEN);
+    let fill = Fill::Template(Template(vec![Piece::Text(value)]));
+    saving.vars = vec![Var { name: "token".to_owned(), fill }];
+    let saving = kept(&talk(Speech::WebSocketText, saving));
+    let more = bare - plain;
+    println!(
+        "an idle echo has {plain} bytes on the heap, a conversation {bare}, one that saved {SAVED_LEN} bytes {saving}"
+    );
+    assert!((1..=1024).contains(&more), "{more} bytes more than an echo");
+    // A saved value has its place in a list besides its bytes.
+    assert_eq!(saving - bare, (SAVED_LEN + size_of::<Box<[u8]>>()).cast_signed());
+}
+
+/// The bytes on the heap that a client's end of a connection has which was opened, had 20 replies, and is idle.
+fn kept(play: &Play) -> isize {
+    let (mut server, mut own) = (Speech::WebSocketText.server(None).connection(0, 0), 0);
+    let (mut up, mut down) = (Vec::with_capacity(1 << 14), Vec::with_capacity(1 << 14));
+    let stack = play.stack();
+    let mut weighed = |(done, kept): ((), isize)| {
+        own += kept;
+        done
+    };
+    let (mut client, made) = kept_of(|| stack.connection(1, 0));
+    weighed(((), made));
+    weighed(kept_of(|| {
+        client.open(&mut up);
+    }));
+    for sequence in 0..=20_u32 {
+        // The first time around is the handshake.
+        let mut heard = Vec::new();
+        let mut input = Input::new(&mut up);
+        while let Some(event) = server.receive(&mut input, &mut down).unwrap() {
+            if let Event::Message(message) = event {
+                heard = message.payload.to_vec();
+            }
+        }
+        up.clear();
+        if sequence > 0 {
+            let text = String::from_utf8(heard).unwrap();
+            let id = text.split_once("\"id\":").map(|(_, rest)| rest[..8].to_owned());
+            let reply = id.map_or(text, |id| format!("{{\"result\":[\"abc\"],\"id\":{id}}}"));
+            let message = Message { kind: Kind::Text, payload: reply.as_bytes() };
+            server.send(message, &mut down).unwrap();
+        }
+        weighed(kept_of(|| {
+            let mut input = Input::new(&mut down);
+            while client.receive(&mut input, &mut up).unwrap().is_some() {}
+        }));
+        down.clear();
+        if sequence < 20 {
+            let mut cue = [0; Cue::LEN];
+            Cue { sequence, exchange: 0, due: Nanos(0) }.write(&mut cue);
+            let echoed = play.workload.content.payload();
+            let payload = if play.workload.requests.is_some() { &cue[..] } else { echoed };
+            weighed(kept_of(|| {
+                client.send(Message { kind: Kind::Text, payload }, &mut up).unwrap();
+            }));
+        }
+    }
+    own
+}
+
+const SAVED_LEN: usize = 200;
 
 /// A WebSocket server that reads nothing after the handshake, and pings.
 #[derive(Default)]
