@@ -9,12 +9,17 @@ fn all_that_a_known_server_does_on_sockets_is_found() {
     let faults = "--drop 2% --duplicate 3% --reorder 4% --refuse 5% --push 10% --seed 31";
     for kind in ["ws", "ws --threads 2"] {
         let sandbox = Sandbox::new();
+        // A push that says what caused it counts with that, however late it comes.
+        let stamped = include_str!("../../../../conversations/json-rpc.toml")
+            .replace("[\"${pad:32}\"]", "[${now}]")
+            .replace("when = {", "sent = \"$.params.of[0]\"\nwhen = {");
+        std::fs::write(sandbox.path().join("known.toml"), stamped).unwrap();
         let line = format!("oracle ws --speak json-rpc {faults} --json");
         let server = Server::start(&sandbox, &line);
         // A reply that nothing overtakes leaves after 2 s.
         let threads = kind.strip_prefix("ws").unwrap();
         let ended = sandbox.run(&format!(
-            "run {} --conversation json-rpc --rate 1000/s -c 4 -d 1s --warm-up 0s --timeout 3s --drain 6s{threads}",
+            "run {} --conversation ./known.toml --rate 1000/s -c 4 -d 1s --warm-up 0s --timeout 3s --drain 6s{threads}",
             server.url
         ));
         server.process.send(rustix::process::Signal::TERM);
@@ -37,14 +42,16 @@ fn all_that_a_known_server_does_on_sockets_is_found() {
         assert_eq!(block.counts, counts, "{totals} {ended:?}");
         let Identity { duplicate, reordered, .. } = block.identity.unwrap();
         assert_eq!((duplicate, reordered), (of("duplicated"), of("reordered")), "{totals}");
-        assert_eq!(block.pushes[0].count, of("pushed"), "{totals}");
+        let pushes = &block.pushes[0];
+        assert_eq!(pushes.count, of("pushed"), "{totals}");
+        assert_eq!(pushes.delivery.as_ref().map(|times| times.count), Some(pushes.count));
         assert_eq!(block.refused.as_ref().map(|times| times.count), Some(refused));
         let [Exchange { name, counts: of_kind, .. }] = &block.exchanges[..] else {
             panic!("{:?}", block.exchanges)
         };
         assert_eq!((name.as_str(), *of_kind), ("echo", counts));
         let told = format!("{refused} x refused");
-        let shown = ["conversation json-rpc,", "refused p50", "notification", &told];
+        let shown = ["conversation known,", "refused p50", "notification", &told];
         assert!(shown.iter().all(|words| ended.stdout.contains(words)), "{ended:?}");
     }
 }
