@@ -17,6 +17,8 @@ pub(crate) struct Connections {
     slots: Vec<Option<Connection>>,
     /// The index of the connection at each place of the pace.
     by_place: Vec<u32>,
+    /// Those that come back at an instant, over other connections of the engine: their streams broke off.
+    returning: Vec<(Instant, Connection)>,
     /// Connections that exist, and those of them that are not open yet.
     live: u32,
     opening: u32,
@@ -50,6 +52,8 @@ pub(crate) struct Connection {
     pub(crate) source: u16,
     /// True once a reply has come.
     pub(crate) replied: bool,
+    /// True while it is opened to go on with a stream that broke off.
+    pub(crate) resumes: bool,
     /// The begin of the current state.
     pub(crate) since: Instant,
     /// The begin of the connect.
@@ -82,6 +86,7 @@ impl Connections {
         let is_scheduled = !matches!(workload.arrival, load::Arrival::Closed { .. });
         Self {
             slots: Vec::new(),
+            returning: Vec::new(),
             by_place: vec![0; workload.connections.get() as usize],
             live: 0,
             opening: 0,
@@ -140,6 +145,24 @@ impl Connections {
         Some(connection)
     }
 
+    /// Keeps a connection that comes back at `due`. Meanwhile it exists, and is not found.
+    pub(crate) fn keep(&mut self, connection: Connection, due: Instant) {
+        self.returning.push((due, connection));
+        self.live += 1;
+    }
+
+    /// Takes a connection that comes back by `now`.
+    pub(crate) fn take_returning(&mut self, now: Instant) -> Option<Connection> {
+        let index = self.returning.iter().position(|(due, _)| *due <= now)?;
+        self.live -= 1;
+        Some(self.returning.remove(index).1)
+    }
+
+    /// The instant at which the next connection comes back; [`Instant::NEVER`] without one.
+    pub(crate) fn next_return(&self) -> Instant {
+        self.returning.iter().map(|(due, _)| *due).min().unwrap_or(Instant::NEVER)
+    }
+
     /// The connection that `id` names, if it still exists; another one may have its index.
     #[inline]
     pub(crate) fn find(&mut self, id: ConnectionId) -> Option<&mut Connection> {
@@ -154,11 +177,12 @@ impl Connections {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
-        self.slots.iter().flatten()
+        self.slots.iter().flatten().chain(self.returning.iter().map(|(_, connection)| connection))
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
-        self.slots.iter_mut().flatten()
+        let returning = self.returning.iter_mut().map(|(_, connection)| connection);
+        self.slots.iter_mut().flatten().chain(returning)
     }
 
     /// One of the connections that were being opened is open for messages.
@@ -216,7 +240,7 @@ impl Connections {
         // No deadline that arises from now on is nearer, but those of messages behind the ones that are given up.
         let mut nearest =
             now + timeouts.connect.min(timeouts.handshake).min(timeouts.reply).min(timeouts.close);
-        for connection in self.iter() {
+        for connection in self.slots.iter().flatten() {
             let deadline = connection.deadline(&timeouts);
             if deadline <= now {
                 late.push(connection.id);
@@ -279,17 +303,20 @@ impl Connection {
         }
     }
 
+    /// The instant at which its oldest message is given up; [`Instant::NEVER`] if none is in flight.
+    pub(crate) fn reply_deadline(&self, timeouts: &Timeouts) -> Instant {
+        self.in_flight.oldest().map_or(Instant::NEVER, |flight| flight.sent + timeouts.reply)
+    }
+
     /// The instant at which its peer is given up if nothing happens; [`Instant::NEVER`] if nothing is awaited.
     fn deadline(&self, timeouts: &Timeouts) -> Instant {
+        let of_reply = || self.reply_deadline(timeouts);
         match self.state {
-            State::AwaitConnect => self.since + timeouts.connect,
+            State::AwaitConnect => (self.since + timeouts.connect).min(of_reply()),
             State::AwaitBefore | State::AwaitTls | State::AwaitHandshake => {
-                self.since + timeouts.handshake
+                (self.since + timeouts.handshake).min(of_reply())
             }
-            State::Open => self
-                .in_flight
-                .oldest()
-                .map_or(Instant::NEVER, |flight| flight.sent + timeouts.reply),
+            State::Open => of_reply(),
             State::AwaitClose => self.since + timeouts.close,
             State::Unfit => Instant::START,
         }

@@ -256,6 +256,7 @@ impl<O: Observer> Worker<O> {
         let mut received = Instant::START;
         let mut opened = false;
         let mut is_first = true;
+        let mut may_go_on = false;
         let end = loop {
             match S::receive(&mut connection.machine, &mut input, &mut self.tx) {
                 Ok(None) => break None,
@@ -345,9 +346,7 @@ impl<O: Observer> Worker<O> {
                 Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Response(_))) => {}
                 Ok(Some(Event::Closed(closed))) => {
                     let end = End::announced(&closed, connection.state == State::AwaitClose);
-                    if connection.machine.go_on(&mut self.tx) {
-                        return self.go_on_anew(engine, id);
-                    }
+                    may_go_on = true;
                     break Some(end);
                 }
                 Err(error) => break Some(End::broken(&error)),
@@ -355,6 +354,9 @@ impl<O: Observer> Worker<O> {
         };
         connection.replies += u64::from(replies);
         let place = connection.place;
+        if may_go_on && let Some(after) = self.goes_on(engine, id) {
+            return self.go_on_anew(engine, id, after);
+        }
         if opened {
             self.opened(id, engine.now());
         }

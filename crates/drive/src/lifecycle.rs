@@ -66,6 +66,7 @@ impl<O: Observer> Worker<O> {
             state: State::AwaitConnect,
             source: turn,
             replied: false,
+            resumes: false,
             since: now,
             began: now,
             in_flight: InFlight::default(),
@@ -92,6 +93,7 @@ impl<O: Observer> Worker<O> {
         let is_before = connection.machine.is_before();
         if let Some(times) = self.recorder.times(connection.began)
             && !is_before
+            && !connection.resumes
         {
             times.connect.record(now.since(connection.since));
         }
@@ -115,21 +117,59 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The machine goes on over another connection, which takes the place of this one: the next exchange before a
-    /// conversation, or that itself.
+    /// The time after which the machine goes on over another connection, which takes the place of this one, where it
+    /// does: with the next exchange before a conversation, with that itself, or with a stream that broke off. No stream
+    /// is resumed that the time-out of its reply, or the end of the run, would end before.
+    pub(crate) fn goes_on<E: Metered>(&mut self, engine: &E, id: ConnectionId) -> Option<Nanos> {
+        let is_closing = self.is_closing();
+        let connection = self.connections.find(id)?;
+        if is_closing || matches!(connection.state, State::AwaitClose | State::Unfit) {
+            return None;
+        }
+        let after = connection.machine.go_on(&mut self.tx)?;
+        let deadline = connection.reply_deadline(&self.workload.timeouts);
+        (engine.now() + after < deadline).then_some(after)
+    }
+
+    /// The machine goes on over another connection ([`Self::goes_on`]), which is made after this time.
     #[cold]
-    pub(crate) fn go_on_anew<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
+    pub(crate) fn go_on_anew<E: Metered>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        after: Nanos,
+    ) {
         self.flush(engine, id);
         let Some(mut connection) = self.connections.remove(id) else { return };
         self.leave_stream(engine, &connection, None);
         self.seconds.remove(id);
         engine.close(id);
         let now = engine.now();
-        if !connection.machine.is_before()
+        connection.resumes |= connection.state == State::Open;
+        if !connection.resumes
+            && !connection.machine.is_before()
             && let Some(times) = self.recorder.times(connection.began)
         {
             times.before.record(now.since(connection.began));
         }
+        if after == Nanos::ZERO {
+            return self.connect_anew(engine, connection);
+        }
+        connection.state = State::AwaitConnect;
+        self.connections.keep(connection, now + after);
+        self.attend();
+    }
+
+    /// Connects those that come back by `now`.
+    pub(crate) fn return_due<E: Metered>(&mut self, engine: &mut E, now: Instant) {
+        while let Some(connection) = self.connections.take_returning(now) {
+            self.connect_anew(engine, connection);
+        }
+    }
+
+    /// Connects anew a connection that was there before.
+    fn connect_anew<E: Metered>(&mut self, engine: &mut E, mut connection: Connection) {
+        let now = engine.now();
         let (place, turn) = (connection.place, connection.source);
         let target = self.target_at(place);
         let source = target.source(turn);
@@ -145,6 +185,11 @@ impl<O: Observer> Worker<O> {
     /// The connection is open for messages.
     pub(crate) fn opened(&mut self, id: ConnectionId, now: Instant) {
         let Some(connection) = self.connections.find(id) else { return };
+        if connection.resumes {
+            // It has been open, and its message is in flight.
+            connection.state = State::Open;
+            return self.connections.opened();
+        }
         if connection.state == State::AwaitHandshake
             && let Some(times) = self.recorder.times(connection.began)
         {
@@ -189,6 +234,10 @@ impl<O: Observer> Worker<O> {
     /// The first messages on a connection that is open, if it is the time for messages.
     pub(crate) fn begin_messages<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
+        if std::mem::take(&mut connection.resumes) {
+            connection.in_flight.oldest().into_iter().for_each(|it| self.recorder.resumed(it));
+            return self.flush(engine, id);
+        }
         let opening = connection.since.since(connection.began);
         let next = self.pace.opened(connection.place, opening, connection.since);
         self.go_on(engine, id, next);
@@ -248,11 +297,12 @@ impl<O: Observer> Worker<O> {
             Ok(_) => End::Closed(CLOSED.to_owned().into()),
             Err(error) => End::broken(&error),
         };
-        if connection.machine.go_on(&mut self.tx) {
-            return self.go_on_anew(engine, id);
-        }
+        let place = connection.place;
         connection.replies += u64::from(replies);
-        self.pace.ended(connection.place, replies);
+        if let Some(after) = self.goes_on(engine, id) {
+            return self.go_on_anew(engine, id, after);
+        }
+        self.pace.ended(place, replies);
         self.peer_ended(engine, id, end);
     }
 
@@ -263,6 +313,9 @@ impl<O: Observer> Worker<O> {
         id: ConnectionId,
         error: ConnectionError,
     ) {
+        if let Some(after) = self.goes_on(engine, id) {
+            return self.go_on_anew(engine, id, after);
+        }
         let Some(connection) = self.connections.find(id) else { return };
         match connection.state {
             State::AwaitClose | State::Unfit => self.remove(engine, id),
@@ -310,17 +363,29 @@ impl<O: Observer> Worker<O> {
 
     /// A connection is gone, and its place is free for another.
     fn remove<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
-        let Some(mut connection) = self.connections.remove(id) else { return };
+        let Some(connection) = self.connections.remove(id) else { return };
         let second = self.seconds.remove(id);
         self.leave_stream(engine, &connection, second);
+        engine.close(id);
+        if let Some(second) = second {
+            engine.close(second);
+        }
+        self.let_go(engine, connection);
+    }
+
+    /// Forgets those that were to come back.
+    pub(crate) fn forget_returning<E: Metered>(&mut self, engine: &mut E) {
+        while let Some(connection) = self.connections.take_returning(Instant::NEVER) {
+            self.let_go(engine, connection);
+        }
+    }
+
+    /// A connection is gone that nothing knows any more.
+    fn let_go<E: Metered>(&mut self, engine: &mut E, mut connection: Connection) {
         self.recorder.ids_found(&mut connection.machine);
         if let Some(rooms) = &mut self.rooms {
             let now = engine.now();
             rooms.left(connection.place, |due| self.recorder.undelivered(due, now));
-        }
-        engine.close(id);
-        if let Some(second) = second {
-            engine.close(second);
         }
         if let Some(due) = self.pace.left(connection.place) {
             self.recorder.unsent(due, 1);
@@ -349,7 +414,7 @@ impl<O: Observer> Worker<O> {
         while let Some(flight) = connection.in_flight.give_up(Instant::NEVER) {
             self.recorder.failed(flight, Failure::Error, now);
         }
-        if connection.is_opening() {
+        if connection.is_opening() && !connection.resumes {
             self.recorder.connections.failed += 1;
         } else if connection.state != State::AwaitClose {
             self.recorder.connections.lost += 1;
@@ -382,7 +447,9 @@ impl<O: Observer> Worker<O> {
     pub(crate) fn give_up<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
         let timeouts = self.workload.timeouts;
         let Some(connection) = self.connections.find(id) else { return };
-        let (class, waited, what) = match connection.state {
+        let is_late = now >= connection.reply_deadline(&timeouts);
+        let state = if connection.resumes && is_late { State::Open } else { connection.state };
+        let (class, waited, what) = match state {
             State::AwaitConnect => (ErrorClass::ConnectTimedOut, timeouts.connect, "connection"),
             State::AwaitBefore => (
                 ErrorClass::HandshakeTimedOut,

@@ -33,6 +33,7 @@ impl<O: Observer> Worker<O> {
             self.stop(engine, now);
         }
         self.start_due(engine, now);
+        self.return_due(engine, now);
         for id in self.connections.late(now, self.pace.is_timed()) {
             self.give_up(engine, id, now);
         }
@@ -49,6 +50,7 @@ impl<O: Observer> Worker<O> {
             .min(self.phase_end())
             .min(self.connections.deadlines_from())
             .min(self.connections.next_beat())
+            .min(self.connections.next_return())
             .min(self.next_start());
         if self.calls() {
             self.wake_at = self.wake_at.min(self.call_at);
@@ -317,6 +319,7 @@ impl<O: Observer> Worker<O> {
     }
 
     fn close_all<E: Metered>(&mut self, engine: &mut E, now: Instant) {
+        self.forget_returning(engine);
         let all: Vec<ConnectionId> =
             self.connections.iter().map(|connection| connection.id).collect();
         for id in all {

@@ -246,6 +246,13 @@ impl Recorder {
         }
     }
 
+    /// The stream that answers a message broke off, and is asked for again.
+    pub(crate) fn resumed(&mut self, flight: Flight) {
+        if let Some(of) = self.exchange(flight) {
+            of.resumed += 1;
+        }
+    }
+
     /// The messages of the same kind, if this one is of the measurement.
     #[inline]
     fn exchange(&mut self, flight: Flight) -> Option<&mut ExchangeOutcome> {

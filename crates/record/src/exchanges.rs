@@ -37,6 +37,10 @@ pub struct Parts {
     pub first: Option<Summary>,
     /// From one part to the next of the same reply.
     pub between: Option<Summary>,
+    /// The number of times that a stream broke off and was asked for again by `Last-Event-ID`. It belongs to no error
+    /// unless the stream failed all the same.
+    #[serde(default)]
+    pub resumed: u64,
 }
 
 /// Messages that came unasked in the measured window and match one rule of the conversation.
@@ -90,6 +94,8 @@ pub struct ExchangeOutcome {
     /// As [`Parts::between`].
     #[serde(with = "crate::sent::histogram")]
     pub between_parts: Histogram,
+    /// As [`Parts::resumed`].
+    pub resumed: u64,
 }
 
 /// Messages that match one rule while they are counted.
@@ -121,6 +127,7 @@ impl ExchangeOutcome {
                 count: self.parts,
                 first: Summary::of(&self.first_part),
                 between: Summary::of(&self.between_parts),
+                resumed: self.resumed,
             }),
         }
     }
@@ -157,6 +164,7 @@ impl Merge for ExchangeOutcome {
             parts,
             first_part,
             between_parts,
+            resumed,
         } = other;
         merge_names(&mut self.name, name);
         self.no_reply |= no_reply;
@@ -167,6 +175,7 @@ impl Merge for ExchangeOutcome {
         self.parts.merge(parts);
         self.first_part.merge(first_part);
         self.between_parts.merge(between_parts);
+        self.resumed.merge(resumed);
     }
 }
 

@@ -76,6 +76,7 @@ fn streams(it: &Measured<'_>) -> Table {
     let columns = vec![
         Column::new("stream", Unit::Words),
         Column::new("parts", Unit::Count),
+        Column::new("resumed", Unit::Count),
         Column::new("first part p50", Unit::Time),
         Column::new("first part p99", Unit::Time),
         Column::new("between p50", Unit::Time),
@@ -85,6 +86,7 @@ fn streams(it: &Measured<'_>) -> Table {
     for kinds in by_name(it, |block| &block.exchanges, |kind: &Exchange| &kind.name) {
         let parts: Vec<&Parts> = kinds.iter().filter_map(|kind| kind.parts.as_ref()).collect();
         let count = parts.iter().fold(0_u64, |sum, parts| sum.saturating_add(parts.count));
+        let resumed = parts.iter().fold(0_u64, |sum, parts| sum.saturating_add(parts.resumed));
         if count == 0 {
             continue;
         }
@@ -93,6 +95,7 @@ fn streams(it: &Measured<'_>) -> Table {
         table.row(vec![
             Cell::words(&kinds[0].name),
             Cell::Number(number::float(count), None),
+            Cell::Number(number::float(resumed), None),
             p50(first.as_ref()),
             p99(first.as_ref()),
             p50(between.as_ref()),

@@ -8,7 +8,8 @@ use spec::Endpoint;
 use units::Instant;
 use wire::conversation::{Note, Talk};
 use wire::{
-    Connection, Event, Input, Message, MisuseError, Opening, PeerError, Protocol, TwoSockets,
+    Closed, Connection, Event, Input, Message, MisuseError, Opening, PeerError, Protocol,
+    TwoSockets,
 };
 
 /// A connection and what it is led by. Closed when dropped.
@@ -19,6 +20,8 @@ pub(crate) struct ByHand {
     machine: Connection,
     /// The second connection of a protocol that uses two, while it is there.
     second: Option<ConnectionId>,
+    /// The instant at which the machine goes on over another connection, if it waits for that.
+    returns_at: Option<Instant>,
     rx: Vec<u8>,
     tx: Vec<u8>,
 }
@@ -36,6 +39,21 @@ pub(crate) enum News<'a> {
     Ended(Event<'a>),
     /// The machine says so.
     Event(Event<'a>),
+}
+
+/// The end of a connection.
+enum End {
+    /// The exchanges before a conversation have been made on it.
+    OfExchanges,
+    /// It is news.
+    Told(News<'static>),
+}
+
+impl End {
+    fn closed(closed: Closed<'_>, news: fn(Event<'static>) -> News<'static>) -> Self {
+        let Closed { code, reason } = closed;
+        Self::Told(news(Event::Closed(Closed { code, reason: reason.into_owned().into() })))
+    }
 }
 
 impl ByHand {
@@ -57,6 +75,7 @@ impl ByHand {
             id,
             machine,
             second: None,
+            returns_at: None,
             rx: vec![0; RX_LEN],
             tx: Vec::new(),
         })
@@ -69,7 +88,7 @@ impl ByHand {
 
     /// Waits until something happens, or until `until`.
     pub(crate) fn wait(&mut self, until: Instant) {
-        self.engine.wait(until);
+        self.engine.wait(self.returns_at.map_or(until, |at| until.min(at)));
     }
 
     /// Sends a message.
@@ -140,8 +159,13 @@ impl ByHand {
 
     /// Tells what the next completion of the engine comes to; false if there is none.
     pub(crate) fn take(&mut self, tell: &mut dyn FnMut(News<'_>)) -> bool {
+        if self.returns_at.is_some_and(|at| at <= self.engine.now()) {
+            self.returns_at = None;
+            self.id = self.engine.connect(&self.address, None);
+        }
         let Some(completion) = self.engine.complete(&mut self.rx) else { return false };
-        let mut goes_on = false;
+        // The end of the connection, unless the machine goes on over another one.
+        let mut end = None;
         match completion {
             Completion::Connected(id) if self.second == Some(id) => self.machine.open_second(),
             Completion::Ended(id) if self.second == Some(id) => {
@@ -156,9 +180,12 @@ impl ByHand {
                 let mut input = Input::new(&mut self.rx[..len]);
                 let is_before = self.machine.is_before();
                 let is_second = self.second == Some(connection);
-                while !goes_on {
+                while end.is_none() {
                     match receive(&mut self.machine, is_second, &mut input, &mut self.tx) {
-                        Ok(Some(Event::Closed(_))) if is_before => goes_on = true,
+                        Ok(Some(Event::Closed(_))) if is_before => end = Some(End::OfExchanges),
+                        Ok(Some(Event::Closed(closed))) => {
+                            end = Some(End::closed(closed, News::Event))
+                        }
                         Ok(Some(event)) => tell(News::Event(event)),
                         Ok(None) => break,
                         Err(error) => {
@@ -171,19 +198,24 @@ impl ByHand {
             Completion::Ended(_) => {
                 let is_before = self.machine.is_before();
                 match self.machine.end() {
-                    Ok(_) if is_before => goes_on = true,
+                    Ok(_) if is_before => end = Some(End::OfExchanges),
+                    Ok(Event::Closed(closed)) => end = Some(End::closed(closed, News::Ended)),
                     Ok(event) => tell(News::Ended(event)),
-                    Err(error) => tell(News::Broken(error.to_string())),
+                    Err(error) => end = Some(End::Told(News::Broken(error.to_string()))),
                 }
             }
-            Completion::Failed(_, error) => tell(News::Cut(error.to_string())),
+            Completion::Failed(_, error) => end = Some(End::Told(News::Cut(error.to_string()))),
             Completion::Accepted(_) => {}
         }
-        goes_on = goes_on && self.machine.go_on(&mut self.tx);
+        let returns = end.as_ref().and_then(|_| self.machine.go_on(&mut self.tx));
         self.flush();
-        if goes_on {
-            self.engine.close(self.id);
-            self.id = self.engine.connect(&self.address, None);
+        match (returns, end) {
+            (Some(after), _) => {
+                self.engine.close(self.id);
+                self.returns_at = Some(self.engine.now() + after);
+            }
+            (None, Some(End::Told(news))) => tell(news),
+            (None, Some(End::OfExchanges) | None) => {}
         }
         true
     }

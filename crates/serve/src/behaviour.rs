@@ -70,9 +70,10 @@ pub enum Speech {
 /// Its head is sent at once, each event at an instant that follows from its number, and one gap after the last comes
 /// `[DONE]` with the end of the response.
 ///
-/// Event k is the data `{"event":k,"kept_ns":N}`: N is the true time from the decoded request to the instant at which
+/// Event k has the id k and is the data `{"event":k,"kept_ns":N}`: N is the true time from the decoded request to the instant at which
 /// the event was handed over, so `kept_ns` less `first + k * gap` is how late it was. A request that comes while the
-/// stream of an earlier one goes on is decoded, for this, when that has ended.
+/// stream of an earlier one goes on is decoded, for this, when that has ended. A request with `Last-Event-ID: k` is
+/// answered by the events from k + 1 on, and `first` is the time to the first of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventStream {
     /// The number of events, without `[DONE]`.
@@ -81,12 +82,16 @@ pub struct EventStream {
     pub first: Nanos,
     /// Time from each event to the next.
     pub gap: Nanos,
+    /// The number of events of one response behind which the server ends the connection, within the response.
+    pub break_after: Option<NonZeroU32>,
+    /// The time before a reconnect that each response asks for (`retry`), in whole milliseconds.
+    pub retry: Option<Nanos>,
 }
 
 impl EventStream {
-    /// Time from the decoded request to event `number`; that of `[DONE]` is `events`.
-    pub fn due(&self, number: u32) -> Nanos {
-        Nanos(self.first.0.saturating_add(self.gap.0.saturating_mul(number.into())))
+    /// Time from the decoded request to the event that `before` others come before in the same response.
+    pub fn due(&self, before: u32) -> Nanos {
+        Nanos(self.first.0.saturating_add(self.gap.0.saturating_mul(before.into())))
     }
 }
 

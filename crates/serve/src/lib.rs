@@ -67,6 +67,8 @@ pub struct Faults {
     pub corrupted: u64,
     /// Connections that were ended after their replies.
     pub closed: u64,
+    /// Streams that were broken off with their connections.
+    pub broken_off: u64,
     /// Bytes that replies left behind.
     pub leaked_bytes: u64,
 }

@@ -34,6 +34,6 @@ pub use ready_made::READY_MADE;
 pub use template::{Escape, Medium, Piece, Template, TemplateError};
 pub use types::{
     AnswerRule, Beat, Before, ByteOrder, Conversation, Every, Field, Frame, HttpRequest,
-    LengthWidth, PushRule, Reply, Request, Send, Speaks, Step, Take, TakeFrom,
+    LengthWidth, PushRule, Reply, Request, Resume, Send, Speaks, Step, Take, TakeFrom,
 };
 pub use vars::{AtEnd, Fill, SecretSource, Var};

@@ -17,6 +17,7 @@ use crate::sockjs::{OverHttp, SockJs};
 use crate::tls::Tls;
 use crate::web::Web;
 use crate::websocket::WebSocket;
+use units::Nanos;
 
 /// One end of a connection of any protocol, for owners who learn its kind at run time.
 #[derive(Debug)]
@@ -198,17 +199,21 @@ impl Connection {
         }
     }
 
-    /// Goes on over another connection to the same server, where [`Event::Closed`] or the end of this one means that:
-    /// after the exchanges before a conversation. If `true`, its owner sends what is in `tx`, closes the connection,
-    /// connects anew, and calls [`Protocol::open`] again.
-    pub fn go_on(&mut self, tx: &mut Vec<u8>) -> bool {
-        let Self::Before(before) = self else { return false };
+    /// Goes on over another connection to the same server, where [`Event::Closed`] or the end of this one, proper or
+    /// not, means that: after the exchanges before a conversation, and within a stream of events that is resumed. If
+    /// `Some`, its owner sends what is in `tx`, closes the connection, connects anew after that time, and calls
+    /// [`Protocol::open`] again.
+    pub fn go_on(&mut self, tx: &mut Vec<u8>) -> Option<Nanos> {
+        if let Self::Calls(calls) = self {
+            return calls.go_on();
+        }
+        let Self::Before(before) = self else { return None };
         match before.go_on(tx) {
-            Next::Nothing => return false,
+            Next::Nothing => return None,
             Next::Same => {}
             Next::Conversation(conversation) => *self = conversation,
         }
-        true
+        Some(Nanos::ZERO)
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Parser {
     data: Vec<u8>,
     name: Vec<u8>,
     id: Vec<u8>,
+    /// The `id` at the last empty line: an event that the end of the stream cuts off gives none.
+    last_id: Vec<u8>,
     /// The line that has not ended.
     line: Vec<u8>,
     retry_ms: Option<u64>,
@@ -73,6 +75,7 @@ impl Parser {
             data: Vec::new(),
             name: Vec::new(),
             id: Vec::new(),
+            last_id: Vec::new(),
             line: Vec::new(),
             retry_ms: None,
             comments: 0,
@@ -80,6 +83,14 @@ impl Parser {
             after_return: false,
             is_handed_out: false,
         }
+    }
+
+    /// A reader at the beginning of a stream that goes on with the one of this reader: the last id and the
+    /// time before a reconnect stay.
+    #[must_use]
+    pub fn resumed(&self) -> Self {
+        let (id, last_id) = (self.last_id.clone(), self.last_id.clone());
+        Self { id, last_id, retry_ms: self.retry_ms, ..Self::new(self.limits) }
     }
 
     /// Takes one event from the front of `input`, or takes all of it and answers `None`: more bytes are needed.
@@ -97,7 +108,10 @@ impl Parser {
             if !is_end {
                 self.interpret_line();
                 self.line.clear();
-            } else if self.data.pop().is_some() {
+                continue;
+            }
+            self.last_id.clone_from(&self.id);
+            if self.data.pop().is_some() {
                 self.is_handed_out = true;
                 return Ok(Some(Event { name: &self.name, data: &self.data, id: &self.id }));
             } else {
@@ -113,9 +127,9 @@ impl Parser {
         Event { name: &self.name, data: &self.data, id: &self.id }
     }
 
-    /// The id of the last event that had one; empty if there was none. The one to resume the stream with.
+    /// The id of the last whole event that had one; empty if there was none. The one to resume the stream with.
     pub fn last_id(&self) -> &[u8] {
-        &self.id
+        &self.last_id
     }
 
     /// The time that the server asks a client to wait before it connects again, in milliseconds.
@@ -212,6 +226,13 @@ impl Parser {
     }
 }
 
+/// True for the type of a response that is a stream of events, whatever parameters it has.
+pub(crate) fn is_type(content_type: &[u8]) -> bool {
+    content_type.get(..TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(TYPE))
+}
+
+const TYPE: &[u8] = b"text/event-stream";
+
 /// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -292,6 +313,27 @@ mod tests {
             let mut input = Input::new(&mut bytes);
             while parser.next(&mut input).unwrap().is_some() {}
             assert_eq!(parser.is_amid(), is_amid, "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn the_id_to_go_on_with_is_that_of_the_last_whole_event() {
+        for (stream, id) in [
+            ("", ""),
+            ("data: a\n\n", ""),
+            ("id: 1\ndata: a\n\n", "1"),
+            ("id: 1\ndata: a\n\nid: 2\ndata: b\n", "1"),
+            ("id: 1\ndata: a\n\ndata: b\n\n", "1"),
+            ("id: 1\n\n", "1"),
+            ("id: 1\n\nid\n\n", ""),
+        ] {
+            let mut parser = Parser::new(Limits::default());
+            let mut bytes = stream.as_bytes().to_vec();
+            let mut input = Input::new(&mut bytes);
+            while parser.next(&mut input).unwrap().is_some() {}
+            assert_eq!(parser.last_id(), id.as_bytes(), "{stream:?}");
+            let resumed = parser.resumed();
+            assert_eq!((resumed.last_id(), resumed.is_amid()), (id.as_bytes(), false));
         }
     }
 

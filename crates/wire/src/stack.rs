@@ -68,7 +68,8 @@ pub struct ClientOptions {
 pub struct ServerOptions {
     /// WebSocket: the subprotocols and the compression that are agreed to.
     pub handshake: handshake::ServerOptions,
-    /// WebSocket: true if requests of HTTP that ask for no upgrade are messages, too ([`Http1::whole_requests`]).
+    /// True if requests are messages with their heads ([`Http1::whole_requests`]): over HTTP all of them, over WebSocket
+    /// those that ask for no upgrade.
     pub takes_requests: bool,
     /// The longest message that is accepted, in bytes.
     pub message_max: usize,
@@ -142,6 +143,9 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         (Protocol::Http, Client(options)) => {
             let request = request(endpoint, options)?;
             Arc::new(move |_, _| tls.around(Http1::client(Arc::clone(&request), http)))
+        }
+        (Protocol::Http, Server(options)) if options.takes_requests => {
+            Arc::new(move |_, _| tls.around(Http1::whole_requests(http)))
         }
         (Protocol::Http, Server(_)) => Arc::new(move |_, _| tls.around(Http1::server(http))),
         (Protocol::WebSocket, Client(options)) => {
@@ -300,9 +304,11 @@ fn talk(
             let site = Site::new(&endpoint.authority(), &options.headers)?.at(&endpoint.path)?;
             let site = Arc::new(site);
             let limits = http1::Limits { body_len_max: max, ..http1::Limits::default() };
+            let delivery = compiled.delivery();
+            let make: Arc<dyn Fn() -> Connection + Send + Sync> =
+                Arc::new(move || tls.around(Http1::exchanges(delivery, limits)));
             Ok(Box::new(move |start| {
-                let inner = tls.around(Http1::exchanges(compiled.delivery(), limits));
-                Calls::new(inner, &compiled, &site, start, max).into()
+                Calls::new(Arc::clone(&make), &compiled, &site, start, max).into()
             }))
         }
         (protocol, speaks) => Err(StackError::Carrier { protocol, speaks }),

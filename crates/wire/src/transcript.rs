@@ -178,7 +178,7 @@ pub(crate) fn cuts(bytes: &[u8]) -> impl Iterator<Item = usize> + use<> {
 }
 
 /// An event in a line of text.
-fn describe(event: &Event<'_>) -> String {
+pub(crate) fn describe(event: &Event<'_>) -> String {
     match event {
         Event::Answer(answer) => {
             let verb = match answer.verdict {

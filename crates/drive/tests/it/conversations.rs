@@ -4,11 +4,11 @@ use crate::peers::oracle;
 use crate::world::{Play, ROUND_TRIP, Speech, always, ms};
 use load::{Arrival, Content, Expect, Requests};
 use record::{Counts, ErrorClass, ExchangeOutcome, Identity};
-use serve::{Behaviour, EventStream, Faults, Stall};
+use serve::{Behaviour, EventStream, Faults, Oracle, Stall};
 use spec::Conversation;
 use spec::conversation::{
     AnswerRule, Beat, Condition, Cue, Every, Frame, Matcher, Piece, Place, PushRule, READY_MADE,
-    Reply, Request, Scalar, Send, Speaks, Step, Template,
+    Reply, Request, Resume, Scalar, Send, Speaks, Step, Template,
 };
 use stats::Histogram;
 use std::num::NonZeroU32;
@@ -133,11 +133,9 @@ fn a_stalled_server_is_measured_from_due_to_the_nanosecond() {
 #[test]
 fn times_of_a_stream_of_events_are_exact_in_virtual_time() {
     let (first, gap) = (ms(200), ms(50));
-    let stream = Some(EventStream { events: NonZeroU32::new(20).unwrap(), first, gap });
-    let mut server = oracle(Speech::Http, Behaviour { stream, ..Behaviour::default() }, 0);
-    let (_, text) = READY_MADE.iter().find(|(name, _)| *name == "sse").unwrap();
-    let conversation = Conversation::read("sse", text).unwrap();
-    let played = hold(Play::new(Speech::Http), conversation)
+    let stream = EventStream { first, gap, ..twenty_events() };
+    let mut server = streams(stream);
+    let played = hold(Play::new(Speech::Http), sse())
         .connections(3)
         .messages(30)
         .reply_timeout(ms(5000))
@@ -151,6 +149,97 @@ fn times_of_a_stream_of_events_are_exact_in_virtual_time() {
     assert_eq!(*between_parts, always(gap, 30 * 19));
     assert_eq!(*service, always(ms(200 + 20 * 50) + ROUND_TRIP, 30));
     assert_eq!(server.totals().messages, 30);
+}
+
+#[test]
+fn a_stream_that_breaks_off_is_resumed_behind_its_last_event() {
+    let (first, gap, retry) = (ms(20), ms(5), ms(30));
+    let connect = ROUND_TRIP; // A connect takes one.
+    // Broken off behind events 6 and 13, and behind the last: then `[DONE]` alone is left.
+    for (break_after, asked_again) in [(7, 2), (10, 2), (20, 1), (21, 0)] {
+        for (retry, wait) in [(Some(retry), retry), (None, Nanos::ZERO)] {
+            let stream = EventStream { first, gap, retry, ..breaking(break_after) };
+            let mut server = streams(stream);
+            let played = hold(Play::new(Speech::Http), resumed(3))
+                .connections(3)
+                .messages(30)
+                .reply_timeout(ms(5000))
+                .against(&mut server);
+            played.assert_all_ok(30);
+            let outcome = &played.outcome;
+            let ExchangeOutcome { parts, first_part, between_parts, service, resumed, .. } =
+                &outcome.exchanges[&0];
+            assert_eq!((*parts, *resumed), (30 * 20, 30 * asked_again), "{break_after}");
+            assert_eq!(server.totals().faults.broken_off, *resumed);
+            assert_eq!((outcome.connections.lost, outcome.connections.started), (0, 3));
+            assert_eq!(*first_part, always(first + ROUND_TRIP, 30));
+            // The end came with the event before it; then the wait, a connect, and the request.
+            let back = wait + connect + ROUND_TRIP + first;
+            let breaks = 30 * (19 / break_after);
+            let mut between = always(gap, 30 * 19 - breaks);
+            (0..breaks).for_each(|_| between.record(back));
+            assert_eq!(*between_parts, between, "{break_after} {retry:?}");
+            let ends =
+                if asked_again * break_after < 20 || break_after > 20 { gap } else { Nanos::ZERO };
+            let gaps = Nanos(gap.0 * (19 - breaks / 30)) + ends;
+            let all = first + ROUND_TRIP + gaps + Nanos(back.0 * asked_again);
+            assert_eq!(*service, always(all, 30), "{break_after} {retry:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_off_too_often_or_may_not_come_back_in_time_is_an_error() {
+    let broken = "the stream of events broke off after";
+    // Resumed as often as it may be; not at all where the server asks for a wait beyond the time-out of replies.
+    for (times, retry, (resumed_each, words)) in [
+        (0, ms(1), (0, format!("{broken} 6 events"))),
+        (2, ms(1), (2, format!("{broken} 18 events"))),
+        (9, ms(400), (0, format!("{broken} 6 events"))),
+    ] {
+        let stream = EventStream { retry: Some(retry), ..breaking(6) };
+        let mut server = streams(stream);
+        let conversation = if times == 0 { sse() } else { resumed(times) };
+        let played = hold(Play::new(Speech::Http), conversation)
+            .messages(1)
+            .reply_timeout(ms(300))
+            .against(&mut server);
+        let counts = Counts { sent: 1, error: 1, ..Counts::default() };
+        assert_eq!(played.outcome.measured, counts, "{times}");
+        assert_eq!(played.errors(), [(ErrorClass::Protocol, 1, &*words)]);
+        let of = &played.outcome.exchanges[&0];
+        assert_eq!((of.resumed, of.parts), (resumed_each, 6 * (resumed_each + 1)));
+        assert_eq!(played.outcome.connections.lost, 1);
+    }
+}
+
+/// The conversation `sse` that comes with the program.
+fn sse() -> Conversation {
+    let (_, text) = READY_MADE.iter().find(|(name, _)| *name == "sse").unwrap();
+    Conversation::read("sse", text).unwrap()
+}
+
+/// The same, whose streams are resumed so often.
+fn resumed(times: u32) -> Conversation {
+    let mut conversation = sse();
+    let Reply::Stream { resume, .. } = &mut conversation.requests[0].reply else { panic!() };
+    *resume = Some(Resume { times, wait: Nanos::ZERO });
+    conversation
+}
+
+fn streams(stream: EventStream) -> Oracle {
+    oracle(Speech::Http, Behaviour { stream: Some(stream), ..Behaviour::default() }, 0)
+}
+
+fn twenty_events() -> EventStream {
+    let events = NonZeroU32::new(20).unwrap();
+    let (first, gap) = (Nanos::ZERO, Nanos::ZERO);
+    EventStream { events, first, gap, break_after: None, retry: None }
+}
+
+/// Twenty events, broken off after so many of each response.
+fn breaking(after: u64) -> EventStream {
+    EventStream { break_after: NonZeroU32::new(u32::try_from(after).unwrap()), ..twenty_events() }
 }
 
 #[test]

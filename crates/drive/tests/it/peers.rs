@@ -147,7 +147,9 @@ impl Accepting for Watching<'_> {
 
 /// An oracle for messages of so many bytes.
 pub(crate) fn oracle(speech: Speech, behaviour: Behaviour, len: usize) -> Oracle {
-    let options = ServerOptions { message_len: NonZeroUsize::new(len), ..ServerOptions::default() };
+    let takes_requests = behaviour.stream.is_some();
+    let message_len = NonZeroUsize::new(len);
+    let options = ServerOptions { message_len, takes_requests, ..ServerOptions::default() };
     Oracle::new(speech.server_with(options), behaviour, Arc::default()).unwrap()
 }
 

@@ -317,7 +317,12 @@ fn block(workload: usize) -> Block {
             service: times.clone(),
             response: times.clone(),
             refused: times.clone(),
-            parts: Some(Parts { count: 2, first: times.clone(), between: times.clone() }),
+            parts: Some(Parts {
+                count: 2,
+                first: times.clone(),
+                between: times.clone(),
+                resumed: 1,
+            }),
         }],
         pushes: vec![PushCount {
             name: "said".to_owned(),

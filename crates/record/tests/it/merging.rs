@@ -219,6 +219,7 @@ fn exchanges(random: &mut Random) -> BTreeMap<u16, ExchangeOutcome> {
         parts: count(random),
         first_part: times(random),
         between_parts: times(random),
+        resumed: count(random),
     };
     let names = ["ask", "say"];
     (0..).zip(names).take(random.below(3)).map(|(at, name)| (at, exchange(random, name))).collect()

@@ -3,7 +3,7 @@
 use super::json_rpc::{self, Said};
 use super::line::{Line, Reply, Waiting};
 use super::lot::{Lot, Lots};
-use super::streaming::Streaming;
+use super::streaming::{Step as StreamStep, Streaming, Then};
 use crate::behaviour::{Behaviour, EventStream, MisfitError, Speech};
 use crate::peers::{Heard, Patience, Peers, RX_LEN, STOP_POLL, flush, hear};
 use crate::{Faults, Totals};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos};
 use wire::http1::StreamPiece;
-use wire::{Input, Kind, Message, Protocol, Stack};
+use wire::{Input, Kind, Message, MisuseError, Protocol, Stack};
 
 /// An echo server, or one that speaks a language, with a [`Behaviour`].
 ///
@@ -238,9 +238,8 @@ impl Oracle {
                     }
                     if let Some(stream) = self.stream {
                         owed.waiting += 1;
-                        if owed.streaming.ask() {
-                            let begun = peer.machine.stream(StreamPiece::Head, &mut self.tx);
-                            if begun.is_err() {
+                        if owed.streaming.ask(payload) {
+                            if begin(&mut peer.machine, stream, &mut self.tx).is_err() {
                                 self.totals.broken += 1;
                                 peer.over = true;
                                 break;
@@ -318,33 +317,42 @@ impl Oracle {
         let now = engine.now();
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
         let owed = &mut peer.state;
-        let step = owed.streaming.step(stream, now.since(decoded));
-        let mut sent = peer.machine.stream(StreamPiece::Bytes(&step.bytes), &mut self.tx);
-        if step.is_end {
+        let StreamStep { bytes, then } = owed.streaming.step(stream, now.since(decoded));
+        let mut sent = peer.machine.stream(StreamPiece::Bytes(&bytes), &mut self.tx);
+        if let Then::End { goes_on } = then {
             owed.waiting -= 1;
             self.totals.messages += 1;
             self.leak.next();
             sent = sent.and_then(|()| peer.machine.stream(StreamPiece::End, &mut self.tx));
-            if step.next.is_some() {
+            if goes_on {
                 decoded = now;
-                sent = sent.and_then(|()| peer.machine.stream(StreamPiece::Head, &mut self.tx));
+                sent = sent.and_then(|()| begin(&mut peer.machine, stream, &mut self.tx));
             }
         }
+        let next = match then {
+            Then::Event(before) => Some(before),
+            Then::End { goes_on } => goes_on.then_some(0),
+            Then::BreakOff => None,
+        };
+        let breaks_off = then == Then::BreakOff && sent.is_ok();
         if sent.is_err() {
             peer.over = true;
             self.totals.broken += 1;
-        } else if let Some(number) = step.next {
-            let lot = Lot { delay: stream.due(number), ..lot };
+        } else if breaks_off {
+            peer.over = true;
+            self.totals.faults.broken_off += 1;
+        } else if let Some(before) = next {
+            let lot = Lot { delay: stream.due(before), ..lot };
             let said = Said::default();
             self.line.join(Waiting { to: id, decoded, kind, said, lot }, decoded);
         }
         self.send(engine, id);
-        if sent.is_err() {
+        if sent.is_err() || breaks_off {
             self.peers.linger(engine, id);
         } else if self.peers.holds_too_much(engine, id, self.line.held_len()) {
             self.totals.broken += 1;
             self.peers.close(engine, id);
-        } else if step.is_end {
+        } else if matches!(then, Then::End { .. }) {
             self.understand(engine, id, 0); // It may have been the answer to the last request.
             self.end_if_nothing_is_owed(engine, id);
         }
@@ -432,6 +440,16 @@ impl Oracle {
     fn send<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
     }
+}
+
+/// Begins the stream that answers the next request.
+fn begin(
+    machine: &mut wire::Connection,
+    stream: EventStream,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
+    machine.stream(StreamPiece::Head, tx)?;
+    machine.stream(StreamPiece::Bytes(&Streaming::begin(stream)), tx)
 }
 
 /// Appends a message that no client asked for; true if there is one, and it could be sent.

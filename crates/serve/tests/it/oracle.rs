@@ -369,7 +369,13 @@ fn behaviour(delay: &str) -> Behaviour {
 
 #[test]
 fn a_stream_of_events_keeps_to_its_instants_and_the_next_begins_at_its_end() {
-    let stream = EventStream { events: NonZeroU32::new(2).unwrap(), first: ms(20), gap: ms(5) };
+    let stream = EventStream {
+        events: NonZeroU32::new(2).unwrap(),
+        first: ms(20),
+        gap: ms(5),
+        break_after: None,
+        retry: None,
+    };
     let streaming = |change: Behaviour| Behaviour { stream: Some(stream), ..change };
     let stalls = vec!["10ms@22ms".parse().unwrap()];
     let lines: [&[u8]; 1] = [b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n\
@@ -378,7 +384,9 @@ fn a_stream_of_events_keeps_to_its_instants_and_the_next_begins_at_its_end() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n\
         Transfer-Encoding: chunked\r\n";
     let event = |number, kept_ms| {
-        format!("26\r\ndata: {{\"event\":{number},\"kept_ns\":{kept_ms}000000}}\n\n\r\n")
+        format!(
+            "2c\r\nid: {number}\ndata: {{\"event\":{number},\"kept_ns\":{kept_ms}000000}}\n\n\r\n"
+        )
     };
     let end = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";
     // The stall is from 22 ms to 32 ms, and its end that of the first stream.
@@ -393,7 +401,13 @@ fn a_stream_of_events_keeps_to_its_instants_and_the_next_begins_at_its_end() {
 
 #[test]
 fn a_client_of_http_1_0_gets_no_stream() {
-    let stream = Some(EventStream { events: NonZeroU32::MIN, first: ms(1), gap: ms(1) });
+    let stream = Some(EventStream {
+        events: NonZeroU32::MIN,
+        first: ms(1),
+        gap: ms(1),
+        break_after: None,
+        retry: None,
+    });
     let mut world = World::oracle(http(), Behaviour { stream, ..Behaviour::default() });
     assert_eq!(world.talk(&[b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"]).text(), "");
     assert_eq!((world.totals().messages, world.totals().broken), (0, 1));

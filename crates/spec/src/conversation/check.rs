@@ -366,12 +366,23 @@ impl<'c> Checker<'c> {
                 return Err(self.fault("reply", "is \"none\", and HTTP answers every request"));
             }
             Reply::Order | Reply::Nothing => {}
-            Reply::Stream { each, last, may_end, .. } => {
+            Reply::Stream { each, last, may_end, resume, .. } => {
                 if *may_end && (last.is_none() || !is_http) {
                     return Err(self.fault(
                         "may-end",
                         "says that the end of a response of HTTP ends the stream as well as `last`; leave it out",
                     ));
+                }
+                if resume.is_some() && !is_http {
+                    return Err(self.fault(
+                        "resume",
+                        "asks for the rest of a response of HTTP by `Last-Event-ID`; leave it out",
+                    ));
+                }
+                if resume.is_some_and(|resume| resume.times == 0) {
+                    return Err(
+                        self.fault("resume", "is 0; leave it out for streams that are not resumed")
+                    );
                 }
                 if last.is_none() && !is_http {
                     return Err(self.fault(

@@ -13,8 +13,8 @@ use super::check::{Fault, Part};
 use super::template::{Medium, is_name};
 use super::{
     AnswerRule, AtEnd, Beat, Before, ByteOrder, Condition, Conversation, Every, Field, Fill, Frame,
-    HttpRequest, LengthWidth, Matcher, Place, PushRule, Reply, Request, SecretSource, Send, Speaks,
-    Step, Take, TakeFrom, Template, Var,
+    HttpRequest, LengthWidth, Matcher, Place, PushRule, Reply, Request, Resume, SecretSource, Send,
+    Speaks, Step, Take, TakeFrom, Template, Var,
 };
 use crate::rooms::Part as RoomPart;
 use crate::table::{Error, Source, Table};
@@ -23,7 +23,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use units::{Bytes, Nanos};
 use values::{
-    Value, constant, one_of, scalar, several, some_constant, status, text_of, texts, weight,
+    Value, constant, one_of, scalar, several, some_constant, status, text_of, texts, whole,
 };
 
 impl Conversation {
@@ -279,13 +279,17 @@ impl Reader<'_> {
                 ));
             }
         };
-        let weight = self.take(&mut table, part, "weight").map_or(Ok(1), |value| weight(&value))?;
+        let weight =
+            self.take(&mut table, part, "weight").map_or(Ok(1), |value| whole("weight", &value))?;
         let refused = self.matcher(&mut table, part, "refused")?;
         let stream = ["first", "each", "last"].map(|key| self.matcher(&mut table, part, key));
         let [first, each, last] = stream;
         let (first, each, last) = (first?, each?, last?);
         let may_end = self.flag(&mut table, part, "may-end")?;
-        let is_stream = first.is_some() || each.is_some() || last.is_some() || may_end.is_some();
+        let resume = self.resume(&mut table, part)?;
+        let is_stream = [&first, &each, &last].into_iter().any(Option::is_some)
+            || may_end.is_some()
+            || resume.is_some();
         let reply = match (self.take(&mut table, part, "reply"), is_stream) {
             (Some(_), true) => {
                 return Err(Error::new(
@@ -304,7 +308,7 @@ impl Reader<'_> {
                     )
                 })?;
                 let first = first.unwrap_or_else(|| each.clone());
-                Reply::Stream { first, each, last, may_end: may_end.unwrap_or(false) }
+                Reply::Stream { first, each, last, may_end: may_end.unwrap_or(false), resume }
             }
             (None, false) if matches!(send, Send::Http(_)) => Reply::Match(success()),
             (None, false) => {
@@ -321,6 +325,24 @@ impl Reader<'_> {
         };
         table.finish(REQUEST_KEYS)?;
         Ok(Request { name, weight, send, reply, refused })
+    }
+
+    /// The key `resume`: a count alone, or one with a wait.
+    fn resume(&mut self, table: &mut Table<'_>, part: Part) -> Result<Option<Resume>, Error> {
+        let Some(value) = self.take(table, part, "resume") else { return Ok(None) };
+        if !matches!(value.get_ref(), DeValue::Table(_)) {
+            let times = whole("resume", &value)?;
+            return Ok(Some(Resume { times, wait: Nanos::ZERO }));
+        }
+        let mut table = Table::of_value("resume", value)?;
+        let at = table.at();
+        let times = table.take_value("times").ok_or_else(|| {
+            Error::new(at, "`times` is missing: how often one stream is resumed at most")
+        })?;
+        let times = whole("times", &times)?;
+        let wait = table.take("wait")?.unwrap_or(Nanos::ZERO);
+        table.finish(&["times", "wait"])?;
+        Ok(Some(Resume { times, wait }))
     }
 
     fn reply(&self, value: Value<'_>) -> Result<Reply, Error> {
@@ -717,7 +739,7 @@ fn success() -> Matcher {
 
 const REQUEST_KEYS: &[&str] = &[
     "weight", "send", "http", "headers", "body", "reply", "refused", "first", "each", "last",
-    "may-end",
+    "may-end", "resume",
 ];
 const VALUE_EXPECTED: &str = "expected a value: a text, a list of texts to pick from, { csv = \"users.csv\", column = \
                               \"name\" }, or a secret: { env = \"TOKEN\" } or { file = \"token.txt\" }";

@@ -268,7 +268,21 @@ pub enum Reply {
         /// True if the end of the response ends it, too, where there is a `last` that did not come.
         #[serde(default, skip_serializing_if = "is_false")]
         may_end: bool,
+        /// The way in which a stream is resumed that breaks off; `null`: it is an error.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resume: Option<Resume>,
     },
+}
+
+/// The way in which a stream of events goes on that broke off: on another connection, by the same request with the
+/// `Last-Event-ID` of the last event that had one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Resume {
+    /// The most connections that are made to go on with one stream; at least 1.
+    pub times: u32,
+    /// The time before each of them, where the server has not said another (`retry`).
+    pub wait: Nanos,
 }
 
 /// A kind of message that comes unasked.
@@ -367,7 +381,7 @@ impl Request {
         let of_reply: Vec<&Matcher> = match &self.reply {
             Reply::Match(matcher) => vec![matcher],
             Reply::Order | Reply::Nothing => Vec::new(),
-            Reply::Stream { first, each, last, may_end: _ } => {
+            Reply::Stream { first, each, last, .. } => {
                 [first, each].into_iter().chain(last).collect()
             }
         };

@@ -4,7 +4,7 @@ use super::request::Request;
 use super::response::Awaits;
 use super::rules::{Heard, Hits, Rules};
 use super::{CompileError, learnt::Learnt, template};
-use spec::conversation::{Field, HttpRequest, Reply};
+use spec::conversation::{Field, HttpRequest, Reply, Resume};
 
 /// A kind of request of HTTP.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(super) struct Events {
     rules: Rules<Role>,
     /// True if the end of the response ends no stream: the event that does has to come before.
     pub(super) needs_last: bool,
+    /// The way in which a stream that breaks off is resumed, if it is.
+    pub(super) resume: Option<Resume>,
 }
 
 /// The part that a message plays in the reply to another.
@@ -53,7 +55,7 @@ impl Call {
         let (reply, events) = match &request.reply {
             Reply::Match(reply) => (Some(reply), None),
             Reply::Order | Reply::Nothing => (None, None),
-            Reply::Stream { first, each, last, may_end } => {
+            Reply::Stream { first, each, last, may_end, resume } => {
                 made = made.with_field("Accept", template::Compiled::text("text/event-stream"));
                 let mut rules = Rules::default();
                 let ends = [(last.as_ref(), Role::Last), (refused, Role::Refused)];
@@ -61,10 +63,18 @@ impl Call {
                 for (matcher, role) in ends.into_iter().chain(events) {
                     matcher.map_or(Ok(()), |matcher| rules.add(matcher, role))?;
                 }
-                (None, Some(Events { rules, needs_last: last.is_some() && !may_end }))
+                let needs_last = last.is_some() && !may_end;
+                (None, Some(Events { rules, needs_last, resume: *resume }))
             }
         };
         Ok(Self { request: made, awaits: Awaits::new(reply, refused)?, events })
+    }
+}
+
+impl Call {
+    /// The way in which a stream that breaks off is resumed, if it is.
+    pub(super) fn resume(&self) -> Option<Resume> {
+        self.events.as_ref().and_then(|events| events.resume)
     }
 }
 

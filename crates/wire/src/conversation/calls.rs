@@ -16,8 +16,9 @@ use crate::contract::{
 use crate::http1::{Delivery, RetryAfter};
 use spec::conversation::{Cue, Speaks};
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
-use units::Random;
+use units::{Nanos, Random};
 
 /// A client that makes the requests of a conversation over HTTP: the connection inside is one of
 /// [`Http1::exchanges`](crate::http1::Http1::exchanges).
@@ -31,6 +32,9 @@ use units::Random;
 /// ends the stream is the [`Event::Answer`], without one the end of the response is. Where the connection ends with the
 /// response, the answer waits for that, so that no request is lost on it.
 ///
+/// **Streams that break off** go on over another connection where the conversation says so: after the end of this one
+/// its owner calls [`crate::Connection::go_on`].
+///
 /// **Encoding** ([`Layers`]) is by how much cues grew to bodies.
 #[derive(Debug)]
 pub struct Calls<C> {
@@ -40,8 +44,14 @@ pub struct Calls<C> {
     cookies: Cookies,
     encoding_sent: i64,
     inner: C,
+    /// Makes another connection inside, for the rest of a stream.
+    make: Make<C>,
+    /// The bytes that the layers of earlier connections have added.
+    earlier: Layers,
     message_max: usize,
     random: Random,
+    /// The last request as it can be written again, where its stream may be resumed.
+    last: Option<Last>,
     /// The response that has begun, where responses are streams.
     reading: Option<Box<Reading>>,
     /// The number of the next message.
@@ -52,6 +62,22 @@ pub struct Calls<C> {
     values: Box<[Box<[u8]>]>,
 }
 
+/// A request that was written: the state of the generator before it, and the instant at which it was due.
+#[derive(Clone, Debug)]
+struct Last {
+    random: Random,
+    due: Nanos,
+}
+
+/// A way to make connections.
+pub(crate) struct Make<C>(pub(crate) Arc<dyn Fn() -> C + Send + Sync>);
+
+impl<C> fmt::Debug for Make<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Make")
+    }
+}
+
 /// A request whose response has not come whole.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
@@ -60,10 +86,10 @@ struct Asked {
 }
 
 impl<C: InPlace> Calls<C> {
-    /// A connection to `site` over `inner`, with what it was given when it began. Events have at most `message_max`
+    /// A connection to `site` over one that `make` makes, with what it was given when it began. Events have at most `message_max`
     /// bytes.
     pub(crate) fn new(
-        inner: C,
+        make: Arc<dyn Fn() -> C + Send + Sync>,
         compiled: &Arc<Compiled>,
         site: &Arc<Site>,
         start: Start,
@@ -75,7 +101,10 @@ impl<C: InPlace> Calls<C> {
             member,
             cookies,
             encoding_sent: 0,
-            inner,
+            inner: make(),
+            make: Make(make),
+            earlier: Layers::default(),
+            last: None,
             message_max,
             values,
             random,
@@ -96,6 +125,43 @@ impl<C: InPlace> Calls<C> {
     /// responses have their heads.
     pub(crate) fn notes(&mut self) -> Vec<Note> {
         self.tape.as_mut().map(|tape| tape.take()).unwrap_or_default()
+    }
+
+    /// Goes on with a stream that broke off with its connection, over another one; `None` where there is none, or it is
+    /// not resumed. The time to wait before that connection is made.
+    pub(crate) fn go_on(&mut self) -> Option<Nanos> {
+        let (Some(asked), 1) = (self.asked.front(), self.asked.len()) else { return None };
+        let call = &self.compiled.calls[usize::from(asked.exchange)];
+        let wait = self.reading.as_mut()?.resume(call)?;
+        let Layers { tls_sent, tls_received, encoding_sent, encoding_received } =
+            self.inner.layers();
+        self.earlier.tls_sent += tls_sent;
+        self.earlier.tls_received += tls_received;
+        self.earlier.encoding_sent += encoding_sent;
+        self.earlier.encoding_received += encoding_received;
+        self.inner = (self.make.0)();
+        Some(wait)
+    }
+
+    /// Asks for the rest of the stream that broke off, if there is one, on the connection that was made for that.
+    fn ask_again(&mut self, tx: &mut Vec<u8>) {
+        let Self { asked, member, compiled, cookies, inner, last, site, tape, values, .. } = self;
+        let Some(reading) = self.reading.as_ref().filter(|it| it.is_asked_again()) else { return };
+        let (Some(asked), Some(last)) = (asked.front(), last) else { return };
+        let call = &compiled.calls[usize::from(asked.exchange)];
+        let (id, mut random) = (id(asked.sequence), last.random.clone());
+        let filling = Filling { id, now: last.due, member: *member, values };
+        let sent = inner.send_in_place(Kind::Binary, 0, tx, &mut |out| {
+            let start = out.len();
+            call.request.write(site, cookies, filling, &mut random, out);
+            let line_len = out[start..].windows(2).position(|end| end == b"\r\n").unwrap_or(0) + 2;
+            let field = [b"Last-Event-ID: ", reading.last_id(), b"\r\n"].concat();
+            out.splice(start + line_len..start + line_len, field);
+            if let Some(tape) = tape {
+                tape.sent(Sense::Request(asked.exchange), &out[start..]);
+            }
+        });
+        debug_assert!(sent.is_ok(), "a connection that is new takes a request");
     }
 
     /// Goes on with the stream that has begun; `None` if that needs more bytes, or there is none.
@@ -121,13 +187,19 @@ impl<C: InPlace> Calls<C> {
             if let Some(found) = self.read_on()? {
                 return Ok(Some(self.event(found)));
             }
+            if self.ends_too_early() {
+                return Ok(Some(Event::Closed(Closed::default())));
+            }
             let Self { cookies, inner, message_max, reading, .. } = self;
             match inner.receive(input, tx)? {
                 None => return Ok(None),
                 Some(Event::Response(response)) => {
                     Self::begin_or_go_on(reading, cookies, &response, *message_max);
                 }
-                Some(Event::Secured(secured)) => return Ok(Some(Event::Secured(secured))),
+                Some(Event::Secured(secured)) => {
+                    self.ask_again(tx);
+                    return Ok(Some(Event::Secured(secured)));
+                }
                 Some(Event::Closed(_)) => return Ok(Some(Event::Closed(Closed::default()))),
                 Some(
                     Event::Open
@@ -141,6 +213,14 @@ impl<C: InPlace> Calls<C> {
                 ) => return Ok(Some(ALIVE)),
             }
         }
+    }
+
+    /// True, once, if the response that is read has ended, and its stream has not, which can be resumed.
+    fn ends_too_early(&mut self) -> bool {
+        let (Some(reading), Some(asked)) = (&mut self.reading, self.asked.front()) else {
+            return false;
+        };
+        reading.is_first_told_short(&self.compiled.calls[usize::from(asked.exchange)])
     }
 
     /// The end of a connection whose responses are streams. All events came before; what is left is the end of one.
@@ -197,9 +277,16 @@ impl<C: InPlace> Calls<C> {
         if response.is_first {
             cookies.learn(response);
         }
-        let reading =
-            reading.get_or_insert_with(|| Box::new(Reading::new(response, event_len_max)));
-        reading.extend(response);
+        match reading {
+            Some(before) if before.is_asked_again() => {
+                **before = before.resumed(response, event_len_max);
+            }
+            Some(_) => {}
+            None => *reading = Some(Box::new(Reading::new(response, event_len_max))),
+        }
+        if let Some(reading) = reading {
+            reading.extend(response);
+        }
     }
 
     /// The event that one of the connection inside is, where responses come whole: each is that to the oldest request.
@@ -245,7 +332,11 @@ impl Compiled {
 
 impl<C: InPlace> Protocol for Calls<C> {
     fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
-        self.inner.open(tx)
+        let opening = self.inner.open(tx);
+        if opening == Opening::Done {
+            self.ask_again(tx);
+        }
+        opening
     }
 
     #[inline]
@@ -256,9 +347,10 @@ impl<C: InPlace> Protocol for Calls<C> {
         if sequence != self.sequence {
             return Err(malformed("the cue of the next message"));
         }
-        let Self { member, compiled, cookies, inner, random, site, tape, values, .. } = self;
+        let Self { member, compiled, cookies, inner, last, random, site, tape, values, .. } = self;
         let call = compiled.calls.get(usize::from(exchange));
         let call = call.ok_or_else(|| malformed("the cue of an exchange"))?;
+        *last = call.resume().map(|_| Last { random: random.clone(), due });
         let filling = Filling { id: id(sequence), now: due, member: *member, values };
         let mut body_len = 0;
         inner.send_in_place(Kind::Binary, message.payload.len(), tx, &mut |out| {
@@ -302,8 +394,13 @@ impl<C: InPlace> Protocol for Calls<C> {
     }
 
     fn layers(&self) -> Layers {
-        let inside = self.inner.layers();
-        Layers { encoding_sent: inside.encoding_sent + self.encoding_sent, ..inside }
+        let (inside, earlier) = (self.inner.layers(), self.earlier);
+        Layers {
+            tls_sent: inside.tls_sent + earlier.tls_sent,
+            tls_received: inside.tls_received + earlier.tls_received,
+            encoding_sent: inside.encoding_sent + earlier.encoding_sent + self.encoding_sent,
+            encoding_received: inside.encoding_received + earlier.encoding_received,
+        }
     }
 }
 

@@ -174,8 +174,9 @@ fn on_stream(frame: Frame) -> Conversation {
 /// A client that has made two requests of HTTP: one of each kind, if there are two.
 fn calling(compiled: &Arc<Compiled>) -> Calls<Connection> {
     let site = Arc::new(Site::new("h", &[]).expect("it is a host"));
-    let inner: Connection = Http1::exchanges(compiled.delivery(), HTTP_LIMITS).into();
-    let mut calls = Calls::new(inner, compiled, &site, compiled.start(5, 7), 64);
+    let delivery = compiled.delivery();
+    let make = Arc::new(move || Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
+    let mut calls = Calls::new(make, compiled, &site, compiled.start(5, 7), 64);
     calls.open(&mut Vec::new());
     for sequence in 0..2 {
         let exchange = u16::from(sequence == 1 && compiled.calls.len() > 1);

@@ -6,6 +6,7 @@ use super::rules::Heard;
 use crate::contract::{Input, Response, Verdict};
 use crate::http1::{self, RetryAfter};
 use crate::sse::{self, Parser};
+use units::Nanos;
 
 /// A response that has begun.
 #[derive(Debug)]
@@ -30,6 +31,12 @@ pub(super) struct Reading {
     is_answered: bool,
     /// The number of events so far, from the first that counts on.
     events: u64,
+    /// The connections that were made to go on with the stream.
+    resumed: u32,
+    /// True if the stream broke off and is asked for again: no response to that has come.
+    is_asked_again: bool,
+    /// True once its owner was told that the response ended before the stream.
+    is_told_short: bool,
 }
 
 /// A find in a response.
@@ -49,9 +56,7 @@ impl Reading {
     /// The response that begins with `response`.
     pub(super) fn new(response: &Response<'_>, event_len_max: usize) -> Self {
         let is_stream = (200..300).contains(&response.status)
-            && response.field("content-type").is_none_or(|kind| {
-                kind.get(..TYPE.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(TYPE))
-            });
+            && response.field("content-type").is_none_or(sse::is_type);
         Self {
             status: response.status,
             held: Vec::new(),
@@ -64,7 +69,63 @@ impl Reading {
             waiting: None,
             is_answered: false,
             events: 0,
+            resumed: 0,
+            is_asked_again: false,
+            is_told_short: false,
         }
+    }
+
+    /// The response that begins with `response`, which goes on with the stream of this one.
+    pub(super) fn resumed(&self, response: &Response<'_>, event_len_max: usize) -> Self {
+        let new = Self::new(response, event_len_max);
+        let parser = new.parser.is_some().then_some(self.parser.as_ref());
+        let parser = parser.flatten().map(Parser::resumed);
+        Self { parser, events: self.events, resumed: self.resumed, ..new }
+    }
+
+    /// True if the stream broke off and is asked for again: no response to that has come.
+    pub(super) fn is_asked_again(&self) -> bool {
+        self.is_asked_again
+    }
+
+    /// The connection ends within the stream, which is asked for again if it can be: the time to wait before that.
+    pub(super) fn resume(&mut self, call: &Call) -> Option<Nanos> {
+        let wait = self.can_resume(call)?;
+        self.resumed += 1;
+        self.is_asked_again = true;
+        self.held = Vec::new();
+        self.at = 0;
+        Some(wait)
+    }
+
+    /// The time to wait before the stream is asked for again, if it can be.
+    fn can_resume(&self, call: &Call) -> Option<Nanos> {
+        let parser = self.parser.as_ref()?;
+        let resume = call.resume().filter(|resume| self.resumed < resume.times)?;
+        // By 204 a server says that nothing follows.
+        let is_over = self.is_answered || self.waiting.is_some() || self.status == 204;
+        let is_over = is_over || parser.last_id().is_empty();
+        let wait = || {
+            let retry = parser.retry_ms().map(|ms| Nanos(ms.saturating_mul(1_000_000)));
+            retry.unwrap_or(resume.wait)
+        };
+        (!is_over).then(wait)
+    }
+
+    /// True, once, if the response has come to its end, and the stream has not, which can be resumed.
+    pub(super) fn is_first_told_short(&mut self, call: &Call) -> bool {
+        self.is_cut_short(call) && !std::mem::replace(&mut self.is_told_short, true)
+    }
+
+    fn is_cut_short(&self, call: &Call) -> bool {
+        let needs_last = call.events.as_ref().is_some_and(|events| events.needs_last);
+        let is_amid = self.parser.as_ref().is_some_and(Parser::is_amid);
+        self.is_ended && (needs_last || is_amid) && self.can_resume(call).is_some()
+    }
+
+    /// The id of the last event that had one.
+    pub(super) fn last_id(&self) -> &[u8] {
+        self.parser.as_ref().map_or(b"", Parser::last_id)
     }
 
     /// Takes in what has come of the body; of a stream all was looked at that came before.
@@ -114,6 +175,9 @@ impl Reading {
             self.held.shrink_to(KEPT_LEN_MAX);
             self.at = 0;
         }
+        if self.is_cut_short(call) {
+            return Ok(None);
+        }
         if !self.is_ended || std::mem::replace(&mut self.is_answered, true) {
             return Ok(None);
         }
@@ -141,6 +205,7 @@ impl Reading {
             is_last: true,
         };
         match call.awaits.judge(&response, id) {
+            _ if self.resumed > 0 => Found::End(Verdict::Wrong(NOT_RESUMED)),
             Judged::Refused => Found::End(Verdict::Refused),
             Judged::Status => Found::Status,
             Judged::Expected | Judged::Body => Found::End(Verdict::Wrong(
@@ -156,7 +221,7 @@ impl Reading {
 
     /// The number of events of a stream that has not ended; `None` for anything else.
     pub(super) fn broken_off(&self) -> Option<u64> {
-        (self.parser.is_some() && !self.is_ended).then_some(self.events)
+        (self.parser.is_some() && (!self.is_ended || self.is_asked_again)).then_some(self.events)
     }
 
     /// The status with which the server refuses, and the time at which it wants to be asked again.
@@ -185,8 +250,9 @@ const fn verdict(events: u64) -> Verdict {
     }
 }
 
-/// The type of a response that is a stream of events.
-const TYPE: &[u8] = b"text/event-stream";
+/// The reason why a stream failed that broke off, and to whose rest the server gives no stream.
+const NOT_RESUMED: &str =
+    "the stream broke off, and the server does not resume it by Last-Event-ID";
 
 /// The most bytes that are kept of the body of a refusal, and the most memory that is between two parts of a stream.
 const KEPT_LEN_MAX: usize = 4096;

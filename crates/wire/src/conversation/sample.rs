@@ -155,7 +155,7 @@ pub(crate) fn over_http() -> Conversation {
 /// A request of HTTP whose response is a stream of events.
 pub(crate) fn stream(first: &[&str], each: &[&str], last: Option<&[&str]>) -> Conversation {
     let (first, each, last) = (matcher(first), matcher(each), last.map(matcher));
-    let reply = Reply::Stream { first, each, last, may_end: false };
+    let reply = Reply::Stream { first, each, last, may_end: false, resume: None };
     Conversation {
         requests: vec![called("GET /", reply, &["has $.error"])],
         ..conversation(Speaks::Sse, Frame::Message)

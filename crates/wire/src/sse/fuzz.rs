@@ -54,6 +54,7 @@ fn by_definition(bytes: &[u8]) -> (Vec<Found>, Vec<u8>) {
         .map(|(_, byte)| if *byte == b'\r' { b'\n' } else { *byte })
         .collect();
     let (mut events, mut name, mut data, mut id) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut last_id = Vec::new();
     let mut lines: Vec<&[u8]> = one_end.split(|byte| *byte == b'\n').collect();
     lines.pop(); // It has no end.
     for line in lines {
@@ -64,6 +65,7 @@ fn by_definition(bytes: &[u8]) -> (Vec<Found>, Vec<u8>) {
             _ if line.is_empty() => {
                 let lines: Vec<Vec<u8>> = std::mem::take(&mut data);
                 let name = std::mem::take(&mut name);
+                last_id.clone_from(&id);
                 if !lines.is_empty() {
                     events.push((name, lines.join(&b'\n'), Vec::clone(&id)));
                 }
@@ -74,5 +76,5 @@ fn by_definition(bytes: &[u8]) -> (Vec<Found>, Vec<u8>) {
             _ => {}
         }
     }
-    (events, id)
+    (events, last_id)
 }

@@ -216,7 +216,7 @@ impl Told {
                 Ok(event) => describe(&event),
                 Err(error) => format!("error: {error}"),
             });
-            return machine.go_on(tx);
+            return machine.go_on(tx).is_some();
         }
         let mut bytes = said.as_bytes().to_vec();
         let mut input = Input::new(&mut bytes);
@@ -226,7 +226,7 @@ impl Told {
                 Ok(Some(Event::Ping(_))) => {}
                 Ok(Some(event)) => {
                     self.events.push(describe(&event));
-                    if machine.go_on(tx) {
+                    if machine.go_on(tx).is_some() {
                         return true;
                     }
                 }

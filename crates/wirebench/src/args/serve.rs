@@ -379,7 +379,7 @@ impl Serve {
             message_max: usize::try_from(self.message_max.unwrap_or(ECHO_MAX).0)
                 .unwrap_or(usize::MAX),
             message_len,
-            takes_requests: self.kind == Kind::Relay,
+            takes_requests: self.kind == Kind::Relay || self.oracle.has_streams(),
             tls: None,
         })
     }
@@ -391,7 +391,7 @@ impl Serve {
             totals;
         let Faults { dropped, duplicated, reordered, refused, pushed, asked, corrupted, .. } =
             faults;
-        let Faults { closed, leaked_bytes, .. } = faults;
+        let Faults { closed, broken_off, leaked_bytes, .. } = faults;
         let is_oracle = self.kind == Kind::Oracle;
         if self.json {
             let mut json = serde_json::json!({
@@ -419,6 +419,7 @@ impl Serve {
                     "asked": asked,
                     "corrupted": corrupted,
                     "closed_connections": closed,
+                    "broken_off_streams": broken_off,
                     "leaked_bytes": leaked_bytes,
                 });
             }
@@ -434,6 +435,10 @@ impl Serve {
         } else {
             String::new()
         };
+        let broken_off = match broken_off {
+            0 => String::new(),
+            _ => format!(", {broken_off} streams broken off"),
+        };
         let leaked = match leaked_bytes {
             0 => String::new(),
             _ => format!(", {leaked_bytes} bytes leaked"),
@@ -441,7 +446,7 @@ impl Serve {
         let faults = if is_oracle {
             format!(
                 ", {dropped} dropped, {duplicated} duplicated, {reordered} reordered, \
-                 {corrupted} corrupted, {closed} connections closed{spoken}{leaked}"
+                 {corrupted} corrupted, {closed} connections closed{broken_off}{spoken}{leaked}"
             )
         } else {
             String::new()

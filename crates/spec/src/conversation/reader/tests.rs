@@ -152,6 +152,18 @@ fn streams_and_requests_of_http_are_read() {
         "speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nlast = { is = '.' }\nmay-end = true";
     let read = self::read(text);
     assert!(matches!(read.requests[0].reply, Reply::Stream { may_end: true, last: Some(_), .. }));
+    for (written, expected) in [
+        ("", None),
+        ("resume = 3", Some((3, "0s"))),
+        ("resume = { times = 1_0 }", Some((10, "0s"))),
+        ("resume = { times = 2, wait = '1.5s' }", Some((2, "1500ms"))),
+    ] {
+        let file = format!("speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {{}}\n{written}");
+        let read = Conversation::read("x", &file).unwrap();
+        let Reply::Stream { resume, .. } = read.requests[0].reply else { panic!() };
+        let expected = expected.map(|(times, wait)| Resume { times, wait: wait.parse().unwrap() });
+        assert_eq!(resume, expected, "{written}");
+    }
 }
 
 #[test]
@@ -395,6 +407,11 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\neach = {}", "2:10", "`last` is missing"),
         ("speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nmay-end = true", "5:11", "`may-end` says that the end of a response"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\neach = { is = 'a' }\nlast = { is = 'b' }\nmay-end = true", "6:11", "`may-end` says that the end of a response"),
+        ("speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nresume = 0", "5:10", "`resume` is 0; leave it out for streams that are not resumed"),
+        ("speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nresume = 'often'", "5:10", "`resume` is a whole number from 1 to 4294967295"),
+        ("speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nresume = { wait = '1s' }", "5:10", "`times` is missing: how often one stream is resumed at most"),
+        ("speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nresume = { times = 1, wiat = '1s' }", "5:23", "did you mean `wait`?"),
+        ("speaks = 'ws'\n[request.x]\nsend = 'x'\neach = { is = 'a' }\nlast = { is = 'b' }\nresume = 2", "6:10", "`resume` asks for the rest of a response of HTTP"),
         ("speaks = 'sse'\n[request.x]\nhttp = 'GET'\neach = {}\nmay-end = 1", "5:11", "`may-end` is true or false"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\nfirst = {}", "2:1", "needs `each`"),
         ("speaks = 'ws'\n[request.x]\nsend = 'x'\neach = { has = '$.a' }\nlast = { has = '$.a' }", "5:8", "`last` matches every message that `each` does"),

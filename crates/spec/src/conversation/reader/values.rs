@@ -88,7 +88,8 @@ pub(super) fn one_of<T: Clone>(
     Err(Error::new(at, format!("`{key}` is no {word:?}{expected}")))
 }
 
-pub(super) fn weight(value: &Value<'_>) -> Result<u32, Error> {
+/// A whole number; that it is none too small is checked later.
+pub(super) fn whole(key: &str, value: &Value<'_>) -> Result<u32, Error> {
     let number = match value.get_ref() {
         DeValue::Integer(number) => {
             u32::from_str_radix(&number.as_str().replace('_', ""), number.radix()).ok()
@@ -96,7 +97,7 @@ pub(super) fn weight(value: &Value<'_>) -> Result<u32, Error> {
         _ => None,
     };
     number.ok_or_else(|| {
-        Error::new(value.span().start, format!("`weight` is a whole number from 1 to {}", u32::MAX))
+        Error::new(value.span().start, format!("`{key}` is a whole number from 1 to {}", u32::MAX))
     })
 }
 

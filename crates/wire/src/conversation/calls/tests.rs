@@ -6,7 +6,7 @@ use crate::conversation::sample::{http, over_http, stream};
 use crate::http1::{Http1, Limits};
 use crate::transcript::{Transcript, check_splits_of_replies};
 use spec::Conversation;
-use spec::conversation::Send;
+use spec::conversation::{Reply, Resume, Send};
 use units::Nanos;
 
 type Calls = super::Calls<Connection>;
@@ -16,9 +16,10 @@ fn asking(conversation: &Conversation, exchanges: &[u16]) -> (Calls, Vec<u8>) {
     let compiled = Compiled::new(conversation).unwrap();
     let site = Arc::new(Site::new("h", &[]).unwrap().at("/base").unwrap());
     let limits = Limits { body_len_max: 64, ..Limits::default() };
-    let inner: Connection = Http1::exchanges(compiled.delivery(), limits).into();
+    let delivery = compiled.delivery();
+    let make = Arc::new(move || Connection::from(Http1::exchanges(delivery, limits)));
     let (mut calls, mut tx) =
-        (Calls::new(inner, &compiled, &site, compiled.start(5, 7), 64), Vec::new());
+        (Calls::new(make, &compiled, &site, compiled.start(5, 7), 64), Vec::new());
     assert_eq!(calls.open(&mut tx), Opening::Done);
     for (sequence, exchange) in (0..).zip(exchanges) {
         let mut cue = [0; Cue::LEN];
@@ -242,4 +243,104 @@ fn a_stream_without_a_last_event_ends_with_its_response() {
     let until_end =
         "HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: a\n\ndata: b\n\n";
     check(&all, &[0], &[(until_end, &[parts[0], parts[1], "end: answered 0#0 \"\""])]);
+}
+
+/// What comes of a stream that ends with its connection, and of `responses` to the requests for its rest. A stream that
+/// is asked for again is told with the request.
+fn resumed(conversation: &Conversation, responses: &[&str]) -> Vec<String> {
+    let (mut calls, mut tx) = asking(conversation, &[0]);
+    let mut told = Vec::new();
+    for response in responses {
+        let mut bytes = response.as_bytes().to_vec();
+        let mut input = Input::new(&mut bytes);
+        let mut is_closed = false;
+        while !is_closed && let Some(event) = calls.receive(&mut input, &mut tx).unwrap() {
+            is_closed = matches!(event, Event::Closed(_));
+            told.push(crate::transcript::describe(&event));
+        }
+        if !is_closed {
+            told.push(match calls.end() {
+                Ok(event) => crate::transcript::describe(&event),
+                Err(error) => error.to_string(),
+            });
+        }
+        let Some(wait) = calls.go_on() else { continue };
+        tx.clear();
+        assert_eq!(calls.open(&mut tx), Opening::Done);
+        let request = String::from_utf8(tx.clone()).unwrap();
+        told.push(format!("after {wait}: {}", request.replace("\r\n", "|")));
+    }
+    told
+}
+
+#[test]
+fn a_stream_that_breaks_off_is_asked_for_again_behind_its_last_event() {
+    let mut tokens = stream(&[], &[], Some(&["is [DONE]"]));
+    let Reply::Stream { resume, .. } = &mut tokens.requests[0].reply else { panic!() };
+    *resume = Some(Resume { times: 2, wait: Nanos::from_millis(5) });
+    let part = |number: u32| format!("id: {number}\ndata: {number}\n\n");
+    let whole = sse(&(part(1) + &part(2) + &part(3) + "data: [DONE]\n\n"));
+    let cut = |whole: &str, at: &str| whole.split_once(at).unwrap().0.to_owned();
+    let rest = |from: &str| {
+        let (head, rest) = whole.split_once("\r\n\r\n").unwrap();
+        let at = rest.find(from).unwrap();
+        format!("{head}\r\n\r\n{}", &rest[rest[..at].rfind("\n\r\n").unwrap() + 3..])
+    };
+    let again = |id: u32, wait: &str| {
+        format!(
+            "after {wait}: GET / HTTP/1.1|Last-Event-ID: {id}|Host: h|Accept: text/event-stream||"
+        )
+    };
+    let told = |number: u32, first: &str| format!("{first}part 0#0 \"{number}\"");
+    let broke = |events: u32| format!("the stream of events broke off after {events} events");
+    let done = "answered 0#0 \"[DONE]\"".to_owned();
+    let closed = "closed None \"\"".to_owned();
+    // Cut within an event, within its response.
+    let found = resumed(&tokens, &[&cut(&whole, ": 3\n\n"), &rest("id: 3")]);
+    let expected = [
+        told(1, "first "),
+        told(2, ""),
+        broke(2),
+        again(2, "5 ms"),
+        told(3, ""),
+        done.clone(),
+        closed.clone(),
+    ];
+    assert_eq!(found, expected);
+    // The response ends properly, and the stream has not; the server has another wish for the wait.
+    let short = sse(&("retry: 70\n\n".to_owned() + &part(1)));
+    let found = resumed(&tokens, &[&short, &rest("id: 2")]);
+    let expected = [
+        told(1, "first "),
+        closed.clone(),
+        again(1, "70 ms"),
+        told(2, ""),
+        told(3, ""),
+        done,
+        closed.clone(),
+    ];
+    assert_eq!(found, expected);
+    // Twice at most; then it is what it would have been.
+    let found = resumed(&tokens, &[&sse(&part(1)), &sse(&part(2)), &sse(&part(3))]);
+    assert_eq!(
+        found[found.len() - 2],
+        "the stream ended without the event that `last` describes 0#0 \"\""
+    );
+    // Nothing is resumed without an id, nor by a server that has no rest of it.
+    let without = resumed(&tokens, &[&cut(&sse("data: 1\n\ndata: 2\n\n"), ": 2\n")]);
+    assert_eq!(without, [told(1, "first "), broke(1)]);
+    for status in ["404 No", "200 OK"] {
+        let other =
+            format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nno");
+        let found = resumed(&tokens, &[&short, &other]);
+        let words =
+            "the stream broke off, and the server does not resume it by Last-Event-ID 0#0 \"no\"";
+        assert_eq!(found[3], words, "{found:?}");
+    }
+    // By 204 it says that nothing follows; one that answers nothing is asked once more.
+    let found = resumed(&tokens, &[&short, "HTTP/1.1 204 No Content\r\n\r\n"]);
+    assert_eq!(found[3], "the stream ended without the event that `last` describes 0#0 \"\"");
+    let found = resumed(&tokens, &[&short, "", &rest("id: 2")]);
+    assert_eq!(found[3..5], [broke(1), again(1, "70 ms")]);
+    assert_eq!(found.last(), Some(&closed));
 }

@@ -205,6 +205,7 @@ fn graphql_streams_begin_go_on_and_end_by_id_and_type() {
                     each: next,
                     last: Some(matcher(&["$.type=\"complete\"", "id $.id"])),
                     may_end: false,
+                    resume: None,
                 },
             )
         }],

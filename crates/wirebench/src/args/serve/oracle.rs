@@ -61,7 +61,8 @@ pub(super) struct Oracle {
     ///
     /// Server-sent events, as servers of language models send them: the head at once, the first event after --first,
     /// each next one --gap after it, and a --gap after the last `data: [DONE]` and the end of the response. Each event
-    /// tells in `kept_ns` how long after its request it was really sent.
+    /// tells in `kept_ns` how long after its request it was really sent. Event k has the id k, and a request with
+    /// `Last-Event-ID: k` is answered by those from k + 1 on.
     #[arg(long, value_name = "COUNT", hide_short_help = true)]
     events: Option<NonZeroU32>,
     /// The time from a request to the first event of its stream [default: 0s]
@@ -70,6 +71,14 @@ pub(super) struct Oracle {
     /// The time from each event to the next [default: 0s]
     #[arg(long, value_name = "DURATION", requires = "events", hide_short_help = true)]
     gap: Option<Nanos>,
+    /// End the connection within a response, after this many events of it
+    ///
+    /// Whoever asks again with `Last-Event-ID` gets the rest.
+    #[arg(long, value_name = "COUNT", requires = "events", hide_short_help = true)]
+    break_after: Option<NonZeroU32>,
+    /// Ask for this time before a reconnect, by `retry` at the begin of each stream
+    #[arg(long, value_name = "DURATION", requires = "events", hide_short_help = true)]
+    retry: Option<Nanos>,
     /// Flip a bit near the end of this share of replies
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, hide_short_help = true)]
     corrupt: Option<Share>,
@@ -102,6 +111,8 @@ impl Oracle {
                 events,
                 first: self.first.unwrap_or_default(),
                 gap: self.gap.unwrap_or_default(),
+                break_after: self.break_after,
+                retry: self.retry,
             }),
             refuse: self.refuse.unwrap_or_default(),
             push: self.push.unwrap_or_default(),
@@ -111,6 +122,11 @@ impl Oracle {
             seed: self.seed.unwrap_or(Behaviour::SEED),
             ..Behaviour::default()
         }
+    }
+
+    /// True if it answers by streams of events.
+    pub(super) fn has_streams(&self) -> bool {
+        self.events.is_some()
     }
 
     /// The name of the first option that was given.
