@@ -20,7 +20,7 @@ pub(crate) fn next_at_once(error: FirstError<'_>) -> Option<&'static str> {
     if asks_for_less(cause) {
         return Some(ASKS_FOR_LESS);
     }
-    wants_login(*class, cause).then_some(WANTS_LOGIN)
+    next_of_upgrade(*class, cause)
 }
 
 /// Advice about a server that was looked at.
@@ -85,9 +85,16 @@ fn asks_for_less(cause: &Cause) -> bool {
 const WANTS_LOGIN: &str =
     "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`";
 
-/// True if an upgrade was refused for want of a login: no second one is tried.
-fn wants_login(class: ErrorClass, cause: &Cause) -> bool {
-    class == ErrorClass::Protocol && matches!(cause, Cause::Status { code: 401 | 403, .. })
+/// Advice for a server that forbids the upgrade.
+const FORBIDS: &str = "It forbids that, and does not say why: look at the path, or give a login or an Origin with -H @FILE, \
+                       a file with a line such as `Authorization: Bearer …`";
+
+/// Advice for an upgrade that was refused to this client: no second one is tried.
+fn next_of_upgrade(class: ErrorClass, cause: &Cause) -> Option<&'static str> {
+    let Cause::Status { code, .. } = cause else { return None };
+    let advice = [(401, WANTS_LOGIN), (403, FORBIDS)];
+    let found = advice.iter().find(|(refusal, _)| refusal == code && class == ErrorClass::Protocol);
+    found.map(|(_, advice)| *advice)
 }
 
 /// Advice about a wrong answer of a server that was spoken to in TLS.
@@ -180,6 +187,11 @@ fn next_of_refusal(peer: &Peer, cause: &Cause) -> Option<String> {
         ));
     }
     Some(match code {
+        200..=299 => format!(
+            "It answers with a stream of server-sent events: {}; or take all of its bytes for a reply with \
+             --expect-status {code}",
+            next_of_conversation(peer.url()?, "sse")
+        ),
         300..=399 => {
             let place = said.whole().and_then(|place| redirected(peer, place));
             let next = place.map_or_else(
@@ -191,7 +203,10 @@ fn next_of_refusal(peer: &Peer, cause: &Cause) -> Option<String> {
                  --expect-status {code}"
             )
         }
-        401 | 403 => format!(
+        403 => "It forbids that, and does not say why: look at the path, or give a login with -H @FILE, a file with a \
+                line such as `Authorization: Bearer …`; or take that for a reply with --expect-status 403"
+            .to_owned(),
+        401 => format!(
             "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`; or take \
              that for a reply with --expect-status {code}"
         ),

@@ -197,7 +197,7 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
     let mut client = ClientHandshake::new(Arc::new(upgrade(url, offers)), SEED);
     let accepted = match client.read(&seen.received) {
         Ok(Some(accepted)) => accepted,
-        Err(HandshakeError::Status { code, .. }) => return refused(code),
+        Err(HandshakeError::Status { code, .. }) => return refused(code, &seen.received),
         Ok(None) | Err(_) => return None,
     };
     let Accepted { subprotocol, .. } = &accepted;
@@ -327,7 +327,7 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     if url.facts().carries != Carries::Requests {
         return None;
     }
-    if let Some(refused) = refused(status) {
+    if let Some(refused) = refused(status, &seen.received) {
         return Some(refused);
     }
     let is_page = matches!(status, 200..=299);
@@ -365,9 +365,15 @@ pub fn reply(url: &Endpoint, beginning: &[u8]) -> Option<Finding> {
     is_json_rpc.then(|| named("JSON-RPC 2.0: it answers with an error of that", conversation))
 }
 
-/// A status after which nothing more is tried.
-fn refused(status: u16) -> Option<Finding> {
+/// A status after which nothing more is tried; `received` is the response, or the beginning of it.
+fn refused(status: u16, received: &[u8]) -> Option<Finding> {
+    let said = String::from_utf8_lossy(received).to_lowercase();
+    let asks_for_login = LOGIN.iter().any(|words| said.contains(words));
     match status {
+        403 if !asks_for_login => Some(closed(
+            "HTTP 403".to_owned(),
+            "it forbids that, and does not say why: look at the path, or give a login or an Origin with -H @FILE",
+        )),
         401 | 403 => Some(closed(
             format!("a server that wants a login: it answers {status}"),
             "give it with -H @FILE, a file with a line such as `Authorization: Bearer …`",
@@ -379,6 +385,9 @@ fn refused(status: u16) -> Option<Finding> {
         _ => None,
     }
 }
+
+/// Words of a response that asks for a login, in small letters: a field, and a form.
+const LOGIN: [&str; 3] = ["\nwww-authenticate:", "type=\"password\"", "type='password'"];
 
 fn named(words: &str, conversation: &'static str) -> Finding {
     Finding {
@@ -486,7 +495,10 @@ mod tests {
             ("ws://h/ws", |_| (open("", &[]), true), "closes at once", None, 1),
             ("ws://h/ws", |_| (open("", &text("hello")), false), "speaks first: \"hello\"", None, 1),
             ("ws://h/ws", |_| (page(401, "", ""), true), "wants a login: it answers 401", None, 1),
-            ("ws://h/ws", |_| (page(403, "", ""), true), "wants a login: it answers 403", None, 1),
+            ("ws://h/ws", |_| (page(403, "", ""), true), "HTTP 403", None, 1),
+            ("ws://h/ws", |_| (page(403, "", "<input type=\"password\">"), true), "wants a login: it answers 403", None, 1),
+            ("http://h/", |_| ("HTTP/1.1 403 No\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n".into(), true), "wants a login: it answers 403", None, 1),
+            ("http://h/", |_| (page(403, "text/html", "403 Forbidden"), true), "HTTP 403", None, 1),
             ("ws://h/ws", |_| (page(429, "", ""), true), "asks for less", None, 1),
             // A broker that drops a list of names that it does not know, and takes none at all.
             ("ws://h/", |attempt| match attempt {

@@ -8,7 +8,8 @@ use super::retry_after::RetryAfter;
 use crate::contract::{Closed, Event, Input, Kind, Message, MisuseError, Response};
 use std::sync::Arc;
 
-/// The client's end of a connection.
+/// The client's end of a connection. A stream of events is no reply, unless its status was named: it has parts whose
+/// times count, and may have no end.
 ///
 /// Every message is the same request with another body, so only the number of requests in flight has to be known:
 /// responses come in their order.
@@ -61,10 +62,12 @@ impl Client {
 fn event<'a>(request: &Request, arrived: Arrived<'a>) -> Event<'a> {
     match arrived {
         Arrived::Closed => Event::Closed(Closed::default()),
-        Arrived::Response(response, _) if request.accepts(response.status) => {
+        Arrived::Response(response, facts)
+            if request.accepts(response.status) && !(facts.is_stream && request.takes_any()) =>
+        {
             Event::Message(Message { kind: Kind::Binary, payload: response.body })
         }
-        Arrived::Response(response, retry_after) => refusal(response, retry_after),
+        Arrived::Response(response, facts) => refusal(response, facts.retry_after),
     }
 }
 

@@ -97,6 +97,11 @@ impl Request {
         }
     }
 
+    /// True if no status was named: any of the 2xx kind is accepted.
+    pub(super) fn takes_any(&self) -> bool {
+        self.statuses.is_empty()
+    }
+
     /// True if the response has no body, whatever its head says (RFC 9112 §6.3).
     pub(super) fn is_head(&self) -> bool {
         self.method == Method::Head

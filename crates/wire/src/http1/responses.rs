@@ -7,6 +7,7 @@ use super::limits::Limits;
 use super::reader::{Body, Head, Reader};
 use super::retry_after::RetryAfter;
 use crate::contract::{Input, MisuseError, Response};
+use crate::sse;
 
 /// The responses that arrive on a connection, in the order of the requests.
 ///
@@ -63,7 +64,18 @@ struct Facts {
     persists: bool,
     /// The time at which a server that refuses wants to be asked again.
     retry_after: Option<RetryAfter>,
+    /// True if its type is that of a stream of events.
+    is_stream: bool,
     status: u16,
+}
+
+/// The facts about a response that its head alone says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Says {
+    /// The time at which a server that refuses wants to be asked again.
+    pub(super) retry_after: Option<RetryAfter>,
+    /// True if its type is that of a stream of events.
+    pub(super) is_stream: bool,
 }
 
 /// Something that arrived.
@@ -71,8 +83,8 @@ struct Facts {
 pub(super) enum Arrived<'a> {
     /// The connection is at its proper end.
     Closed,
-    /// A response, and the time at which a server that refuses wants to be asked again.
-    Response(Response<'a>, Option<RetryAfter>),
+    /// A response, or a part of one.
+    Response(Response<'a>, Says),
 }
 
 impl Responses {
@@ -147,7 +159,7 @@ impl Responses {
                         is_first: !has_begun,
                         is_last: part.is_last,
                     };
-                    Ok(Some(Arrived::Response(came, response.retry_after)))
+                    Ok(Some(Arrived::Response(came, response.says())))
                 }
             },
             State::AwaitClosed => {
@@ -179,7 +191,7 @@ impl Responses {
                 let status = response.status;
                 let is_first = !has_begun;
                 let last = Response { status, head, body, is_first, is_last: true };
-                Ok(Arrived::Response(last, response.retry_after))
+                Ok(Arrived::Response(last, response.says()))
             }
             State::AwaitBody { .. } => {
                 Err(PeerError::BodyCutOff { len: self.reader.unfinished().len() })
@@ -238,8 +250,15 @@ impl Facts {
         let is_kept = request.keeps_heads || matches!(head.status, 300..=399);
         let is_refusal = !(200..300).contains(&head.status);
         let retry_after = if is_refusal { RetryAfter::of(head.headers) } else { None };
-        let says = Self { persists, retry_after, status: head.status };
+        let is_stream = head.headers.iter().any(|header| {
+            header.name.eq_ignore_ascii_case("content-type") && sse::is_type(header.value)
+        });
+        let says = Self { persists, retry_after, is_stream, status: head.status };
         Ok(Some(Head { body, is_kept, len: head.len, says }))
+    }
+
+    const fn says(self) -> Says {
+        Says { retry_after: self.retry_after, is_stream: self.is_stream }
     }
 
     const fn next_state(self) -> State {
@@ -249,6 +268,6 @@ impl Facts {
     fn whole<'a>(self, head: &'a [u8], body: &'a [u8]) -> Arrived<'a> {
         let status = self.status;
         let whole = Response { status, head, body, is_first: true, is_last: true };
-        Arrived::Response(whole, self.retry_after)
+        Arrived::Response(whole, self.says())
     }
 }

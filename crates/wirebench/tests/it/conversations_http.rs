@@ -185,6 +185,57 @@ fn every_event_of_a_known_server_of_streams_is_found() {
 }
 
 #[test]
+fn streams_that_break_off_are_resumed_and_their_events_add_up() {
+    for (kind, publishes, trusts) in [("http", "", ""), ("https", "--ca-out ca.pem", "--ca ca.pem")]
+    {
+        let sandbox = Sandbox::new();
+        let file = "speaks = \"sse\"\n[request.stream]\nhttp = \"GET\"\neach = {}\n\
+            last = { is = \"[DONE]\" }\nresume = 3\n";
+        std::fs::write(sandbox.path().join("it.toml"), file).unwrap();
+        let line = format!(
+            "oracle {kind} --events 20 --break-after 7 --retry 2ms --gap 1ms --json {publishes}"
+        );
+        let server = Server::start(&sandbox, &line);
+        let ended = sandbox.run(&format!(
+            "run {} --conversation ./it.toml -n 40 -c 4 --warm-up 0s {trusts}",
+            server.url
+        ));
+        let records = sandbox.records();
+        assert_eq!(records.len(), 1, "{ended:?}");
+        let block = &records[0].blocks[0];
+        let counts = Counts { planned: 40, sent: 40, ok: 40, ..Counts::default() };
+        assert_eq!(block.counts, counts, "{ended:?}");
+        let parts = block.exchanges[0].parts.as_ref().unwrap();
+        // Behind events 6 and 13 of each.
+        assert_eq!((parts.count, parts.resumed), (40 * 20, 40 * 2), "{ended:?}");
+        assert_eq!(block.connections.lost, 0);
+        assert!(ended.stdout.contains("resumed"), "{ended:?}");
+        let talk = format!("talk {} --conversation ./it.toml {trusts}", server.url);
+        let talk = sandbox.run(&talk);
+        talk.check(0, &[]);
+        assert!(talk.stdout.contains("Last-Event-ID: 13"), "{talk:?}");
+        server.process.send(rustix::process::Signal::TERM);
+        let totals: serde_json::Value =
+            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        // One verifies, and one is talked to.
+        assert_eq!(totals["messages"], 42, "{totals}");
+        assert_eq!(totals["faults"]["broken_off_streams"], 42 * 2, "{totals}");
+    }
+}
+
+#[test]
+fn a_stream_that_is_asked_for_as_a_page_is_named() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "oracle http --events 3");
+    let ended = sandbox.run(&format!("run {} -n 10 -c 1", server.url));
+    ended.check(15, &["It answers with a stream of server-sent events", "--conversation sse"]);
+    ended.check_no_result();
+    let line = format!("run {} -n 10 -c 1 --warm-up 0s --expect-status 200", server.url);
+    let ended = sandbox.run(&line);
+    assert_eq!(sandbox.records()[0].blocks[0].counts.ok, 10, "{ended:?}");
+}
+
+#[test]
 fn a_server_that_is_not_as_described_is_told_before_anything_is_timed() {
     let streams =
         "speaks = \"sse\"\n[request.stream]\nhttp = \"GET /\"\neach = { has = \"$.t\" }\n";

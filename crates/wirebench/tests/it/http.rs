@@ -58,7 +58,7 @@ fn a_status_that_is_no_reply_is_told_with_what_to_do_next() {
         ("302 Found", "Location: http://other.test/a?b\r\n", "try http://other.test/a?b;"),
         ("307 Temporary Redirect", "", "It redirects, and redirects are not followed: name the place"),
         ("401 Unauthorized", "", "It wants a login: give it with -H @FILE"),
-        ("403 Forbidden", "", "It wants a login: give it with -H @FILE"),
+        ("403 Forbidden", "", "It forbids that, and does not say why"),
         ("404 Not Found", "", "Nothing is there: name the path in the URL"),
         ("405 Method Not Allowed", "", "It wants another method: name it with --method"),
         ("426 Upgrade Required", "", "It is an endpoint of WebSocket: try ws://HOST/"),

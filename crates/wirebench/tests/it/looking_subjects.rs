@@ -108,9 +108,9 @@ const SUBJECTS: &[(&str, &[Look])] = &[
         ("ws",   "/",     "Is it Socket.IO 4 at /socket.io/"),
     ]),
     ("fastapi", &[
-        ("http", "/",     "measured: HTTP: GET is answered with 2xx, 360 B"),
+        ("http", "/",     "It answers with a stream of server-sent events"),
         ("http", "/items", "It wants another method"),
-        ("ws",   "/chat", "It wants a login"),
+        ("ws",   "/chat", "It forbids that, and does not say why"),
     ]),
     ("fakellm", &[
         ("http", "/",     "Nothing is there"),
