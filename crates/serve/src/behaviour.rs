@@ -70,10 +70,10 @@ pub enum Speech {
 /// Its head is sent at once, each event at an instant that follows from its number, and one gap after the last comes
 /// `[DONE]` with the end of the response.
 ///
-/// Event k has the id k and is the data `{"event":k,"kept_ns":N}`: N is the true time from the decoded request to the instant at which
-/// the event was handed over, so `kept_ns` less `first + k * gap` is how late it was. A request that comes while the
-/// stream of an earlier one goes on is decoded, for this, when that has ended. A request with `Last-Event-ID: k` is
-/// answered by the events from k + 1 on, and `first` is the time to the first of these.
+/// Event k has the id k and is the data `{"event":k,"kept_ns":N}`: N is the true time from the decoded request to the
+/// instant at which the event was handed over, so `kept_ns` less `first + k * gap` is how late it was. A request that
+/// comes while the stream of an earlier one goes on is decoded, for this, when that has ended. A request with
+/// `Last-Event-ID: k` is answered by the events from k + 1 on, and `first` is the time to the first of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventStream {
     /// The number of events, without `[DONE]`.

@@ -68,8 +68,8 @@ pub struct ClientOptions {
 pub struct ServerOptions {
     /// WebSocket: the subprotocols and the compression that are agreed to.
     pub handshake: handshake::ServerOptions,
-    /// True if requests are messages with their heads ([`Http1::whole_requests`]): over HTTP all of them, over WebSocket
-    /// those that ask for no upgrade.
+    /// True if requests are messages with their heads ([`Http1::whole_requests`]): over HTTP all of them, over
+    /// WebSocket those that ask for no upgrade.
     pub takes_requests: bool,
     /// The longest message that is accepted, in bytes.
     pub message_max: usize,

@@ -86,8 +86,8 @@ struct Asked {
 }
 
 impl<C: InPlace> Calls<C> {
-    /// A connection to `site` over one that `make` makes, with what it was given when it began. Events have at most `message_max`
-    /// bytes.
+    /// A connection to `site` over one that `make` makes, with what it was given when it began. Events have at most
+    /// `message_max` bytes.
     pub(crate) fn new(
         make: Arc<dyn Fn() -> C + Send + Sync>,
         compiled: &Arc<Compiled>,

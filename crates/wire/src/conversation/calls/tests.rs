@@ -245,7 +245,7 @@ fn a_stream_without_a_last_event_ends_with_its_response() {
     check(&all, &[0], &[(until_end, &[parts[0], parts[1], "end: answered 0#0 \"\""])]);
 }
 
-/// What comes of a stream that ends with its connection, and of `responses` to the requests for its rest. A stream that
+/// The events of a stream that ends with its connection, and of `responses` to the requests for its rest. A stream that
 /// is asked for again is told with the request.
 fn resumed(conversation: &Conversation, responses: &[&str]) -> Vec<String> {
     let (mut calls, mut tx) = asking(conversation, &[0]);
