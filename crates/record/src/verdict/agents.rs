@@ -14,7 +14,7 @@ fn lost(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "agent_lost",
         message: "agents of the fleet were lost: their parts are missing".to_owned(),
-        advice: "look at the machines of these agents; --repeats 1 measures such a block again"
+        advice: "look at the machines of these agents; --repeat-lost 1 measures such a block again"
             .to_owned(),
         outvoted: Outvoted::Softened,
     };

@@ -39,7 +39,7 @@ pub(crate) struct Way {
         default_value_t = 0,
         hide_short_help = true
     )]
-    pub(crate) repeats: u8,
+    pub(crate) repeat_lost: u8,
     /// The run to go on with.
     #[arg(skip)]
     pub(crate) resumed: Option<Name>,
@@ -92,7 +92,7 @@ impl Way {
             version: version(host),
             experiment: plan.experiment.clone(),
             agents_min,
-            repeats: self.repeats.min(protocol::limits::REPEATS_MAX),
+            repeats: self.repeat_lost.min(protocol::limits::REPEATS_MAX),
             mixed: self.mixed,
         };
         let plan = self.resumed.is_none().then(|| Arc::new(asked));

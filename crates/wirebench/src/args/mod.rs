@@ -59,7 +59,7 @@ use std::ffi::OsString;
     max_term_width = 80,
     override_usage = "wirebench [OPTIONS] [COMMAND | URL]",
     before_help = EXAMPLES,
-    after_long_help = format!("{SHELLS}\n\n{}", help::exit_codes()),
+    after_long_help = format!("{SHELLS}\n\n{FLEET}{}", help::exit_codes()),
     help_template = help::TEMPLATE,
 )]
 pub(crate) struct Program {
@@ -97,6 +97,17 @@ For shells and other tools:
   wirebench man [COMMAND]       a manual page
   wirebench report [RECORD]     a record as one HTML page, which each run writes too
   wirebench import …            results of google-benchmark as a record";
+
+/// The commands of many machines, likewise.
+const FLEET: &str = if cfg!(feature = "fleet") {
+    "\
+Many machines, as one (with --fleet for what measures):
+  wirebench fleet up --local 4  a NATS server and four agents, to try it here
+  wirebench fleet …             keys, and runs that go on
+  wirebench agent --join FILE   this machine's part\n\n"
+} else {
+    ""
+};
 
 /// The options that every subcommand has.
 #[derive(Debug, clap::Args)]
@@ -150,9 +161,10 @@ enum Subcommand {
     #[command(hide = true)] // As above.
     Import(import::Import),
     #[cfg(feature = "fleet")]
+    #[command(hide = true)] // As above.
     Fleet(fleet::Fleet),
     #[cfg(feature = "fleet")]
-    #[command(hide = true)] // `fleet` names it.
+    #[command(hide = true)] // As above.
     Agent(agent::Agent),
     Doctor(doctor::Doctor),
     #[command(hide = true)] // The long help names it.
