@@ -2,7 +2,7 @@
 //!
 //! The product has no switch for any of it. All plants are built into a copy of the workspace below the target folder,
 //! each behind a switch ([`switch`]), so that the copy is compiled once; what both depend on is compiled already.
-//! [`plants`] is the list. A plant whose place is no longer found is stale, which the tests of this module notice.
+//! [`plants()`] is the list. A plant whose place is no longer found is stale, which the tests of this module notice.
 
 mod fleet_plants;
 mod outcome;

@@ -217,10 +217,12 @@ fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
         1 => ", without one that is in doubt".to_owned(),
         count => format!(", without {count} that are in doubt"),
     };
-    let are_alike = ranked.iter().all(|other| other.row.conversation() == first.row.conversation());
-    let at = match are_alike {
-        true => format!("at {}", first.row.size()),
-        false => "each with requests of its own".to_owned(),
+    let conversation = first.row.conversation();
+    let are_alike = ranked.iter().all(|other| other.row.conversation() == conversation);
+    let at = match conversation {
+        Some(name) if are_alike => format!("with conversation {name}"),
+        None if are_alike => format!("at {}", first.row.size()),
+        Some(_) | None => "each with requests of its own".to_owned(),
     };
     let condition = first.row.condition();
     let time = format!("{} {}", first.row.compared_time(), number::time(first.number(message_ns)?));

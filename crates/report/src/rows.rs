@@ -37,9 +37,12 @@ fn about(record: &RunRecord, group: &Group<'_>) -> Option<[String; 2]> {
     let first = group.zero().or_else(|| group.rows.first())?;
     let row = first.row;
     let rows = || group.rows.iter().map(|it| it.row);
-    let message = match rows().all(|other| other.message() == row.message()) {
-        true => row.message(),
-        false => row.size(),
+    let message = if rows().all(|other| other.message() == row.message()) {
+        row.message()
+    } else if rows().all(|other| other.conversation().is_none()) {
+        row.size()
+    } else {
+        "each with requests of its own".to_owned()
     };
     // Of steps, each row has a load of its own, and says it in its name.
     let load = match is_steps(record) && rows().any(|other| other.load() != row.load()) {

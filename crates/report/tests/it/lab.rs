@@ -27,6 +27,14 @@ fn rows_of_unlike_conversations_are_not_said_to_be_compared_at_one_size() {
     let row = record.plan.workloads.iter_mut().find(|it| it.spec.name == "netty, pings").unwrap();
     row.spec.conversation = Some(held);
     expect!["On this machine no difference is shown between netty and node-ws, the fastest of 4, each with requests of its own, 50 connections, one message in flight (p50 round trip 201 us; 1.00x [1.00, 1.01]; 0.6 % would have shown)."].assert_eq(&report::conclusion(&record).unwrap());
+    let page = page(&record);
+    assert!(page.contains("each with requests of its own, 50 connections"), "{page}");
+    // Of one conversation alone the name tells more than the size of an echo that is not sent.
+    for row in &mut record.plan.workloads {
+        row.spec.conversation = Some(spec::Conversation::read("json-rpc", text).unwrap());
+    }
+    let answer = report::conclusion(&record).unwrap();
+    assert!(answer.contains("of 4, with conversation json-rpc, 50 connections"), "{answer}");
 }
 
 #[test]
