@@ -15,6 +15,7 @@
 //! Start reading at `page::document`; `document` has its types, `number` the spelling of numbers, and `row` is the
 //! only module that knows how a record describes what was asked.
 
+mod agents;
 mod answers;
 mod benchmark;
 mod chart;

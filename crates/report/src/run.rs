@@ -1,5 +1,6 @@
 //! A single row in full: everything that was measured of one target.
 
+use crate::agents;
 use crate::deliveries;
 use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Section, Table, Tone};
 use crate::exchanges;
@@ -67,7 +68,9 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
     if let Some(block) = it.only_block().filter(|_| it.row.is_closed()) {
         little(&mut facts, block);
     }
-    let details = vec![Part::Facts(facts.0), Part::Table(phases(it))];
+    let mut details = vec![Part::Facts(facts.0), Part::Table(phases(it))];
+    let agents = agents::table(it);
+    details.extend((!agents.rows.is_empty()).then_some(Part::Table(agents)));
     [Section::new(heading, parts), Section::new("", details).at(Depth::Details)]
 }
 

@@ -4,7 +4,8 @@ use crate::pages::{check, details};
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{
-    Counts, Drift, Drifting, Ended, ErrorCount, Little, Phases, Pushed, RunRecord, Warning, Whole,
+    AgentPart, Counts, Drift, Drifting, Ended, ErrorCount, Little, PartEnd, Phases, Pushed,
+    RunRecord, Warning, Whole,
 };
 use report::{Depth, Style, terminal};
 use spec::{Load, Stop};
@@ -317,4 +318,51 @@ fn what_drifts_has_a_line_and_what_does_not_has_none() {
         ],
         "{page}"
     );
+}
+
+#[test]
+fn a_fleet_has_a_line_for_each_agent() {
+    let mut record = records::run();
+    let part = AgentPart {
+        agent: "a0".to_owned(),
+        planned: Some(47_500),
+        sent: Some(47_500),
+        ok: Some(47_480),
+        p99_ns: Some(381_000),
+        late_ns: Some(120_000),
+        clock_bound_ns: Some(64_000),
+        busiest_worker_fraction: Some(0.42),
+        ..AgentPart::default()
+    };
+    let doubted = AgentPart {
+        agent: "a1".to_owned(),
+        late_ns: Some(12_000_000),
+        doubts: vec!["it began 12.0 ms late".to_owned()],
+        ..part
+    };
+    let lost = AgentPart { agent: "a2".to_owned(), end: PartEnd::Lost, ..AgentPart::default() };
+    record.blocks[0].agents = vec![part, doubted, lost];
+    let page = details(&record);
+    let shown = page.split_once("parts that").expect("there is a table of agents").1;
+    expect![[r#"
+                     p99  late off by  worker                   sent
+        agent count       sent    ok  us    us     us       % stalls throttled again
+        a0    1 of 1     47500 47480 381   120   64.0    42.0      0         0     0
+        a1    0 of 1     47500 47480 381 12000   64.0    42.0      0         0     0
+        a2    0 of 1         0     0   -     -      -       -      0         0     0
+        agents: times and shares are those of each one's worst block; a part that does
+        not count is left out of the numbers above
+
+        verdict        degraded: the numbers say less than they seem to
+        degraded: agents of the fleet were lost: their parts are missing [agent_lost]
+          shown by: 2 of 3 parts were measured: a2 was lost; it was offered at least
+            190100/s, at most 285150/s
+          next: look at the machines of these agents; --repeat-lost 1 measures such a
+            block again
+        degraded: agents of the fleet are not trusted: their parts are left out
+          [agent_not_trusted]
+          shown by: a1: it began 12.0 ms late
+          next: give these agents machines of their own, or the fleet more of them
+    "#]].assert_eq(shown);
+    assert!(!terminal(&record, Depth::First, &Style::default()).contains("parts that"));
 }

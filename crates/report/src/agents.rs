@@ -1,0 +1,60 @@
+//! The agents of a fleet: a line for each, over all blocks of a row.
+
+use crate::document::{Cell, Column, Table};
+use crate::measured::Measured;
+use crate::number::{self, Unit};
+use record::AgentPart;
+use std::collections::BTreeMap;
+
+/// Each agent with its parts, what it sent, and how far its machine can be believed. Times and shares are those of its
+/// worst block; counts are sums. Empty where one machine measured.
+pub(crate) fn table(it: &Measured<'_>) -> Table {
+    let columns = vec![
+        Column::new("agent", Unit::Words),
+        Column::new("parts that count", Unit::Words),
+        Column::new("sent", Unit::Count),
+        Column::new("ok", Unit::Count),
+        Column::new("own p99", Unit::Time),
+        Column::new("began late", Unit::Time),
+        Column::new("clock off by", Unit::Time),
+        Column::new("send lag p99", Unit::Time),
+        Column::new("busiest worker", Unit::Share),
+        Column::new("stalls", Unit::Count),
+        Column::new("throttled", Unit::Count),
+        Column::new("sent again", Unit::Count),
+    ];
+    let mut by_name: BTreeMap<&str, Vec<&AgentPart>> = BTreeMap::new();
+    for part in it.all.iter().flat_map(|block| &block.agents) {
+        by_name.entry(&part.agent).or_default().push(part);
+    }
+    let mut table = Table::new("", columns);
+    for (name, parts) in &by_name {
+        let counting = parts.iter().filter(|part| part.counts()).count();
+        let most = |of: fn(&AgentPart) -> Option<u64>| {
+            let most = parts.iter().filter_map(|part| of(part)).max();
+            Cell::number(most.map(number::float))
+        };
+        let sum = |of: fn(&AgentPart) -> u64| {
+            let sum = parts.iter().fold(0_u64, |sum, part| sum.saturating_add(of(part)));
+            Cell::Number(number::float(sum), None)
+        };
+        let busy = parts.iter().filter_map(|part| part.busiest_worker_fraction);
+        table.row(vec![
+            Cell::words(*name),
+            Cell::words(format!("{counting} of {}", parts.len())),
+            sum(|part| part.sent.unwrap_or(0)),
+            sum(|part| part.ok.unwrap_or(0)),
+            most(|part| part.p99_ns),
+            most(|part| part.late_ns),
+            most(|part| part.clock_bound_ns),
+            most(|part| part.send_lag_p99_ns),
+            Cell::number(busy.reduce(f64::max)),
+            sum(|part| part.stalls),
+            sum(|part| part.throttled_periods),
+            sum(|part| part.retransmitted_segments),
+        ]);
+    }
+    let note = "agents: times and shares are those of each one's worst block; a part that does not count is left out of \
+                the numbers above";
+    table.noted((!by_name.is_empty()).then(|| note.to_owned()))
+}
