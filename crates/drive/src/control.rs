@@ -1,7 +1,8 @@
-//! The state that the workers of one run share: the common start, and the wish to stop.
+//! The state that the workers of one run share: the common start, the wish to stop, and a new rate.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use units::{Instant, Nanos};
+use std::sync::{Mutex, PoisonError};
+use units::{Instant, Nanos, Rate};
 
 /// Lets workers begin together and end early. None of it is touched for a message.
 #[derive(Debug)]
@@ -14,6 +15,18 @@ pub struct Control {
     waits: bool,
     /// Whoever wakes up after this does not begin.
     latest: AtomicU64,
+    /// The newest change of the rate, and the number of changes so far, which workers look at ten times a second.
+    change: Mutex<Option<RateChange>>,
+    changes: AtomicU32,
+}
+
+/// A new rate of an open loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateChange {
+    /// The instant from which on messages are due at it.
+    pub at: Instant,
+    /// The rate of all workers together.
+    pub rate: Rate,
 }
 
 impl Control {
@@ -26,6 +39,8 @@ impl Control {
             stop: AtomicBool::new(false),
             waits: false,
             latest: AtomicU64::new(Instant::NEVER.0),
+            change: Mutex::default(),
+            changes: AtomicU32::new(0),
         }
     }
 
@@ -44,6 +59,22 @@ impl Control {
     pub fn begin(&self, at: Instant, latest: Instant) {
         self.latest.store(latest.0, Ordering::Release);
         self.start.store(at.0, Ordering::Release);
+    }
+
+    /// Changes the rate of an open loop. Workers hear of it within a tenth of a second; one that hears of it after
+    /// `change.at` has sent the messages until then at the old rate.
+    pub fn change_rate(&self, change: RateChange) {
+        *self.change.lock().unwrap_or_else(PoisonError::into_inner) = Some(change);
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+
+    /// The newest change, if there was one since `seen` changes had been made, and updates that number.
+    pub(crate) fn changed_since(&self, seen: &mut u32) -> Option<RateChange> {
+        let changes = self.changes.load(Ordering::Acquire);
+        if std::mem::replace(seen, changes) == changes {
+            return None;
+        }
+        *self.change.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks all workers to end within a tenth of a second, keeping what they have measured.

@@ -32,7 +32,7 @@ mod target;
 mod text;
 
 pub use connections::OPENING_MAX;
-pub use control::Control;
+pub use control::{Control, RateChange};
 pub use recorder::{Interval, Observer, Phase};
 pub use target::Target;
 
@@ -62,6 +62,9 @@ pub struct Worker<O> {
     target: Target,
     control: Arc<Control>,
     observer: O,
+
+    /// The changes of the rate that were made by the last look.
+    changes_seen: u32,
 
     phase: Phase,
     /// The end of a drain, and of the closing, at the latest.
@@ -146,6 +149,7 @@ impl<O: Observer> Worker<O> {
             pace: Pace::new(&workload, pipelines),
             recorder: Recorder::new(&workload),
             control,
+            changes_seen: 0,
             observer,
             phase: Phase::Connect,
             patience_end: Instant::NEVER,

@@ -32,6 +32,11 @@ impl<O: Observer> Worker<O> {
         if self.control.is_stopped() && self.phase < Phase::Done {
             self.stop(engine, now);
         }
+        if let Some(change) = self.control.changed_since(&mut self.changes_seen)
+            && self.pace.change_rate(change.at, change.rate)
+        {
+            self.due_at = Instant::START;
+        }
         self.start_due(engine, now);
         self.return_due(engine, now);
         for id in self.connections.late(now, self.pace.is_timed()) {

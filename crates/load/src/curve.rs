@@ -65,6 +65,36 @@ impl Curve {
         Self { per, peak: units(Some(profile.peak())), segments: segments.into() }
     }
 
+    /// The same up to `at`, and from there on `rate`, without end; and the number of new units in an old one, which is
+    /// more than 1 where `rate` needs finer ones. `None` if no unit is fine enough for both.
+    pub(crate) fn changed(&self, at: Nanos, rate: Rate) -> Option<(Self, u128)> {
+        let own = Profile::from(rate).common_per().0;
+        let factor = own / common_divisor(own, self.per);
+        let per = self.per.checked_mul(factor)?;
+        let factor = u128::from(factor);
+        let from =
+            u128::from(rate.count().get()).checked_mul(per.into())? / u128::from(rate.per().0);
+        let scaled = |segment: &Segment| {
+            let ramp = match segment.ramp {
+                Some(ramp) => {
+                    Some(Ramp { half_change: ramp.half_change.checked_mul(factor)?, ..ramp })
+                }
+                None => None,
+            };
+            let (before, from) =
+                (segment.before.checked_mul(factor)?, segment.from.checked_mul(factor)?);
+            Some(Segment { before, from, ramp, ..*segment })
+        };
+        let kept = self.segments.iter().filter(|segment| segment.start < at.0).map(scaled);
+        let segments = kept.collect::<Option<Box<[Segment]>>>()?;
+        let peak = self.peak.checked_mul(factor)?.max(from);
+        let until = Self { per, peak, segments };
+        let before = until.units_before(at);
+        let last = Segment { start: at.0, before, from, ramp: None };
+        let segments = until.segments.iter().copied().chain([last]).collect();
+        Some((Self { segments, ..until }, factor))
+    }
+
     /// Units of one arrival.
     #[inline]
     pub(crate) fn per(&self) -> u64 {
@@ -135,6 +165,10 @@ impl Ramp {
         }
         low
     }
+}
+
+fn common_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { common_divisor(other, one % other) }
 }
 
 #[cfg(test)]

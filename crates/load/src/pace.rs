@@ -23,7 +23,7 @@ use crate::replay::Replay;
 use crate::waiting::Waiting;
 use crate::{Arrival, Arrivals, Lifetime, Pick, Schedule, Stop, Stripe, Workload};
 use std::collections::VecDeque;
-use units::{Instant, Nanos, Random};
+use units::{Instant, Nanos, Random, Rate};
 
 /// Decides which connection of a worker sends next, and when its messages are due.
 #[derive(Debug)]
@@ -299,6 +299,20 @@ impl Pace {
     /// The measurement is over at `end`: messages that were due before that are still sent.
     pub fn drain(&mut self, end: Instant) {
         (self.stage, self.end) = (Stage::Drain, end);
+    }
+
+    /// Changes the rate of an open loop whose connections take turns, from `at` on. False in any other load, before the
+    /// traffic, and for a rate whose instants cannot be exact: nothing changes then.
+    pub fn change_rate(&mut self, at: Instant, rate: Rate) -> bool {
+        match &mut self.load {
+            Load::Open { arrivals, pick: Pick::Any, .. } if self.start < at => {
+                arrivals.change(at.since(self.start), rate)
+            }
+            Load::Closed { .. }
+            | Load::Open { .. }
+            | Load::Sessions { .. }
+            | Load::ThinkingBots { .. } => false,
+        }
     }
 
     /// The schedule ends at `end` at the latest.

@@ -17,7 +17,7 @@ use crate::curve::Curve;
 use spec::{Profile, Spacing};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use units::{Nanos, Random};
+use units::{Nanos, Random, Rate};
 
 /// A rate, how its arrivals are spaced, and which part of them is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,6 +232,20 @@ impl Arrivals {
         self.next = self.course.advance(&self.curve);
     }
 
+    /// Changes the rate to `rate` from `at` on, without end. `at` is not 0. Arrivals before it stay as they are. One of
+    /// uniform spacing after it is due where both rates put its number, one of Poisson spacing where they put its gap.
+    ///
+    /// False if the instants of both rates cannot be exact: nothing changes then.
+    pub fn change(&mut self, at: Nanos, rate: Rate) -> bool {
+        let Some((curve, factor)) = self.curve.changed(at, rate) else { return false };
+        self.curve = curve;
+        self.course.scale(factor);
+        if self.next.at >= at {
+            self.next = self.course.due(&self.curve, self.next.connection);
+        }
+        true
+    }
+
     /// Goes on to the first that is due at `at` or later, and returns the number of those left out. That takes the same
     /// time for any number of them, but for Poisson spacing.
     pub fn skip_before(&mut self, at: Nanos) -> u64 {
@@ -275,6 +289,27 @@ impl Course {
             Self::Uniform(turns) => turns.due(curve),
             Self::Phases(phases) => phases.due(curve),
             Self::Poisson(gaps) => gaps.advance(curve),
+        }
+    }
+
+    /// Each unit of the curve has become `factor` of them.
+    fn scale(&mut self, factor: u128) {
+        match self {
+            // Both count arrivals.
+            Self::Uniform(_) | Self::Poisson(_) => {}
+            Self::Phases(phases) => {
+                phases.cycle_len *= factor;
+                phases.phases.iter_mut().for_each(|(phase, _)| *phase *= factor);
+            }
+        }
+    }
+
+    /// The next one once more, which is on `connection`.
+    fn due(&self, curve: &Curve, connection: u32) -> Due {
+        match self {
+            Self::Uniform(turns) => turns.due(curve),
+            Self::Phases(phases) => phases.due(curve),
+            Self::Poisson(gaps) => Due { at: gaps.instant(curve), connection },
         }
     }
 
@@ -439,14 +474,18 @@ impl Gaps {
     fn advance(&mut self, curve: &Curve) -> Due {
         let gap = -libm::log1p(-self.times.unit_f64()) * self.mean;
         self.sum = self.sum.saturating_add(gap as u128);
-        let (whole, fraction) = (self.sum >> 64, self.sum & u128::from(u64::MAX));
-        let per = u128::from(curve.per());
-        let units = (whole * per).saturating_add((fraction * per) >> 64);
         let connection = u32::try_from(self.picks.below(self.connections as usize));
         Due {
-            at: curve.instant(units),
+            at: self.instant(curve),
             connection: connection.expect("it is below the number of connections"),
         }
+    }
+
+    /// The instant of the last one that was drawn.
+    fn instant(&self, curve: &Curve) -> Nanos {
+        let (whole, fraction) = (self.sum >> 64, self.sum & u128::from(u64::MAX));
+        let per = u128::from(curve.per());
+        curve.instant((whole * per).saturating_add((fraction * per) >> 64))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The instants at which messages are due: exact where it is exact, and a Poisson process where it is one.
 
-use load::{Due, Schedule, Spacing};
+use load::{Arrivals, Due, Schedule, Spacing};
 use stats::{Mean, anderson_darling};
 use std::num::NonZeroU32;
 use units::{Nanos, Random, Rate};
@@ -418,4 +418,62 @@ fn take(schedule: &Schedule, seed: u64) -> impl Iterator<Item = Due> + use<> {
 
 fn number(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
+}
+
+#[test]
+fn a_rate_that_is_changed_holds_from_an_instant_on_and_moves_nothing_before_it() {
+    let connections = NonZeroU32::new(4).unwrap();
+    let second = Nanos::from_secs(1);
+    for spacing in [Spacing::Uniform, Spacing::Poisson, Spacing::Phases] {
+        let schedule =
+            Schedule::new("100/s".parse::<spec::Profile>().unwrap(), spacing, connections);
+        let instants = |arrivals: &mut Arrivals, until: Nanos| {
+            let mut all = Vec::new();
+            while arrivals.next_due().at < until {
+                all.push(arrivals.next_due().at);
+                arrivals.advance();
+            }
+            all
+        };
+        let mut plain = schedule.arrivals(7);
+        let before = instants(&mut plain, second);
+        let mut changed = schedule.arrivals(7);
+        // Of these, 100/s has no whole number in its own unit.
+        assert!(changed.change(second, "1001/s".parse().unwrap()));
+        assert_eq!(instants(&mut changed, second), before, "{spacing:?}");
+        let after = instants(&mut changed, Nanos::from_secs(2)).len();
+        match spacing {
+            Spacing::Uniform => assert_eq!(after, 1001),
+            // With phases, a cycle more or less.
+            Spacing::Phases => assert!((997..=1005).contains(&after), "{after}"),
+            Spacing::Poisson => assert!((850..1150).contains(&after), "{after}"),
+        }
+        // Back again, heard of a tenth of a second too late: the hundred that were taken for it stand, so that the next
+        // is due a second after it.
+        assert!(changed.change(Nanos::from_millis(1900), "100/s".parse().unwrap()));
+        let late = instants(&mut changed, Nanos::from_secs(4));
+        assert!(late.is_sorted() && (80..140).contains(&late.len()), "{}", late.len());
+        assert!(late[0] > Nanos::from_millis(2600), "{spacing:?} {}", late[0]);
+    }
+}
+
+#[test]
+fn the_parts_of_a_schedule_whose_rate_is_changed_are_together_the_whole() {
+    let connections = NonZeroU32::new(3).unwrap();
+    let schedule = Schedule::new("300/s".parse().unwrap(), Spacing::Uniform, connections);
+    let due = |mut arrivals: Arrivals| {
+        assert!(arrivals.change(Nanos::from_millis(500), "700/s".parse().unwrap()));
+        let mut all = Vec::new();
+        while arrivals.next_due().at < Nanos::from_secs(1) {
+            all.push(arrivals.next_due().at);
+            arrivals.advance();
+        }
+        all
+    };
+    let parts = NonZeroU32::new(2).unwrap();
+    let mut both: Vec<Nanos> =
+        (0..2).flat_map(|index| due(schedule.part(index, parts).arrivals(1))).collect();
+    both.sort();
+    assert_eq!(both, due(schedule.arrivals(1)));
+    assert_eq!(both.len(), 150 + 350);
 }
