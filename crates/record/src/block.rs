@@ -6,7 +6,7 @@ use crate::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Nanos;
+use units::{Nanos, Rate};
 
 /// Some seconds of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,9 @@ pub struct Block {
     /// The reason why its load ended before its time: nearly everything failed. What was counted until then stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
+    /// The rates that somebody asked for while it ran, in place of the one of its load; empty: nobody did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rate_changes: Vec<RateChange>,
     /// Messages by their end.
     pub counts: Counts,
     /// Messages of the warm-up by their end, which may lie anywhere in the block; `null` where a program of others
@@ -148,6 +151,7 @@ impl Block {
             measured_ns: 0,
             failed: None,
             cut_short: None,
+            rate_changes: Vec::new(),
             counts: Counts::default(),
             warm_up: None,
             connections: Connections::default(),
@@ -514,6 +518,15 @@ pub enum Little {
         /// The reason.
         reason: String,
     },
+}
+
+/// A change of the rate of an open loop while it ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RateChange {
+    /// The instant from which on messages were due at it, from the start of the run.
+    pub at_ns: u64,
+    /// The rate of all connections together.
+    pub rate: Rate,
 }
 
 /// One second of the measured window.

@@ -53,7 +53,8 @@ pub use against::Against;
 pub use agents::{AgentPart, PartEnd};
 pub use block::{
     Block, Connections, ContextSwitches, Cpu, Fairness, Identity, Little, Neighbours, OpenLoop,
-    Phases, Pushed, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole, Wire,
+    Phases, Pushed, RateChange, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole,
+    Wire,
 };
 pub use counts::{CountError, Counts};
 pub use deliveries::{Deliveries, DeliveryCounts, DeliveryError, DeliveryOutcome};

@@ -18,6 +18,7 @@
 //!   an open loop
 //! - `nothing_succeeded`, invalid: no message got its reply. Next: the errors
 //! - `too_little_measured`, degraded: fewer than 20 right replies, or less than 100 ms. Next: longer blocks
+//! - `rate_changed`, degraded: somebody changed the rate of an open loop while it ran. Next: run it again
 //! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
 //! - `undelivered`, degraded; invalid with more than 1 % under way when the drain ended: messages that were published
 //!   did not reach all of their receivers. Next: the server's queues, a longer drain

@@ -5,7 +5,7 @@ use super::generator::P99_MOVED;
 use super::subject::{
     Finding, Numbers, Outvoted, Rule, Subject, float, fraction, moved_by, percent,
 };
-use crate::{Block, Counts, DeliveryCounts, Ended, Identity, Level, Reason};
+use crate::{Block, Counts, DeliveryCounts, Ended, Identity, Level, RateChange, Reason};
 use units::Nanos;
 
 /// Messages that a median needs: ten on each side of it.
@@ -27,6 +27,7 @@ const STARVED_MEAN_MIN: f64 = 10.0;
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
     [
         too_little(subject),
+        rate_changed(subject),
         failures(subject),
         unanswered(subject),
         undelivered(subject),
@@ -52,6 +53,22 @@ fn too_little(subject: &Subject<'_>) -> Option<Reason> {
             "{ok} right replies in {measured}; {MESSAGES_MIN} in {TIME_MIN} are the least"
         ),
         advice: "measure longer: -d 10s, or more messages with -n".to_owned(),
+    })
+}
+
+/// Numbers of several rates together are those of a load that no experiment describes.
+fn rate_changed(subject: &Subject<'_>) -> Option<Reason> {
+    let changes: Vec<&RateChange> =
+        subject.blocks.iter().flat_map(|block| &block.rate_changes).collect();
+    let rates: Vec<String> = changes.iter().map(|change| change.rate.to_string()).collect();
+    (!rates.is_empty()).then(|| Reason {
+        code: "rate_changed".to_owned(),
+        level: Level::Degraded,
+        workload: Some(subject.index),
+        numbers: Numbers::new(),
+        message: "the rate was changed by hand while it was measured".to_owned(),
+        evidence: format!("changed to {}", rates.join(", ")),
+        advice: "run it again with the rate that is wanted, and leave it as it is".to_owned(),
     })
 }
 

@@ -251,6 +251,7 @@ fn block(workload: usize) -> Block {
         measured_ns: 1_000_000_000,
         failed: None,
         cut_short: None,
+        rate_changes: Vec::new(),
         counts: Counts {
             planned: 1011,
             sent: 1006,

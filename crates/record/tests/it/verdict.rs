@@ -679,6 +679,18 @@ fn a_single_message_or_a_microsecond_shows_no_speed() {
 }
 
 #[test]
+fn a_rate_that_was_changed_by_hand_is_doubted() {
+    let rates = |texts: &[&str]| {
+        let of = |text: &&str| record::RateChange { at_ns: 7, rate: text.parse().unwrap() };
+        closed(|block| block.rate_changes = texts.iter().map(of).collect())
+    };
+    assert_eq!(codes(&rates(&[])), []);
+    let changed = rates(&["900/s", "1000/s"]);
+    assert_eq!(codes(&changed), [("rate_changed", Level::Degraded)]);
+    assert_eq!(judge(&changed).reasons[0].evidence, "changed to 900/s, 1000/s");
+}
+
+#[test]
 fn messages_of_the_warm_up_that_got_no_reply_are_a_reason_of_their_own() {
     let with = |warm_up| {
         let verdict = judge(&closed(|block| block.warm_up = Some(warm_up)));
@@ -1376,7 +1388,8 @@ fn codes(record: &RunRecord) -> Vec<(&'static str, Level)> {
     judge(record).reasons.iter().map(|reason| (name(&reason.code), reason.level)).collect()
 }
 
-const CODES: [&str; 18] = [
+const CODES: [&str; 19] = [
+    "rate_changed",
     "too_little_measured",
     "generator_bound",
     "generator_stalled",
