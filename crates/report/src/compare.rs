@@ -24,7 +24,8 @@ pub fn compare(base: &RunRecord, record: &RunRecord, depth: Depth, style: &Style
     text::print(&document(base, record), depth, style)
 }
 
-fn document(base: &RunRecord, record: &RunRecord) -> Document {
+/// The document of both.
+pub(crate) fn document(base: &RunRecord, record: &RunRecord) -> Document {
     let differences = record::incomparable(base, record);
     let mut conclusion = None;
     let mut sections = Vec::new();
@@ -85,7 +86,13 @@ fn document(base: &RunRecord, record: &RunRecord) -> Document {
             sections.push(Section::new(&heading, reasons).at(Depth::Details));
         }
     }
-    Document { conclusion, sections, ..Document::default() }
+    Document {
+        title: "Two records side by side".to_owned(),
+        title_depth: Depth::Full,
+        conclusion,
+        sections,
+        ..Document::default()
+    }
 }
 
 /// True if a comparison of the two says nothing: one of them is no result, or they may not be compared.

@@ -12,6 +12,7 @@
 mod data;
 
 use crate::chart::{Chart, Figure, Key};
+use crate::compare;
 use crate::document::{Document, Part};
 use crate::escape::flow;
 use crate::figures::table;
@@ -25,10 +26,18 @@ use sha2::{Digest as _, Sha256};
 
 /// `record` as one page.
 pub fn html(record: &RunRecord) -> String {
-    let document = page::document(record);
+    printed(&page::document(record))
+}
+
+/// `record` beside `base`, as [`crate::compare`] has them, as one page.
+pub fn compare_html(base: &RunRecord, record: &RunRecord) -> String {
+    printed(&compare::document(base, record))
+}
+
+fn printed(document: &Document) -> String {
     let charts: Vec<&Chart> = document.figures.iter().filter_map(Figure::lines).collect();
     let page = Page {
-        document: &document,
+        document,
         figures: document.figures.iter().map(Shown::of).collect(),
         data: data::of(&charts),
         policy: policy(),

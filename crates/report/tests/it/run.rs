@@ -363,6 +363,7 @@ fn a_fleet_has_a_line_for_each_agent() {
           [agent_not_trusted]
           shown by: a1: it began 12.0 ms late
           next: give these agents machines of their own, or the fleet more of them
-    "#]].assert_eq(shown);
+    "#]]
+    .assert_eq(shown);
     assert!(!terminal(&record, Depth::First, &Style::default()).contains("parts that"));
 }
