@@ -1,24 +1,53 @@
-//! The front end of the report: its types are checked where nothing is written into the sources.
+//! The front ends: their types are checked, and what is committed of them is held against what they become, where
+//! nothing is written into the sources.
 
 use crate::packages::{self, Need};
 use crate::shell;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use std::fs;
+use std::path::Path;
 
-/// Checks the types of `crates/report/web` in a copy below the target folder.
+/// Checks the types of the report's front end and of that of `wirebench ui`, in copies below the target folder, and
+/// that the latter is committed as it is built.
 pub(crate) fn check() -> Result<()> {
     packages::ensure(&[Need::debian("node", "nodejs"), Need::debian("npm", "npm")])?;
-    let source = shell::root().join("crates/report/web");
-    let folder = shell::target().join("report-web");
-    fs::create_dir_all(&folder)?;
-    shell::output(shell::command("cp").arg("-R").arg(source.join(".")).arg(&folder))?;
+    let folder = shell::target().join("front-end");
+    // The page shares modules and colours with the report.
+    for part in ["report/web", "report/templates", "web/page"] {
+        let (source, to) = (shell::root().join("crates").join(part), folder.join(part));
+        fs::create_dir_all(&to)?;
+        shell::output(shell::command("cp").arg("-R").arg(source.join(".")).arg(&to))?;
+    }
+    for part in ["report/web", "web/page"] {
+        install(&folder.join(part))?;
+        npm(&folder.join(part), "check")?;
+    }
+    let page = folder.join("web/page");
+    npm(&page, "build")?;
+    for name in ["ui.js", "ui.css"] {
+        let committed = shell::root().join("crates/web/page/dist").join(name);
+        ensure!(
+            fs::read(&committed).ok() == Some(fs::read(page.join("dist").join(name))?),
+            "crates/web/page/dist/{name} is not what its source becomes: `npm ci && npm run build` in crates/web/page \
+             makes it anew"
+        );
+    }
+    Ok(())
+}
+
+/// Installs what a front end needs, unless that was done for the same lock file.
+fn install(folder: &Path) -> Result<()> {
     let lock = fs::read(folder.join("package-lock.json"))?;
     let stamp = folder.join(".installed");
     if !fs::read(&stamp).is_ok_and(|installed| installed == lock) {
         let flags = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-        shell::output(shell::command("npm").args(flags).current_dir(&folder))?;
+        shell::output(shell::command("npm").args(flags).current_dir(folder))?;
         fs::write(stamp, lock)?;
     }
-    let check = ["run", "--silent", "check"];
-    shell::output(shell::command("npm").args(check).current_dir(folder)).map(drop)
+    Ok(())
+}
+
+fn npm(folder: &Path, script: &str) -> Result<()> {
+    shell::output(shell::command("npm").args(["run", "--silent", script]).current_dir(folder))
+        .map(drop)
 }

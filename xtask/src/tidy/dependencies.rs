@@ -33,7 +33,7 @@ pub(super) fn check(file: &File) -> Vec<Complaint> {
 }
 
 /// Holds every crate against the rule about the async runtime: it comes in through [`MAY_HAVE_RUNTIME`] alone, and
-/// there through dependencies that a feature turns on.
+/// there through dependencies that a feature turns on, or into a crate that is one itself.
 pub(super) fn runtime(files: &[File]) -> Vec<Complaint> {
     let Some(lock) = files.iter().find(|file| file.path == "Cargo.lock") else {
         return Vec::new();
@@ -43,18 +43,21 @@ pub(super) fn runtime(files: &[File]) -> Vec<Complaint> {
         Err(error) => return vec![lock.complain(0, error.to_string())],
     };
     let packages = needs_of(&table);
+    let manifests: Vec<_> = files.iter().filter_map(manifest_of).collect();
+    // The crates that a program without features has.
+    let needed: BTreeSet<&str> = manifests
+        .iter()
+        .flat_map(|(_, _, manifest)| dependencies_of(manifest))
+        .filter(|(kind, _, details)| *kind != "dev-dependencies" && !is_optional(details))
+        .map(|(_, dependency, _)| dependency)
+        .collect();
     let mut complaints = Vec::new();
-    for file in files {
-        let inside = file.path.strip_prefix("crates/");
-        let Some(name) = inside.and_then(|inside| inside.strip_suffix("/Cargo.toml")) else {
-            continue;
-        };
-        let Ok(manifest) = file.text.parse::<toml::Table>() else { continue };
-        for (kind, dependency, details) in dependencies_of(&manifest) {
+    for (file, name, manifest) in &manifests {
+        let is_feature = !needed.contains(name);
+        for (kind, dependency, details) in dependencies_of(manifest) {
             let Some(way) = way_to_runtime(&packages, dependency) else { continue };
-            let is_optional = details.get("optional").and_then(toml::Value::as_bool) == Some(true);
-            let may = MAY_HAVE_RUNTIME.contains(&name);
-            if may && (is_optional || kind == "dev-dependencies") {
+            let may = MAY_HAVE_RUNTIME.contains(name);
+            if may && (is_feature || is_optional(details) || kind == "dev-dependencies") {
                 continue;
             }
             let what = match may {
@@ -85,6 +88,17 @@ fn needs_of(lock: &toml::Table) -> BTreeMap<&str, BTreeSet<&str>> {
         all.entry(name).or_default().extend(needs);
     }
     all
+}
+
+/// The manifest of a crate: its file, the name of its folder, and its tables.
+fn manifest_of(file: &File) -> Option<(&File, &str, toml::Table)> {
+    let name = file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
+    Some((file, name, file.text.parse().ok()?))
+}
+
+/// True if a feature turns the dependency on.
+fn is_optional(details: &toml::Value) -> bool {
+    details.get("optional").and_then(toml::Value::as_bool) == Some(true)
 }
 
 /// The dependencies of a manifest: their table, name and details.
@@ -247,10 +261,14 @@ mod tests {
         let lock = "[[package]]\nname = \"store\"\ndependencies = [\"tokio-postgres\", \"flate2\"]\n\
             [[package]]\nname = \"tokio-postgres\"\ndependencies = [\"tokio 1.54.1\"]\n\
             [[package]]\nname = \"flate2\"\n[[package]]\nname = \"tokio\"\n";
-        let check = |name: &str, manifest: &str| -> Vec<String> {
+        let check_used = |used: &str, name: &str, manifest: &str| -> Vec<String> {
             let path = format!("crates/{name}/Cargo.toml");
-            let found = runtime(&[file("Cargo.lock", lock), file(&path, manifest)]);
+            let user = file("crates/run/Cargo.toml", used);
+            let found = runtime(&[file("Cargo.lock", lock), user, file(&path, manifest)]);
             found.into_iter().map(|complaint| complaint.what).collect()
+        };
+        let check = |name: &str, manifest: &str| {
+            check_used("[dependencies]\nstore.workspace = true", name, manifest)
         };
         let optional = "[dependencies]\nflate2.workspace = true\n\
             tokio-postgres = { workspace = true, optional = true }\n";
@@ -261,6 +279,9 @@ mod tests {
             check("store", "[dependencies]\ntokio-postgres.workspace = true"),
             ["`tokio-postgres` brings tokio: make it optional, behind a feature"]
         );
+        let feature = "[dependencies]\nstore = { workspace = true, optional = true }";
+        let always = "[dependencies]\ntokio-postgres.workspace = true";
+        assert_eq!(check_used(feature, "store", always), [""; 0]);
         let by_way =
             "gets tokio by way of tokio-postgres -> tokio; only fleet, store, web may have it";
         for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {

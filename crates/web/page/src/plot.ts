@@ -1,0 +1,76 @@
+// Lines over time, which grow while they are looked at.
+
+import uPlot from "uplot";
+import { type Unit } from "../../../report/web/src/data";
+import { colour, dashes, variable } from "../../../report/web/src/look";
+import { shown, tick } from "../../../report/web/src/number";
+
+export interface Look {
+  unit: Unit;
+  labels: string[];
+  log: boolean;
+  isDate?: boolean;
+}
+
+export interface Plot {
+  set: (data: (number | null)[][]) => void;
+  end: () => void;
+}
+
+/** A chart in `holder`. */
+export function line(holder: HTMLElement, look: Look): Plot {
+  const font = `12px ${getComputedStyle(holder).fontFamily}`;
+  const axis = { stroke: () => variable("--soft"), grid: { stroke: () => variable("--grid"), width: 1 }, font };
+  const size = (): { width: number; height: number } => ({ width: Math.max(holder.clientWidth, 200), height: 220 });
+  const value = (unit: Unit) => (_: uPlot, number: number | null) => (number === null ? "-" : shown(unit, number));
+  const plot = new uPlot(
+    {
+      ...size(),
+      legend: { live: true },
+      cursor: { y: false, points: { size: 6 } },
+      scales: {
+        x: { time: look.isDate === true },
+        // A log axis has no place for nothing.
+        y: look.log ? { distr: 3 } : { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
+      },
+      axes: [
+        look.isDate === true ? axis : { ...axis, values: (_, all) => all.map((at) => `${at} s`) },
+        {
+          ...axis,
+          size: 62,
+          values: (_, all) => all.map((number) => (number === null ? "" : tick(look.unit, number))),
+        },
+      ],
+      series: [
+        look.isDate === true ? {} : { label: "time", value: (_, at) => (at === null ? "-" : `${at.toFixed(1)} s`) },
+        ...look.labels.map((label, index) => ({
+          label,
+          stroke: () => colour(index),
+          dash: dashes(index),
+          width: 2,
+          spanGaps: false,
+          points: { show: look.isDate === true, size: 5 },
+          value: value(look.unit),
+        })),
+      ],
+    },
+    [[], ...look.labels.map(() => [])],
+    holder,
+  );
+  const watcher = new ResizeObserver(() => plot.setSize(size()));
+  watcher.observe(holder);
+  const repaint = (): void => plot.redraw(false);
+  addEventListener("repaint", repaint);
+  return {
+    set: (data) => {
+      plot.setData(data as uPlot.AlignedData);
+      // Without a cursor the legend has the newest numbers.
+      if (typeof plot.cursor.idx !== "number") plot.setLegend({ idx: (data[0]?.length ?? 0) - 1 });
+    },
+    end: () => {
+      removeEventListener("repaint", repaint);
+      watcher.disconnect();
+      plot.destroy();
+    },
+  };
+}

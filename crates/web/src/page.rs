@@ -1,0 +1,16 @@
+//! The page: made from `page` beside `src`, committed, and held against it by the gate.
+
+/// The frame of the page; its script fills it.
+pub(crate) const HTML: &str = include_str!("../page/index.html");
+/// The script, which has the chart library inside.
+pub(crate) const SCRIPT: &str = include_str!("../page/dist/ui.js");
+/// The style sheet.
+pub(crate) const STYLE: &str = include_str!("../page/dist/ui.css");
+
+/// The permissions of the page: its own script and style, and requests to where it came from.
+pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The permissions of a report: those that it gives itself, and an origin of its own, from which nothing here can be
+/// asked.
+pub(crate) const REPORT_POLICY: &str = "sandbox allow-scripts; frame-ancestors 'none'";
