@@ -4,12 +4,12 @@ use crate::RunError;
 use crate::breaker::{Breaker, Broken};
 use crate::children::processes::{Processes, Together};
 use crate::elsewhere::Elsewhere;
-use crate::feed::{Cores, Event, Feed, Tick};
+use crate::feed::{Cores, Event, Feed, RateWish, Tick};
 use crate::intervals::Intervals;
 use crate::memory::unsent_max;
 use crate::neighbours::Waits;
 use crate::plan::Measurement;
-use crate::pursuit::{Pursuit, due_per_s};
+use crate::pursuit::{Pursuit, due_per_s, flows};
 use crate::reach::Context;
 use crate::sampling::{Sampler, Samples, memory};
 use crate::setup::SetUp;
@@ -22,7 +22,7 @@ use engine::thread::{self, ThreadError};
 use engine::{Address, ConnectionError, run};
 use load::{Arrival, Phases, Stop, Workload};
 use probe::{Switches, SystemSampler, SystemTimes, TcpCounters, TcpSampler, pin_current_thread};
-use record::{Block, Counts, Memory, Merge, Origin, Outcome, Traffic, WarmUp};
+use record::{Block, Counts, Memory, Merge, Origin, Outcome, RateChange, Traffic, WarmUp};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,6 +50,8 @@ pub(crate) struct Stage<'a> {
     /// The warm-up that the next block is, and what it came to.
     warming: Option<Warming>,
     warmed: Option<WarmUp>,
+    /// The wish for another rate than that of the block.
+    pub(crate) rate_wish: Option<&'a RateWish>,
     /// The numbers that connections of earlier blocks have used: none is given twice.
     pub(crate) numbered: u64,
     /// Whoever says when a block begins; `None`: it begins when it is ready.
@@ -96,6 +98,8 @@ pub(crate) struct Measured {
     pub(crate) tcp: Option<TcpCounters>,
     /// The reason why the load ended early, if it did: nearly everything failed.
     pub(crate) broken: Option<Broken>,
+    /// The rates that were asked for while it ran.
+    pub(crate) rate_changes: Vec<RateChange>,
 }
 
 /// Usage up to a boundary of the measurement. CPU time is read by the worker at the boundary itself, the rest by the
@@ -124,6 +128,7 @@ impl<'a> Stage<'a> {
             is_weighed: false,
             warming: None,
             warmed: None,
+            rate_wish: None,
             numbered: 0,
             gate: None,
             elsewhere: None,
@@ -231,6 +236,7 @@ impl<'a> Stage<'a> {
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
             let Collector { intervals, before, after, sampler, memory, broken, .. } = collector;
+            let rate_changes = collector.rate_changes;
             let done =
                 workers.into_iter().map(join).collect::<Result<Vec<_>, ConnectionError>>()?;
             let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
@@ -252,6 +258,7 @@ impl<'a> Stage<'a> {
                 memory,
                 tcp,
                 broken,
+                rate_changes,
             })
         })
     }
@@ -330,6 +337,7 @@ struct Collector<'a, 'b> {
     pursuit: Option<Pursuit>,
     breaker: Breaker,
     broken: Option<Broken>,
+    rate_changes: Vec<RateChange>,
 }
 
 impl<'a, 'b> Collector<'a, 'b> {
@@ -355,6 +363,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             pursuit: Pursuit::of(&task.measurement.workload, returns.len()),
             breaker: Breaker::default(),
             broken: None,
+            rate_changes: Vec::new(),
             returns,
         }
     }
@@ -377,6 +386,7 @@ impl<'a, 'b> Collector<'a, 'b> {
                 self.stage.warmed = warmed;
                 control.stop();
             }
+            self.change_rate(control);
             match hears.recv_timeout(TOLD_EVERY.into()) {
                 Ok(Told::Interval { worker, interval }) => self.interval(worker, interval),
                 Ok(Told::Boundary(phase, cpu)) => self.boundary(phase, cpu),
@@ -386,6 +396,22 @@ impl<'a, 'b> Collector<'a, 'b> {
             if let Some(sampler) = &mut self.sampler {
                 sampler.tick(self.stage.clock.now());
             }
+        }
+    }
+
+    /// Passes a wish for another rate on to the workers, if this block can follow it now.
+    fn change_rate(&mut self, control: &Control) {
+        let Some(rate) = self.stage.rate_wish.and_then(RateWish::take) else { return };
+        let follows = has_rate(self.task.measurement);
+        if !follows || self.stage.warming.is_some() || !flows(self.ticking.tick.phase) {
+            return;
+        }
+        let at = self.stage.clock.now() + CHANGED_AFTER;
+        control.change_rate(drive::RateChange { at, rate });
+        self.rate_changes.push(RateChange { at_ns: at.0, rate });
+        self.ticking.tick.due_per_s = Some(rate.per_second());
+        if let Some(pursuit) = &mut self.pursuit {
+            pursuit.change_rate(rate.per_second());
         }
     }
 
@@ -487,6 +513,7 @@ impl Ticking {
             start: started,
             end: started,
             due_per_s: due_per_s(&task.measurement.workload),
+            has_rate: has_rate(task.measurement),
             traffic: Traffic::default(),
             cores: Cores::default(),
         };
@@ -516,11 +543,19 @@ impl Ticking {
 
     /// An empty tick from `start` on.
     fn next(&self, start: Instant) -> Tick {
-        let Tick { ref name, block, phase, due_per_s, .. } = self.tick;
+        let Tick { ref name, block, phase, due_per_s, has_rate, .. } = self.tick;
         let (name, traffic, cores) = (Arc::clone(name), Traffic::default(), Cores::default());
-        Tick { name, block, phase, start, end: start, due_per_s, traffic, cores }
+        Tick { name, block, phase, start, end: start, due_per_s, has_rate, traffic, cores }
     }
 }
+
+/// True if the messages of `measurement` are due at a rate that is not that of each of its connections.
+fn has_rate(measurement: &Measurement) -> bool {
+    matches!(measurement.spec.load, spec::Load::Open { .. })
+}
+
+/// The time until a new rate holds: all workers have heard of it by then.
+const CHANGED_AFTER: Nanos = Nanos::from_millis(250);
 
 /// The time between two ticks of the feed, and between two looks at the wish to stop.
 const TOLD_EVERY: Nanos = Nanos::from_millis(100);

@@ -28,6 +28,7 @@ pub(crate) fn block(
     let block = counted(place, task, &measured.outcome, resolve);
     Block {
         started_at_ns: measured.started.0,
+        rate_changes: measured.rate_changes.clone(),
         cpu: cpu(task, measured),
         neighbours: neighbours(measured),
         tcp: measured.tcp.map(tcp_events),

@@ -83,7 +83,17 @@ mod tests {
             let start = Instant::START;
             let (name, end) = (name.into(), start + Nanos::from_millis(100));
             let cores = Cores::default();
-            Tick { name, block: (block, 3), phase, start, end, due_per_s: None, traffic, cores }
+            Tick {
+                name,
+                block: (block, 3),
+                phase,
+                start,
+                end,
+                due_per_s: None,
+                has_rate: false,
+                traffic,
+                cores,
+            }
         };
         board.add(&block(0, "tcp", Phase::WarmUp, 900));
         assert!(board.measured().get("tcp").is_none());

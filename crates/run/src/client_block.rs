@@ -231,6 +231,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             memory: self.memory,
             tcp: self.stage.tcp(task).zip(self.tcp).map(|(after, before)| after.since(before)),
             broken: None,
+            rate_changes: Vec::new(),
         };
         Ok((measured, seen))
     }

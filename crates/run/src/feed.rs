@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use units::{Instant, Nanos};
+use units::{Instant, Nanos, Rate};
 
 /// An event of a run.
 #[derive(Clone, Debug)]
@@ -61,6 +61,8 @@ pub struct Tick {
     pub end: Instant,
     /// Messages that are due each second while messages flow; `None` in a closed loop.
     pub due_per_s: Option<f64>,
+    /// True if the run follows a wish for another rate ([`RateWish`]).
+    pub has_rate: bool,
     /// The messages, times and bytes of all workers.
     pub traffic: Traffic,
     /// The cores that were kept busy meanwhile.
@@ -250,17 +252,49 @@ impl Iterator for Listener {
     }
 }
 
+/// A wish for another rate, which a run looks at ten times a second. A new one takes the place of one that it has not
+/// seen yet.
+#[derive(Debug, Default)]
+pub struct RateWish {
+    rate: Mutex<Option<Rate>>,
+}
+
+impl RateWish {
+    /// Asks for `rate` from now to the end of the block. Only an open loop of messages (`--rate`) can follow; any other
+    /// load, and a run between two blocks, goes on as it is.
+    pub fn ask(&self, rate: Rate) {
+        *lock(&self.rate) = Some(rate);
+    }
+
+    /// The rate that is asked for, once.
+    pub(crate) fn take(&self) -> Option<Rate> {
+        lock(&self.rate).take()
+    }
+}
+
 /// The commands to a run that goes on: the one way in which anything outside has a say in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Commands<'a> {
     /// The number of the signal that asks to stop; 0 if none did. A signal handler can store it.
     stop: &'a AtomicUsize,
+    rate: Option<&'a RateWish>,
 }
 
 impl<'a> Commands<'a> {
     /// Commands of which `stop` is the wish to stop: the number of a signal, 0 for none.
     pub const fn new(stop: &'a AtomicUsize) -> Self {
-        Self { stop }
+        Self { stop, rate: None }
+    }
+
+    /// The same with a wish for another rate.
+    #[must_use]
+    pub const fn with_rate(self, rate: &'a RateWish) -> Self {
+        Self { rate: Some(rate), ..self }
+    }
+
+    /// The wish for another rate, if anybody can have one.
+    pub(crate) const fn rate_wish(&self) -> Option<&'a RateWish> {
+        self.rate
     }
 
     /// Asks the run to stop, as the signal of this number does. Its record is a partial one then.
@@ -296,6 +330,7 @@ mod tests {
             start: Instant(tenth),
             end: Instant(tenth + 1),
             due_per_s: None,
+            has_rate: false,
             traffic: Traffic::default(),
             cores: Cores::default(),
         }))

@@ -27,6 +27,13 @@ pub struct HeatLine {
 }
 
 impl Heat {
+    /// The times of the messages that ended in `tick`: the shortest time of each band that has any, and its messages.
+    pub fn bands(tick: &Tick) -> Vec<(Nanos, u64)> {
+        let counts: [u64; BANDS] = tick.traffic.times().counts_from(std::array::from_fn(edge));
+        let all = counts.into_iter().enumerate().map(|(band, count)| (edge(band), count));
+        all.filter(|(_, count)| *count > 0).collect()
+    }
+
     /// Adds the times of the messages that ended in a tick.
     pub fn add(&mut self, tick: &Tick) {
         let is_over = |last: &Column| tick.start.since(last.from) >= COLUMN;
@@ -105,6 +112,7 @@ mod tests {
             start,
             end: start + Nanos::from_millis(100),
             due_per_s: None,
+            has_rate: false,
             traffic,
             cores: Cores::default(),
         }

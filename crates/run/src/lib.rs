@@ -59,7 +59,7 @@ pub use drive::OPENING_MAX;
 pub use drive::Phase;
 pub use elsewhere::{Asked, Elsewhere, Merged};
 pub use error::RunError;
-pub use feed::{Behind, Commands, Cores, Event, Feed, Heard, Listener, Tick};
+pub use feed::{Behind, Commands, Cores, Event, Feed, Heard, Listener, RateWish, Tick};
 pub use heat::{Heat, HeatLine};
 pub use host::Host;
 pub use journal::{Entry, Journal, JournalFile, NoJournal, recovered};
@@ -135,6 +135,7 @@ pub fn execute_on<'a>(
     let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_weighed = host.kind != record::Kind::Ladder;
     stage.elsewhere = elsewhere;
+    stage.rate_wish = commands.rate_wish();
     // What ran before the interruption came first.
     let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
     let total = kept.len() + left.len();

@@ -151,6 +151,7 @@ mod tests {
             start: at(tenth),
             end: at(tenth + 1),
             due_per_s: Some(1000.0),
+            has_rate: false,
             traffic: Traffic {
                 counts: Counts { sent, ok: replies, unsent, ..Counts::default() },
                 replies,

@@ -59,6 +59,11 @@ impl Pursuit {
         }
     }
 
+    /// Another rate is asked for, and the second that is counted begins anew.
+    pub(crate) fn change_rate(&mut self, due_per_s: f64) {
+        *self = Self { threads: self.threads, ..Self::new(due_per_s, 0) };
+    }
+
     /// Takes what a worker handed over, and answers once, as soon as the loop is behind.
     pub(crate) fn add(&mut self, interval: &Interval) -> Option<Behind> {
         if self.is_told || !flows(interval.phase) {

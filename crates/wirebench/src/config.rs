@@ -31,22 +31,39 @@ impl Project {
     ///
     /// The file cannot be read, is not TOML, or has a key or value that is not possible, with line and column.
     pub(crate) fn read(folder: &Path) -> Result<Self, Failure> {
-        let cannot = |error: io::Error| Failure::usage(format!("cannot read {FILE}: {error}"));
-        let text = match input::read(&folder.join(FILE), SIZE_MAX) {
-            Ok(bytes) => input::text(bytes, "settings").map_err(cannot)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(cannot(error)),
-        };
-        Self::parse(&text).map_err(Failure::usage)
+        let read = Self::of_file(&folder.join(FILE), FILE);
+        Ok(read?.unwrap_or_default())
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads a file of this form that has to be there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Project::read`], and there is none.
+    pub(crate) fn read_other(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let none = || Failure::usage(format!("cannot read {name}: there is no such file"));
+        Self::of_file(path, &name)?.ok_or_else(none)
+    }
+
+    /// That of the file `path`, which errors call `name`; `None`: there is none.
+    fn of_file(path: &Path, name: &str) -> Result<Option<Self>, Failure> {
+        let cannot = |error: io::Error| Failure::usage(format!("cannot read {name}: {error}"));
+        let text = match input::read(path, SIZE_MAX) {
+            Ok(bytes) => input::text(bytes, "settings").map_err(cannot)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(cannot(error)),
+        };
+        Self::parse(&text, name).map(Some).map_err(Failure::usage)
+    }
+
+    fn parse(text: &str, name: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let before = text.get(..at).unwrap_or(text);
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-            format!("{FILE}:{line}:{column}: {}", error.message().replace('\n', "; "))
+            format!("{name}:{line}:{column}: {}", error.message().replace('\n', "; "))
         })
     }
 }
@@ -57,9 +74,9 @@ mod tests {
 
     #[test]
     fn the_project_file_holds_options() {
-        let project = Project::parse("[run]\nconnections = 7\nwarm-up = '2s'\n").unwrap();
+        let project = Project::parse("[run]\nconnections = 7\nwarm-up = '2s'\n", FILE).unwrap();
         assert_eq!(project.run.set(), ["connections", "warm-up"]);
-        assert!(Project::parse("").unwrap().run.is_empty());
+        assert!(Project::parse("", FILE).unwrap().run.is_empty());
     }
 
     #[test]
@@ -76,7 +93,7 @@ mod tests {
             ("[ladder]\n", "wirebench.toml:1:2: unknown field `ladder`, expected `run`"),
             ("[run\n", "wirebench.toml:1:5: "),
         ] {
-            let error = Project::parse(text).unwrap_err();
+            let error = Project::parse(text, FILE).unwrap_err();
             assert!(error.starts_with(problem), "{text}: {error}");
         }
     }

@@ -73,6 +73,15 @@ impl Exit {
         u8::try_from(signal).map_or(Self::INTERNAL, |signal| Self(signal.saturating_add(128)))
     }
 
+    /// That of a process of ours; `None`: it has none of our codes.
+    #[cfg(feature = "web")]
+    pub(crate) fn of_code(code: i32) -> Option<Self> {
+        u8::try_from(code)
+            .ok()
+            .map(Self)
+            .filter(|it| Self::TABLE.iter().any(|(known, _)| known == it))
+    }
+
     /// The numeric code.
     pub(crate) const fn code(self) -> u8 {
         self.0

@@ -15,6 +15,7 @@ mod exit;
 mod files;
 mod history;
 mod input;
+mod lines;
 mod metrics;
 mod progress;
 mod screen;

@@ -5,7 +5,7 @@ use crate::screen::{End, Screen};
 use crate::terminal::{Label, Talk, Terminal};
 use engine::clock::Clock;
 use record::{Block, Live};
-use run::{Event, Listener, LiveView};
+use run::{Event, Listener, LiveView, RateWish};
 use std::sync::atomic::AtomicUsize;
 use units::{Instant, Nanos};
 
@@ -46,15 +46,20 @@ impl<'a> Progress<'a> {
     }
 
     /// Shows what `listener` hears until the run is over. `stopped_by` is the number of the signal that asked it to
-    /// stop.
-    pub(crate) fn show(mut self, mut listener: Listener, stopped_by: &AtomicUsize) {
+    /// stop; wishes for another rate go to `rate`.
+    pub(crate) fn show(
+        mut self,
+        mut listener: Listener,
+        stopped_by: &AtomicUsize,
+        rate: &RateWish,
+    ) {
         while let Some(event) = listener.next() {
             if self.terminal.talk == Talk::Quiet {
                 continue;
             }
             let begins = matches!(event, Event::Begin { expected } if expected >= WORTH_TELLING);
             if begins && self.terminal.has_screen {
-                self.fill(&event, &listener, stopped_by);
+                self.fill(&event, &listener, stopped_by, rate);
             } else {
                 self.event(&event);
             }
@@ -62,13 +67,19 @@ impl<'a> Progress<'a> {
     }
 
     /// Shows the rest of the run on the whole terminal; where that cannot be had, as lines.
-    fn fill(&mut self, begin: &Event, listener: &Listener, stopped_by: &AtomicUsize) {
+    fn fill(
+        &mut self,
+        begin: &Event,
+        listener: &Listener,
+        stopped_by: &AtomicUsize,
+        rate: &RateWish,
+    ) {
         self.end_line();
         let Ok(mut screen) = Screen::open(&self.heading, self.expects_lag) else {
             return self.event(begin);
         };
         screen.take(begin, self.clock.now().since(Instant::START));
-        let end = screen.show(listener, &self.clock, stopped_by);
+        let end = screen.show(listener, &self.clock, stopped_by, rate);
         let warnings = screen.warnings().to_vec();
         drop(screen);
         if self.shows_warnings {

@@ -17,7 +17,7 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::widgets::Paragraph;
-use run::{Heard, Listener};
+use run::{Heard, Listener, RateWish};
 use signal_hook::consts::SIGINT;
 use signal_hook::low_level::raise;
 use state::State;
@@ -70,7 +70,7 @@ impl Screen {
     }
 
     /// Shows the run until it is over, or is asked to stop: by a key, or by a signal, whose number is then in
-    /// `stopped_by`.
+    /// `stopped_by`. Keys ask `rate` for another one.
     ///
     /// # Errors
     ///
@@ -80,6 +80,7 @@ impl Screen {
         listener: &Listener,
         clock: &Clock,
         stopped_by: &AtomicUsize,
+        rate: &RateWish,
     ) -> io::Result<End> {
         let mut draw_at = Nanos::ZERO;
         while stopped_by.load(Ordering::Relaxed) == 0 {
@@ -93,7 +94,9 @@ impl Screen {
             let mut is_due = elapsed >= draw_at;
             while poll(Duration::ZERO)? {
                 match read()? {
-                    Event::Key(key) if key.kind != KeyEventKind::Release => self.press(key)?,
+                    Event::Key(key) if key.kind != KeyEventKind::Release => {
+                        self.press(key, rate)?
+                    }
                     Event::Resize(..) => {}
                     Event::FocusGained
                     | Event::FocusLost
@@ -118,7 +121,7 @@ impl Screen {
         &self.state.warnings
     }
 
-    fn press(&mut self, key: KeyEvent) -> io::Result<()> {
+    fn press(&mut self, key: KeyEvent, rate: &RateWish) -> io::Result<()> {
         let KeyCode::Char(letter) = key.code else { return Ok(()) };
         match letter {
             // In this mode of the terminal Ctrl-C is a key like others.
@@ -128,6 +131,11 @@ impl Screen {
             ' ' => {
                 self.view.is_frozen = !self.view.is_frozen;
                 self.frozen = self.view.is_frozen.then(|| self.state.clone());
+            }
+            '+' | '=' | '-' => {
+                if let Some(wanted) = self.state.other_rate(letter != '-') {
+                    rate.ask(wanted);
+                }
             }
             _ => {}
         }

@@ -78,7 +78,7 @@ impl Gate {
         execution.ci = Some(ci);
         if base_url.is_none() && !sides.starts() {
             return match sides.first() {
-                None => Run { target, options, deciding, execution }.run(terminal),
+                None => Run::new(target, options, deciding, execution).run(terminal),
                 Some(option) => Err(Failure::usage(format!(
                     "--{option}: nothing is compared; name BASE by --start-base or --base-url"
                 ))),

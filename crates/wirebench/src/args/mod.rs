@@ -40,6 +40,8 @@ mod sides;
 mod subjects;
 mod sweep;
 mod talk;
+#[cfg(feature = "web")]
+mod ui;
 mod values;
 
 use crate::exit::{Exit, Failure};
@@ -88,6 +90,9 @@ Examples:
 const SHELLS: &str = "\
 Records that were kept:
   wirebench history             a list of them, tags, baselines, trends
+
+Before you measure:
+  wirebench selftest            a check on this machine that measured times are true
 
 For shells and other tools:
   wirebench footprint SUBJECT   packages, bytes and build time of a subject
@@ -158,7 +163,9 @@ enum Subcommand {
     Gate(Box<gate::Gate>),
     #[command(hide = true)] // The long help names it.
     History(history::History),
-    #[command(hide = true)] // As above.
+    #[cfg(feature = "web")]
+    Ui(ui::Ui),
+    #[command(hide = true)] // The long help names it.
     Import(import::Import),
     #[cfg(feature = "fleet")]
     #[command(hide = true)] // As above.
@@ -167,10 +174,11 @@ enum Subcommand {
     #[command(hide = true)] // As above.
     Agent(agent::Agent),
     Doctor(doctor::Doctor),
-    #[command(hide = true)] // The long help names it.
-    Certs(certs::Certs),
-    Selftest(selftest::Selftest),
     #[command(hide = true)] // The long help names it, and those below.
+    Certs(certs::Certs),
+    #[command(hide = true)]
+    Selftest(selftest::Selftest),
+    #[command(hide = true)]
     Config(config::Config),
     #[command(hide = true)]
     Completions(completions::Completions),
@@ -223,6 +231,8 @@ impl Invocation {
             Subcommand::Compare(compare) => compare.run(&terminal),
             Subcommand::Gate(gate) => gate.run(&terminal),
             Subcommand::History(history) => history.run(&terminal),
+            #[cfg(feature = "web")]
+            Subcommand::Ui(ui) => ui.run(&terminal),
             Subcommand::Import(import) => import.run(&terminal),
             #[cfg(feature = "fleet")]
             Subcommand::Fleet(fleet) => fleet.run(&terminal),

@@ -7,14 +7,15 @@ use crate::files::{self, Destination};
 use crate::metrics::Metrics;
 use crate::progress::Progress;
 use crate::terminal::{Label, Terminal};
-use crate::{certificate, date, signals};
+use crate::{certificate, date, lines, signals};
 use anyhow::Context;
 use engine::thread;
 use record::{Block, Ended, Kind, Level, Required, RunRecord, Tool};
 use report::Depth;
-use run::{Commands, Feed, Host, RunError};
+use run::{Commands, Feed, Host, RateWish, RunError};
 use spec::Load;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The options that say where results go.
@@ -31,6 +32,9 @@ pub(crate) struct Output {
     /// Show everything, not only the first page
     #[arg(long, conflicts_with = "json")]
     details: bool,
+    /// Tell what goes on as JSON lines, in place of the page, and take commands on stdin (docs/UI.md)
+    #[arg(long, conflicts_with_all = ["json", "details"], hide_short_help = true)]
+    pub(super) feed: bool,
 }
 
 /// Everything that a record is written to.
@@ -57,10 +61,17 @@ pub(crate) fn carry_out(
 ) -> Result<Exit, Failure> {
     let Writers { output, exports, ci, metrics } = *writers;
     let destination = Destination::new(output.output.as_deref());
-    let as_json = output.json || destination == Destination::Stdout;
+    let as_json = output.json || output.feed || destination == Destination::Stdout;
+    if output.feed && destination == Destination::Stdout {
+        return Err(Failure::usage("--feed: stdout has the lines; name a file with -o"));
+    }
     files::check(&destination)?;
     exports.iter().try_for_each(Export::check)?;
     let wish = signals::listen()?;
+    let rate = Arc::<RateWish>::default();
+    if output.feed {
+        lines::obey(&wish, &rate, terminal).map_err(anyhow::Error::from)?;
+    }
     let heading = format!("wirebench {}", command_line().join(" "));
     let mut progress = Progress::new(terminal, heading.trim_end().to_owned(), !as_json);
     if host.kind == Kind::Sweep {
@@ -70,8 +81,13 @@ pub(crate) fn carry_out(
         // It ends with this scope, and the thread that listens to it does then.
         let feed = Feed::default();
         let listener = feed.listen();
-        let (interrupt, commands) = (&*wish.signal, Commands::new(&wish.signal));
-        thread::start_scoped(scope, "progress", move || progress.show(listener, interrupt))?;
+        let (interrupt, rate) = (&*wish.signal, &*rate);
+        let commands = Commands::new(interrupt).with_rate(rate);
+        thread::start_scoped(scope, "progress", move || progress.show(listener, interrupt, rate))?;
+        if output.feed {
+            let listener = feed.listen();
+            thread::start_scoped(scope, "feed", move || lines::print(listener, terminal))?;
+        }
         metrics.map_or(Ok(()), |metrics| metrics.serve(scope, &feed))?;
         execute(With { feed: &feed, commands, interrupt })
     })?;
@@ -80,9 +96,13 @@ pub(crate) fn carry_out(
     // The next signal does not end the program while the record is written; one after that does.
     wish.asked.store(false, Ordering::Relaxed);
     let kept = files::keep(&record, &destination);
-    let page = match as_json {
-        true => record.to_json(),
-        false => report::terminal(&record, depth(output.details), &terminal.style()),
+    let page = match (output.feed, as_json) {
+        (true, _) => {
+            let path = kept.as_ref().ok().and_then(|kept| kept.path.as_deref());
+            lines::record(&record, path)
+        }
+        (false, true) => record.to_json(),
+        (false, false) => report::terminal(&record, depth(output.details), &terminal.style()),
     };
     let shown = terminal.result(&page);
     let elsewhere = kept.as_ref().ok().and_then(|kept| kept.tell(terminal));

@@ -3,11 +3,13 @@
 use super::deciding::Deciding;
 use super::experiment::Execution;
 use super::{show, values};
+use crate::config::Project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use record::{Kind, RunRecord};
 use spec::file::{Asked, File};
 use spec::{Experiment, Options};
+use std::path::PathBuf;
 
 /// The name of the subcommand.
 pub(crate) const NAME: &str = "run";
@@ -38,6 +40,13 @@ pub(crate) struct Run {
     pub(super) deciding: Deciding,
     #[command(flatten)]
     pub(super) execution: Execution,
+    /// File with more options, of the form of wirebench.toml; they stand above those of that one
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(super) settings: Option<PathBuf>,
+    /// Show it in a browser while it goes on
+    #[cfg(feature = "web")]
+    #[arg(long, conflicts_with_all = ["json", "feed", "dry_run", "output"], hide_short_help = true)]
+    pub(super) ui: bool,
 }
 
 #[rustfmt::skip]
@@ -56,17 +65,42 @@ fn target_help() -> String {
 }
 
 impl Run {
+    /// The run of another command, which is not shown in a browser.
+    pub(super) fn new(
+        target: String,
+        options: Options,
+        deciding: Deciding,
+        execution: Execution,
+    ) -> Self {
+        Self {
+            target,
+            options,
+            deciding,
+            execution,
+            settings: None,
+            #[cfg(feature = "web")]
+            ui: false,
+        }
+    }
+
     /// Carries out the experiment, keeps its record, shows it.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let Self { target, options, deciding, mut execution } = self;
+        #[cfg(feature = "web")]
+        if self.ui {
+            return super::ui::watched(NAME, terminal);
+        }
+        let Self { target, options, deciding, mut execution, settings, .. } = self;
+        let settings = settings.map(|path| Project::read_other(&path)).transpose()?;
         execution.baseline = deciding.baseline(show::record)?;
         let first = deciding.first();
         let asked = deciding.over(Asked { options, ..execution.asked() });
         if is_url(&target) {
-            return execution.of_file(File::of_url(&target), &asked, Some(Kind::Run), terminal);
+            let file = File::of_url(&target).with_defaults(settings.unwrap_or_default().run);
+            return execution.of_file(file, &asked, Some(Kind::Run), terminal);
         }
         let text = values::text_of(&target).map_err(Failure::usage)?;
         if text.trim_start().starts_with('{') {
+            let first = first.or_else(|| settings.is_some().then_some("settings"));
             if let Some(first) = first {
                 return Err(Failure::usage(in_json(&target, first)));
             }
@@ -74,6 +108,7 @@ impl Run {
             return execution.of_experiment(experiment, kind, terminal);
         }
         let file = File::read(&target, &text).map_err(Failure::usage)?;
+        let file = file.with_defaults(settings.unwrap_or_default().run);
         execution.of_file(file, &asked, None, terminal)
     }
 }

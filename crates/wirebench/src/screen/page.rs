@@ -47,7 +47,7 @@ pub(super) fn lines(state: &State, view: View, width: usize, height: usize) -> V
     }
     lines.truncate(height.saturating_sub(KEYS_HEIGHT));
     lines.resize(height.saturating_sub(1), Line::default());
-    lines.push(keys(view));
+    lines.push(keys(view, state.now.as_ref().is_some_and(|now| now.has_rate)));
     lines
 }
 
@@ -240,11 +240,13 @@ fn row(row: &Row) -> Line<'static> {
     ])
 }
 
-fn keys(view: View) -> Line<'static> {
+fn keys(view: View, has_rate: bool) -> Line<'static> {
     let details = if view.has_details { "latency" } else { "details" };
     let freeze = if view.is_frozen { "go on" } else { "freeze" };
     let mut spans = Vec::new();
-    for (key, does) in [("q", "end and keep"), ("d", details), ("space", freeze)] {
+    let rate = has_rate.then_some(("+/-", "rate"));
+    let keys = [("q", "end and keep"), ("d", details), ("space", freeze)];
+    for (key, does) in keys.into_iter().chain(rate) {
         spans.push(Span::styled(key, Modifier::BOLD));
         spans.push(Span::raw(format!(" {does}   ")));
     }

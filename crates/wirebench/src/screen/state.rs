@@ -2,8 +2,9 @@
 
 use record::{Block, LiveOpenLoop};
 use run::{Board, Event, Tick};
+use std::num::NonZeroU32;
 use std::sync::Arc;
-use units::Nanos;
+use units::{Nanos, Rate};
 
 /// Everything that is drawn.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ pub(super) struct Now {
     pub(super) p99: Option<Nanos>,
     pub(super) failed: u64,
     pub(super) open_loop: Option<LiveOpenLoop>,
+    /// True if another rate can be asked for.
+    pub(super) has_rate: bool,
 }
 
 /// The last block of a measurement; in a sweep, a step.
@@ -92,6 +95,21 @@ impl State {
         }
     }
 
+    /// A tenth more or less than the rate of now, in whole messages a second, and at least one more or less; `None`
+    /// where no other one can be asked for.
+    pub(super) fn other_rate(&self, is_more: bool) -> Option<Rate> {
+        let now = self.now.as_ref().filter(|now| now.has_rate)?;
+        let due = now.open_loop.as_ref()?.due_per_s;
+        let wanted = if is_more { (due * 1.1).max(due + 1.0) } else { (due / 1.1).min(due - 1.0) };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a float that does not fit becomes the largest or smallest number"
+        )]
+        let count = NonZeroU32::new(wanted.round() as u32)?;
+        Rate::new(count, Nanos::from_secs(1))
+    }
+
     fn tick(&mut self, tick: &Tick) {
         let live = self.board.add(tick);
         self.now = Some(Now {
@@ -103,6 +121,7 @@ impl State {
             p99: live.p99,
             failed: live.failed,
             open_loop: live.open_loop,
+            has_rate: tick.has_rate,
         });
     }
 

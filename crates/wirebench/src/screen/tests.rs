@@ -29,6 +29,7 @@ fn tick(name: &str, tenth: u64, times: &[(u64, u64)], failed: u64) -> Event {
         start: at(tenth),
         end: at(tenth + 1),
         due_per_s: None,
+        has_rate: false,
         traffic,
         cores: Cores { generator: Some(0.35), server: Some(0.22) },
     }))
@@ -40,6 +41,30 @@ fn block(name: &str, messages_per_s: f64) -> Event {
     let mut block = RunRecord::from_json(old).unwrap().blocks.remove(0);
     block.messages_per_s = messages_per_s;
     Event::Block { name: name.into(), block: Arc::new(block), index: 0, total: 8 }
+}
+
+#[test]
+fn keys_ask_for_a_tenth_more_or_less_and_for_at_least_one_message() {
+    let asked = |due_per_s: f64, has_rate: bool, is_more: bool| {
+        let Event::Interval(one) = tick("tcp", 0, &[(12, 900)], 0) else { panic!() };
+        let one = Tick { due_per_s: Some(due_per_s), has_rate, ..(*one).clone() };
+        let mut state = State::new("wirebench run", false);
+        state.take(&Event::Interval(Arc::new(one)), Nanos::ZERO);
+        state.other_rate(is_more).map(|rate| rate.to_string())
+    };
+    #[rustfmt::skip]
+    let table = [
+        (2000.0,  true,  true,  Some("2200/s")),
+        (2200.0,  true,  false, Some("2000/s")),
+        (3.0,     true,  true,  Some("4/s")),
+        (3.0,     true,  false, Some("2/s")),
+        (1.0,     true,  false, None),
+        (4.2e9,   true,  true,  Some("4294967295/s")),
+        (2000.0,  false, true,  None),
+    ];
+    for (due, has_rate, is_more, expected) in table {
+        assert_eq!(asked(due, has_rate, is_more).as_deref(), expected, "{due} {is_more}");
+    }
 }
 
 /// A run of two targets, in the middle.

@@ -60,4 +60,5 @@ mod talk;
 mod third_party;
 mod tls;
 mod traced;
+mod ui;
 mod usage;

@@ -1,0 +1,116 @@
+//! `wirebench ui`: runs and records in a browser.
+
+use crate::exit::{Exit, Failure};
+use crate::terminal::{Label, Terminal};
+use crate::{history, signals};
+use anyhow::Context as _;
+use report::Depth;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use web::{Over, Runs, Settings, Ui as Page};
+
+/// Start and watch runs, and find records again, in a browser
+///
+/// Prints the URL of a page, and answers until Ctrl-C. The page starts a run from a form or from the file of an
+/// experiment, shows it while it goes on, changes the rate of an open loop, and stops it; it lists the records of this
+/// folder, with their reports, comparisons and trends. Each run is a process of its own. The token in the URL is the
+/// key: whoever has it can start runs.
+#[derive(Debug, clap::Args)]
+#[command(
+    before_help = EXAMPLES,
+    after_long_help = super::help::exit_codes(),
+    help_template = super::help::TEMPLATE,
+)]
+pub(crate) struct Ui {
+    /// Address to listen at; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+}
+
+#[rustfmt::skip]
+const EXAMPLES: &str = "\
+Examples:
+  wirebench ui                                     prints the URL to open
+  wirebench ui --listen 127.0.0.1:9400             at the same port each time
+  wirebench ws://127.0.0.1:8080 --rate 2k/s --ui   one run, to be watched";
+
+impl Ui {
+    /// Answers until a signal comes.
+    pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+        let page = listen(self.listen)?;
+        terminal.result(&format!("{}\n", page.url()))?;
+        terminal.say("open this URL in a browser; Ctrl-C ends the page, and a run with it");
+        let wish = signals::listen()?;
+        let is_over = |runs: &Runs| wish.signal.load(Ordering::Relaxed) != 0 && runs.stop_all();
+        page.serve(is_over).map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(Exit::DONE)
+    }
+}
+
+/// Starts the run of this command line, without `--ui`, and shows it in a browser. Its page is printed when it is over,
+/// and it can be watched, and its report be read, until a signal comes.
+pub(super) fn watched(name: &str, terminal: &Terminal) -> Result<Exit, Failure> {
+    let words: Vec<OsString> = std::env::args_os().skip(1).filter(|word| word != "--ui").collect();
+    let page = listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    let wish = signals::listen()?;
+    let number = page.runs().start_words(name, &words).map_err(anyhow::Error::from)?;
+    terminal.say(&format!("watch it at {}#run/{number}", page.url()));
+    let mut ended: Option<Over> = None;
+    let is_over = |runs: &Runs| {
+        if ended.is_none() {
+            ended = runs.over(number);
+            if let Some(over) = &ended {
+                tell(over, terminal);
+            }
+        }
+        wish.signal.load(Ordering::Relaxed) != 0 && runs.stop_all()
+    };
+    page.serve(is_over).map_err(|error| Failure::usage(error.to_string()))?;
+    let code = ended.and_then(|over| over.code);
+    Ok(code.and_then(Exit::of_code).unwrap_or(Exit::INTERRUPTED))
+}
+
+/// Shows what came of a run: its page, as if there had been no browser, or why there is none.
+fn tell(over: &Over, terminal: &Terminal) {
+    let record = over.record.as_deref().map(|path| (path, super::show::record(path)));
+    match record {
+        Some((path, Ok(record))) => {
+            terminal.result(&report::terminal(&record, Depth::First, &terminal.style())).ok();
+            terminal.say_labelled(Label::Record, &path.display().to_string());
+        }
+        Some((_, Err(error))) => terminal.say_labelled(Label::Warning, &error),
+        None => terminal.say(over.words.trim_end()),
+    }
+    terminal.say("the page stays until Ctrl-C");
+}
+
+fn listen(address: SocketAddr) -> Result<Page, Failure> {
+    let settings = Settings {
+        listen: address,
+        token: token()?,
+        program: std::env::current_exe().context("this program cannot be found")?,
+        folder: Path::new(FOLDER).to_owned(),
+        history: Box::new(|| history::open().map_err(|failure| failure.to_string())),
+    };
+    Page::listen(settings).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// 128 random bits, as digits.
+fn token() -> anyhow::Result<String> {
+    let mut bytes = [0; 16];
+    let read = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
+    read.context("cannot read /dev/urandom, which the token is made of")?;
+    let mut token = String::new();
+    for byte in bytes {
+        write!(token, "{byte:02x}").expect("writing to memory does not fail");
+    }
+    Ok(token)
+}
+
+/// The folder for the files of experiments, while they are measured.
+const FOLDER: &str = ".wirebench/asked";

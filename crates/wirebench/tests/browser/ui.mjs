@@ -1,0 +1,177 @@
+// The page of `wirebench ui` in a real browser: `ui.mjs URL SERVER` starts two runs against the server, watches,
+// changes and stops the first, reads the history, in which a record is hostile, and compares two records. Prints what it
+// saw as JSON. With a third argument it leaves screenshots in that folder.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const { launch } = await import(process.env.BROWSER);
+const axe = readFileSync(createRequire(process.env.BROWSER).resolve("axe-core/axe.min.js"), "utf8");
+const [url, server, pictures] = process.argv.slice(2);
+const browser = await launch();
+const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+const [said, foreign, dialogs, tooWide, faults] = [[], [], [], [], []];
+
+async function tab() {
+  const page = await context.newPage();
+  page.on("console", (message) => said.push(message.text()));
+  page.on("pageerror", (error) => said.push(error.message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith("data:")) foreign.push(request.url());
+  });
+  page.on("dialog", (dialog) => {
+    dialogs.push(dialog.message());
+    dialog.dismiss();
+  });
+  return page;
+}
+
+/** Light and dark, wide and narrow: what axe finds serious, and what does not fit. */
+async function judged(page, name) {
+  await page.evaluate(axe);
+  for (const colorScheme of ["light", "dark"]) {
+    for (const width of [1280, 400]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) tooWide.push(`${name} at ${width}`);
+      if (pictures) await page.screenshot({ path: `${pictures}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+      const { violations } = await page.evaluate(() => axe.run());
+      for (const { id, impact, nodes } of violations) {
+        if (impact === "serious" || impact === "critical") {
+          faults.push(`${name} at ${width}, ${colorScheme}: ${id}: ${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary.slice(0, 200)}`);
+        }
+      }
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+const text = (page, selector) => page.locator(selector).first().innerText();
+const go = async (page, view) => {
+  await page.goto(`${url}#${view}`);
+  await page.locator("main h1").waitFor();
+};
+const start = async (page, fields) => {
+  await go(page, "new");
+  const own = page.locator("form").first();
+  for (const [name, value] of Object.entries(fields)) await own.locator(`[name="${name}"]`).fill(value);
+  await own.locator("button[type=submit]").click();
+};
+
+const page = await tab();
+await go(page, "new");
+await page.locator("form details").first().locator("summary").click();
+await judged(page, "new");
+const fields = await page.locator("form").first().locator("input, select").count();
+
+// What cannot be is said, and nothing is started.
+await start(page, { url: server, "option-rate": "2000" });
+const refused = await text(page, "[role=alert]");
+
+await start(page, { url: server, "option-rate": "500/s", "option-connections": "4", "option-duration": "5m" });
+await page.waitForURL(/#run\/0$/);
+await page.locator(".tiles", { hasText: "500/s due" }).waitFor();
+await page.locator("[name=rate]").fill("900/s");
+await page.locator("button", { hasText: "Change the rate" }).click();
+await page.locator(".tiles", { hasText: "900/s due" }).waitFor();
+await page.locator("button", { hasText: "+10 %" }).click();
+await page.locator(".tiles", { hasText: "990/s due" }).waitFor();
+const replies = async (of) => Number((await text(of, ".tiles")).match(/of (\d+) answered/)?.[1] ?? 0);
+await page.locator(".tiles", { hasText: /of [1-9]\d* answered/ }).waitFor();
+const before = await replies(page);
+
+// Whoever comes again, or late, has all of it.
+const first = (of) =>
+  of.evaluate(async () => {
+    const aborts = new AbortController();
+    const answer = await fetch("api/runs/0/feed", { signal: aborts.signal });
+    const { value } = await answer.body.getReader().read();
+    aborts.abort();
+    return new TextDecoder().decode(value).split("\n").slice(0, 2);
+  });
+await page.reload();
+await page.locator(".tiles", { hasText: /of [1-9]\d* answered/ }).waitFor();
+const after = await replies(page);
+const second = await tab();
+await second.goto(`${url}#run/0`);
+await second.locator(".tiles", { hasText: "990/s due" }).waitFor();
+const firstLines = await first(second);
+await judged(second, "running");
+
+// One at a time.
+await start(page, { url: server, "option-duration": "1s" });
+const busy = await text(page, "[role=alert]");
+await page.goto(`${url}#run/0`);
+
+await second.locator("button.stop").click();
+for (const of of [page, second]) await of.locator("a", { hasText: "Read the report" }).waitFor();
+await second.locator(".state", { hasText: "over after" }).waitFor();
+const answer = await text(second, ".answer");
+await judged(second, "over");
+await second.close();
+
+await start(page, { url: server, "option-duration": "1s", "option-connections": "2" });
+await page.waitForURL(/#run\/1$/);
+await page.locator("a", { hasText: "Read the report" }).waitFor();
+await go(page, "run");
+const listed = await text(page, ".runs");
+await judged(page, "runs");
+
+// A file does as well as a form.
+await go(page, "new");
+await page.locator("form").nth(1).locator("[name=name]").fill("of a file");
+await page.locator("textarea").fill(`duration = "200ms"\nwarm-up = "0s"\nrounds = 2\n[[row]]\nname = "of a file"\nurl = "${server}"\n`);
+await page.locator("button", { hasText: "Start the experiment" }).click();
+await page.waitForURL(/#run\/2$/);
+await page.locator("a", { hasText: "Read the report" }).waitFor();
+const ofFile = await text(page, ".state");
+
+await go(page, "history");
+await page.locator("tbody tr").first().waitFor();
+const rows = await page.locator("tbody tr").count();
+const markup = await page.locator("main img, main script").count();
+const hostile = await text(page, "tbody");
+await judged(page, "history");
+await page.locator("[name=experiment]").fill("of-a-file");
+await page.locator("[name=experiment]").press("Enter");
+await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
+const filtered = await text(page, "tbody");
+await page.locator("[name=experiment]").fill("");
+await page.locator("[name=experiment]").press("Enter");
+await page.waitForFunction((count) => document.querySelectorAll("tbody tr").length === count, rows);
+// The newest first: of a file, the second, the one that was watched, the hostile one.
+await page.locator("[name=base]").nth(2).check();
+await page.locator("[name=head]").nth(1).check();
+const compare = await page.locator("a", { hasText: "Compare" }).getAttribute("href");
+const report = await page.locator("tbody tr").nth(2).locator("a").getAttribute("href");
+const evil = await page.locator("tbody tr").nth(3).locator("a").getAttribute("href");
+
+const other = await tab();
+await other.goto(url + compare);
+const compared = await text(other, "main");
+await judged(other, "compare");
+await other.goto(url + evil);
+await other.locator("main").waitFor();
+const images = await other.locator("img").count();
+await other.goto(url + report);
+const reported = await text(other, "main");
+await judged(other, "report");
+// A report, whatever is in it, can ask for nothing here.
+const asked = await other.evaluate(() => fetch("../api/runs").then((it) => it.status, () => "refused"));
+// What the browser says of answers that were asked for on purpose.
+said.splice(0, said.length, ...said.filter((line) => !line.includes("Refused to connect") && !line.includes("Connecting to") && !line.includes("Fetch API cannot load") && !line.includes("(Unprocessable Entity)") && !line.includes("(Conflict)")));
+await other.close();
+
+await go(page, "trends");
+await page.locator("main p").first().waitFor();
+await judged(page, "trends");
+await context.close();
+await browser.close();
+console.log(
+  JSON.stringify({
+    said, foreign, dialogs, tooWide, faults, fields, refused, before, after, firstLines, busy, answer, listed, ofFile, rows,
+    markup, images, hostile, filtered, compared, reported, asked,
+  }),
+);

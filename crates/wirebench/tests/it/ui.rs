@@ -1,0 +1,141 @@
+//! `wirebench ui` and `--ui` in a real browser, and `--feed`, which both are made of.
+
+use crate::harness::{Running, Sandbox, Server};
+use crate::third_party::installed;
+use crate::{hostile, records};
+use record::RunRecord;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::process::{Command, Stdio};
+
+#[test]
+fn a_browser_starts_watches_changes_stops_and_compares_runs() {
+    let Some(browser) = installed("browser") else { return };
+    let sandbox = Sandbox::new();
+    let evil = hostile::saying(&records::run(), hostile::EVIL);
+    let evil = RunRecord { started_at: "2025-01-01T00:00:00Z".to_owned(), ..evil };
+    std::fs::write(sandbox.path().join("evil.json"), evil.to_json()).unwrap();
+    sandbox.run("history import evil.json").check(0, &["1 added"]);
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let mut page = Running::start(sandbox.command("ui"));
+    let url = page.line();
+
+    let mut command = Command::new(browser.join("start"));
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/ui.mjs"));
+    command.args([url.trim(), &server.url]).current_dir(sandbox.path()).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = Running::start(command).wait();
+    ended.check(0, &[]);
+    let seen: Value = serde_json::from_str(&ended.stdout).unwrap();
+
+    for silent in ["said", "foreign", "dialogs", "tooWide", "faults"] {
+        assert_eq!(seen[silent], Value::Array(Vec::new()), "{silent}");
+    }
+    let said = |key: &str, word: &str| {
+        let text = seen[key].as_str().unwrap_or_else(|| panic!("{key}: {}", seen[key]));
+        assert!(text.contains(word), "no {word:?} in {key}: {text}");
+    };
+    // All options of a run have a field.
+    assert_eq!(seen["fields"], 65);
+    assert_eq!(seen["refused"], "`2000` is not a rate; did you mean `2000/s`?");
+    assert!(seen["after"].as_u64() >= seen["before"].as_u64() && seen["before"] != 0, "{seen}");
+    assert_eq!(seen["firstLines"][0], "id: 0");
+    said("busy", "is being measured, and two runs disturb each other");
+    said("answer", "the rate was changed by hand while it was measured");
+    said("listed", "is over");
+    assert_eq!(
+        (&seen["rows"], &seen["markup"], &seen["images"]),
+        (&4.into(), &0.into(), &0.into())
+    );
+    said("hostile", "<img src=x");
+    said("filtered", "of-a-file");
+    said("compared", "Two records side by side");
+    said("reported", "changed to 900/s, 990/s");
+    assert_eq!(seen["asked"], "refused", "a report asked for something");
+
+    page.send(Signal::INT);
+    page.wait().check(0, &[]);
+    // The files of the experiments are gone, the records are there.
+    let asked = std::fs::read_dir(sandbox.path().join(".wirebench/asked")).unwrap();
+    assert_eq!(asked.count(), 0);
+    let kept = sandbox.records();
+    assert_eq!(kept.len(), 3);
+    let changes: Vec<String> =
+        kept[0].blocks[0].rate_changes.iter().map(|change| change.rate.to_string()).collect();
+    assert_eq!(changes, ["900/s", "990/s"]);
+}
+
+#[test]
+fn a_program_follows_a_run_by_lines_changes_its_rate_and_stops_it() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let mut command =
+        sandbox.command(&format!("run {} --rate 300/s -c 3 -d 5m --feed", server.url));
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(command);
+    let mut line = |wanted: &dyn Fn(&Value) -> bool| loop {
+        let line: Value = serde_json::from_str(&running.line()).unwrap();
+        if wanted(&line) {
+            break line;
+        }
+    };
+    line(&|line| line["event"] == "machine");
+    let sent = |line: &Value| line["phase"] == "measure" && line["sent_per_s"].as_f64() > Some(0.0);
+    let first = line(&sent);
+    assert_eq!((&first["due_per_s"], &first["has_rate"]), (&300.0.into(), &true.into()));
+    running.tell("no command\n{\"rate\": \"3000/s\"}\n");
+    running.wait_for_word("stdin: not a command");
+    let mut line = |wanted: &dyn Fn(&Value) -> bool| loop {
+        let line: Value = serde_json::from_str(&running.line()).unwrap();
+        if wanted(&line) {
+            break line;
+        }
+    };
+    // It is sent, not only due.
+    line(&|line| line["sent_per_s"].as_f64() > Some(1500.0));
+    running.tell("{\"stop\": true}\n");
+    let mut line = || serde_json::from_str::<Value>(&running.line()).unwrap();
+    let record = loop {
+        let line = line();
+        if line["event"] == "record" {
+            break line;
+        }
+    };
+    let [kept] = &sandbox.records()[..] else { panic!("one record") };
+    assert!(record["file"].as_str().unwrap().ends_with("-run.json"), "{record}");
+    assert_eq!(record["verdict"], kept.verdict.as_ref().unwrap().level.name());
+    assert_eq!(kept.blocks[0].rate_changes[0].rate.to_string(), "3000/s");
+    running.wait().check(130, &[]);
+}
+
+#[test]
+fn one_run_is_shown_in_a_browser_and_then_as_if_there_had_been_none() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let line = format!("run {} -c 2 -d 300ms --warm-up 0s --ui", server.url);
+    let mut running = Running::start(sandbox.command(&line));
+    let watch = running.wait_for_word("watch it at http://127.0.0.1:");
+    assert!(watch.trim().ends_with("/#run/0"), "{watch}");
+    running.wait_for_word("the page stays until Ctrl-C");
+    running.send(Signal::INT);
+    let ended = running.wait();
+    ended.check_measured(&[]);
+    assert!(ended.stdout.contains("round trip"), "{ended:?}");
+    assert_eq!(sandbox.records().len(), 1);
+}
+
+#[test]
+fn what_cannot_be_served_or_started_says_so() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let taken = server.url.trim_start_matches("tcp://").trim_end_matches('/').to_owned();
+    let listens = sandbox.run(&format!("ui --listen {taken}"));
+    listens.check(2, &["cannot listen at", "name another one, as in --listen 127.0.0.1:0"]);
+    sandbox.run("ui --listen nowhere").check(2, &["--listen"]);
+    sandbox.run(&format!("{} --feed -o -", server.url)).check(2, &["--feed: stdout has the lines"]);
+    let settings = sandbox.run(&format!("{} --settings none.toml", server.url));
+    settings.check(2, &["cannot read none.toml: there is no such file"]);
+    std::fs::write(sandbox.path().join("bad.toml"), "[run]\nspeed = 1\n").unwrap();
+    let settings = sandbox.run(&format!("{} --settings bad.toml", server.url));
+    settings.check(2, &["bad.toml:2:1: unknown field `speed`"]);
+}
