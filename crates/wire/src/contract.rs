@@ -98,7 +98,7 @@ pub enum Verdict {
     Good,
     /// The server says no.
     Refused,
-    /// It is none that the conversation expects; the reason.
+    /// The conversation does not expect it; the reason.
     Wrong(&'static str),
 }
 
@@ -206,6 +206,20 @@ pub struct Layers {
     pub encoding_sent: i64,
     /// Received: the same.
     pub encoding_received: i64,
+}
+
+/// The bytes of one connection after another, or of two side by side.
+impl std::ops::Add for Layers {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            tls_sent: self.tls_sent + other.tls_sent,
+            tls_received: self.tls_received + other.tls_received,
+            encoding_sent: self.encoding_sent + other.encoding_sent,
+            encoding_received: self.encoding_received + other.encoding_received,
+        }
+    }
 }
 
 /// Bytes that something of `len` bytes grew by when it became `encoded_len` bytes; negative if it became fewer.

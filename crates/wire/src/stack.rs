@@ -304,12 +304,9 @@ fn talk(
             let site = Site::new(&endpoint.authority(), &options.headers)?.at(&endpoint.path)?;
             let site = Arc::new(site);
             let limits = http1::Limits { body_len_max: max, ..http1::Limits::default() };
-            let delivery = compiled.delivery();
-            let make: Arc<dyn Fn() -> Connection + Send + Sync> =
-                Arc::new(move || tls.around(Http1::exchanges(delivery, limits)));
-            Ok(Box::new(move |start| {
-                Calls::new(Arc::clone(&make), &compiled, &site, start, max).into()
-            }))
+            let make =
+                http1::Maker::new(move |delivery| tls.around(Http1::exchanges(delivery, limits)));
+            Ok(Box::new(move |start| Calls::new(&make, &compiled, &site, start, max).into()))
         }
         (protocol, speaks) => Err(StackError::Carrier { protocol, speaks }),
     }
@@ -334,13 +331,12 @@ fn sockjs(
     }
     request(endpoint, options)?; // The fields are those of every request.
     let limits = http1::Limits { body_len_max: max, ..http1::Limits::default() };
-    let http: Arc<sockjs::MakeHttp<Connection>> =
-        Arc::new(move |delivery| tls.around(Http1::exchanges(delivery, limits)));
+    let http = http1::Maker::new(move |delivery| tls.around(Http1::exchanges(delivery, limits)));
     let limits = sockjs::Limits { frame_len_max: max, waiting_len_max: WAITING_LEN_MAX };
     Ok(Box::new(move |request, seed| {
         let handshake::Request { host, target, headers, .. } = request;
         let session = sockjs::Session::new(transport, host, target, headers, seed);
-        SockJs::client(OverHttp::new(session, Arc::clone(&http), limits).into()).into()
+        SockJs::client(OverHttp::new(session, http.clone(), limits).into()).into()
     }))
 }
 
@@ -431,7 +427,7 @@ impl Stack {
         self.is_cut
     }
 
-    /// The same stack for questions before a measurement: its bots are none of those that have a number, and they do
+    /// The same stack for questions before a measurement: its bots have no number of their own, and they do
     /// not hear of the lobby.
     #[must_use]
     pub fn probe(&self) -> Self {

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 /// The client's end of a session of Bayeux: two connections of HTTP to the same server.
 ///
-/// A message is the JSON of one packet. What is said over HTTP (method, target, fields) is up to the requests that the
+/// A message is the JSON of one packet. The words of HTTP (method, target, fields) are those of the requests that the
 /// two machines inside were made with.
 ///
 /// ```text
@@ -231,13 +231,7 @@ impl Protocol for Comet {
     }
 
     fn layers(&self) -> Layers {
-        let (first, second) = (self.first.layers(), self.second.layers());
-        Layers {
-            tls_sent: first.tls_sent + second.tls_sent,
-            tls_received: first.tls_received + second.tls_received,
-            encoding_sent: first.encoding_sent + second.encoding_sent,
-            encoding_received: first.encoding_received + second.encoding_received,
-        }
+        self.first.layers() + self.second.layers()
     }
 }
 

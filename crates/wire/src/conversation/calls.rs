@@ -13,10 +13,9 @@ use crate::contract::{
     self, Answer, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Part,
     Protocol, Response, Verdict, growth,
 };
-use crate::http1::{Delivery, RetryAfter};
+use crate::http1::{Delivery, Maker, RetryAfter};
 use spec::conversation::{Cue, Speaks};
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use units::{Nanos, Random};
 
@@ -44,8 +43,8 @@ pub struct Calls<C> {
     cookies: Cookies,
     encoding_sent: i64,
     inner: C,
-    /// Makes another connection inside, for the rest of a stream.
-    make: Make<C>,
+    /// Makes the connection inside, and another one for the rest of a stream.
+    make: Maker<C>,
     /// The bytes that the layers of earlier connections have added.
     earlier: Layers,
     message_max: usize,
@@ -69,15 +68,6 @@ struct Last {
     due: Nanos,
 }
 
-/// A way to make connections.
-pub(crate) struct Make<C>(pub(crate) Arc<dyn Fn() -> C + Send + Sync>);
-
-impl<C> fmt::Debug for Make<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Make")
-    }
-}
-
 /// A request whose response has not come whole.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
@@ -89,7 +79,7 @@ impl<C: InPlace> Calls<C> {
     /// A connection to `site` over one that `make` makes, with what it was given when it began. Events have at most
     /// `message_max` bytes.
     pub(crate) fn new(
-        make: Arc<dyn Fn() -> C + Send + Sync>,
+        make: &Maker<C>,
         compiled: &Arc<Compiled>,
         site: &Arc<Site>,
         start: Start,
@@ -101,8 +91,8 @@ impl<C: InPlace> Calls<C> {
             member,
             cookies,
             encoding_sent: 0,
-            inner: make(),
-            make: Make(make),
+            inner: make.make(compiled.delivery()),
+            make: make.clone(),
             earlier: Layers::default(),
             last: None,
             message_max,
@@ -133,13 +123,8 @@ impl<C: InPlace> Calls<C> {
         let (Some(asked), 1) = (self.asked.front(), self.asked.len()) else { return None };
         let call = &self.compiled.calls[usize::from(asked.exchange)];
         let wait = self.reading.as_mut()?.resume(call)?;
-        let Layers { tls_sent, tls_received, encoding_sent, encoding_received } =
-            self.inner.layers();
-        self.earlier.tls_sent += tls_sent;
-        self.earlier.tls_received += tls_received;
-        self.earlier.encoding_sent += encoding_sent;
-        self.earlier.encoding_received += encoding_received;
-        self.inner = (self.make.0)();
+        self.earlier = self.earlier + self.inner.layers();
+        self.inner = self.make.make(self.compiled.delivery());
         Some(wait)
     }
 
@@ -394,13 +379,8 @@ impl<C: InPlace> Protocol for Calls<C> {
     }
 
     fn layers(&self) -> Layers {
-        let (inside, earlier) = (self.inner.layers(), self.earlier);
-        Layers {
-            tls_sent: inside.tls_sent + earlier.tls_sent,
-            tls_received: inside.tls_received + earlier.tls_received,
-            encoding_sent: inside.encoding_sent + earlier.encoding_sent + self.encoding_sent,
-            encoding_received: inside.encoding_received + earlier.encoding_received,
-        }
+        let encoding = Layers { encoding_sent: self.encoding_sent, ..Layers::default() };
+        self.inner.layers() + self.earlier + encoding
     }
 }
 

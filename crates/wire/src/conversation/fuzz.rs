@@ -9,7 +9,7 @@ use super::template::{self, Filling, Member};
 use super::{Calls, Compiled, Site, Talk};
 use crate::connection::Connection;
 use crate::contract::{Input, Kind, Message, Protocol, Side};
-use crate::http1::Http1;
+use crate::http1::{Http1, Maker};
 use crate::transcript::{HTTP_LIMITS, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
 use serde_json::Value;
@@ -174,9 +174,8 @@ fn on_stream(frame: Frame) -> Conversation {
 /// A client that has made two requests of HTTP: one of each kind, if there are two.
 fn calling(compiled: &Arc<Compiled>) -> Calls<Connection> {
     let site = Arc::new(Site::new("h", &[]).expect("it is a host"));
-    let delivery = compiled.delivery();
-    let make = Arc::new(move || Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
-    let mut calls = Calls::new(make, compiled, &site, compiled.start(5, 7), 64);
+    let make = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
+    let mut calls = Calls::new(&make, compiled, &site, compiled.start(5, 7), 64);
     calls.open(&mut Vec::new());
     for sequence in 0..2 {
         let exchange = u16::from(sequence == 1 && compiled.calls.len() > 1);

@@ -3,10 +3,9 @@
 use super::{Frames, Limits, OverHttp, Session, SockJs, server};
 use crate::connection::Connection;
 use crate::contract::{Event, First, Input, Kind, Message, Protocol, Second, TwoSockets};
-use crate::http1::Http1;
+use crate::http1::{Http1, Maker};
 use crate::transcript::{HTTP_LIMITS, On, check_splits_of_replies};
 use spec::Transport;
-use std::sync::Arc;
 
 /// Frames of WebSocket that come to a client.
 pub(crate) fn fuzz_sockjs(bytes: &[u8]) {
@@ -50,7 +49,7 @@ pub(crate) fn fuzz_sockjs_http(bytes: &[u8]) {
 /// A client whose first connection is there.
 fn client(transport: Transport) -> SockJs {
     let session = Session::new(transport, "h", "/echo", &[], 7);
-    let http = Arc::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
+    let http = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
     let limits = Limits { frame_len_max: 64, waiting_len_max: 64 };
     let mut client = SockJs::client(OverHttp::new(session, http, limits).into());
     client.open(&mut Vec::new());

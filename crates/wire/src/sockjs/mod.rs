@@ -23,5 +23,5 @@ pub use error::PeerError;
 pub use frames::{Frames, MESSAGES_MAX, SockJs};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use fuzz::{fuzz_sockjs, fuzz_sockjs_http};
-pub use over_http::{Limits, MakeHttp, OverHttp};
+pub use over_http::{Limits, OverHttp};
 pub use session::{Session, websocket_target};

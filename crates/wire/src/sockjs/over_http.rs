@@ -6,9 +6,7 @@ use crate::contract::{
     self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
     Secured, TwoSockets,
 };
-use crate::http1::Delivery;
-use std::fmt;
-use std::sync::Arc;
+use crate::http1::{Delivery, Maker};
 
 /// A client's end of a session over two connections of HTTP. Frames are its text messages; what it is given to send are
 /// arrays of texts.
@@ -41,7 +39,7 @@ pub struct OverHttp<C> {
     /// Texts that wait to be posted: an array without its end.
     waiting: Vec<u8>,
     waiting_len_max: usize,
-    http: Http<C>,
+    http: Maker<C>,
 }
 
 /// The limits of what a client keeps, in bytes.
@@ -51,17 +49,6 @@ pub struct Limits {
     pub frame_len_max: usize,
     /// The longest that the array of waiting texts may become.
     pub waiting_len_max: usize,
-}
-
-/// Makes the connections of HTTP.
-pub type MakeHttp<C> = dyn Fn(Delivery) -> C + Send + Sync;
-
-struct Http<C>(Arc<MakeHttp<C>>);
-
-impl<C> fmt::Debug for Http<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Http")
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,12 +72,11 @@ enum Second {
 }
 
 impl<C: InPlace> OverHttp<C> {
-    /// A client of `session`. `http` makes its connections: clients of
-    /// [`Http1::exchanges`](crate::http1::Http1::exchanges), inside TLS or not.
-    pub fn new(session: Session, http: Arc<MakeHttp<C>>, limits: Limits) -> Self {
+    /// A client of `session`, whose connections `http` makes.
+    pub fn new(session: Session, http: Maker<C>, limits: Limits) -> Self {
         Self {
             cutter: Cutter::new(session.transport, limits.frame_len_max),
-            first: http(Delivery::AsItArrives),
+            first: http.make(Delivery::AsItArrives),
             has_response: false,
             past: Layers::default(),
             refusal: Vec::new(),
@@ -100,7 +86,7 @@ impl<C: InPlace> OverHttp<C> {
             state: State::AwaitConnection,
             waiting: Vec::new(),
             waiting_len_max: limits.waiting_len_max,
-            http: Http(http),
+            http,
         }
     }
 
@@ -258,7 +244,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
 
     fn layers(&self) -> Layers {
         let second = self.second.as_ref().map(|(second, _)| second.layers()).unwrap_or_default();
-        sum(sum(self.first.layers(), second), self.past)
+        self.first.layers() + second + self.past
     }
 }
 
@@ -268,7 +254,7 @@ impl<C: InPlace> TwoSockets for OverHttp<C> {
     }
 
     fn open_second(&mut self) {
-        let mut second = (self.http.0)(Delivery::Whole);
+        let mut second = self.http.make(Delivery::Whole);
         let state = match second.open(&mut self.second_tx) {
             Opening::Awaited => Second::AwaitSecured,
             Opening::Done => Second::Idle,
@@ -326,17 +312,8 @@ impl<C: InPlace> TwoSockets for OverHttp<C> {
         else {
             return false;
         };
-        self.past = sum(self.past, second.layers());
+        self.past = self.past + second.layers();
         true
-    }
-}
-
-fn sum(one: Layers, other: Layers) -> Layers {
-    Layers {
-        tls_sent: one.tls_sent + other.tls_sent,
-        tls_received: one.tls_received + other.tls_received,
-        encoding_sent: one.encoding_sent + other.encoding_sent,
-        encoding_received: one.encoding_received + other.encoding_received,
     }
 }
 

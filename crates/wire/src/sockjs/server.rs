@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// The request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked<'a> {
-    /// It is none of SockJS.
+    /// It is no request of SockJS.
     Nothing,
     /// It posts messages to a session.
     Post {

@@ -16,10 +16,9 @@ fn asking(conversation: &Conversation, exchanges: &[u16]) -> (Calls, Vec<u8>) {
     let compiled = Compiled::new(conversation).unwrap();
     let site = Arc::new(Site::new("h", &[]).unwrap().at("/base").unwrap());
     let limits = Limits { body_len_max: 64, ..Limits::default() };
-    let delivery = compiled.delivery();
-    let make = Arc::new(move || Connection::from(Http1::exchanges(delivery, limits)));
+    let make = Maker::new(move |delivery| Connection::from(Http1::exchanges(delivery, limits)));
     let (mut calls, mut tx) =
-        (Calls::new(make, &compiled, &site, compiled.start(5, 7), 64), Vec::new());
+        (Calls::new(&make, &compiled, &site, compiled.start(5, 7), 64), Vec::new());
     assert_eq!(calls.open(&mut tx), Opening::Done);
     for (sequence, exchange) in (0..).zip(exchanges) {
         let mut cue = [0; Cue::LEN];
