@@ -367,10 +367,12 @@ pub fn reply(url: &Endpoint, beginning: &[u8]) -> Option<Finding> {
 
 /// A status after which nothing more is tried; `received` is the response, or the beginning of it.
 fn refused(status: u16, received: &[u8]) -> Option<Finding> {
-    let said = String::from_utf8_lossy(received).to_lowercase();
-    let asks_for_login = LOGIN.iter().any(|words| said.contains(words));
+    let asks_for_login = || {
+        let said = String::from_utf8_lossy(received).to_lowercase();
+        LOGIN.iter().any(|words| said.contains(words))
+    };
     match status {
-        403 if !asks_for_login => Some(closed(
+        403 if !asks_for_login() => Some(closed(
             "HTTP 403".to_owned(),
             "it forbids that, and does not say why: look at the path, or give a login or an Origin with -H @FILE",
         )),
