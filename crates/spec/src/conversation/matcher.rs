@@ -1,6 +1,7 @@
 //! Descriptions of messages that are awaited.
 
 use super::Path;
+use crate::Sha256;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -35,6 +36,8 @@ pub enum Condition {
     Lacks(Path),
     /// The message is this text.
     Is(String),
+    /// The whole message has this digest.
+    Sha256(Sha256),
     /// The message begins with this text.
     Starts(String),
     /// The message has this text in it.
@@ -49,7 +52,7 @@ pub enum Condition {
 pub enum Scalar {
     /// True or false.
     Bool(bool),
-    /// A whole number; `1.0` and `1e0` are none.
+    /// A whole number; `1.0` and `1e0` are no whole numbers.
     Integer(i64),
     /// A string, as it is without quotes and escapes.
     Text(String),

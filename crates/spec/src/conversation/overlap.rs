@@ -58,7 +58,7 @@ fn follows(given: &Condition, needed: &Condition) -> bool {
 
 /// The reason why no message meets both.
 fn exclude(one: &Condition, other: &Condition) -> Option<String> {
-    use Condition::{Contains, Equals, Has, Is, Lacks, Starts, Status};
+    use Condition::{Contains, Equals, Has, Is, Lacks, Sha256, Starts, Status};
     match (one, other) {
         (Equals { path, .. } | Has(path), Lacks(lacked)) if path.0.starts_with(&lacked.0) => {
             Some(format!("`{path}` is to be there, and `{lacked}` is not"))
@@ -76,6 +76,9 @@ fn exclude(one: &Condition, other: &Condition) -> Option<String> {
         }
         (Is(text), Is(other)) if text != other => {
             Some("a message cannot be two different texts".to_owned())
+        }
+        (Sha256(digest), Sha256(other)) if digest != other => {
+            Some("a message cannot have two different digests".to_owned())
         }
         (Is(text), Starts(start)) if !text.starts_with(start) => {
             Some(format!("`{text}` does not begin with `{start}`"))
@@ -137,7 +140,7 @@ fn shown(value: &Scalar) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Condition::{Contains, Has, Is, Lacks, Starts, Status};
+    use Condition::{Contains, Has, Is, Lacks, Sha256, Starts, Status};
 
     fn path(text: &str) -> Path {
         text.parse().unwrap()
@@ -145,6 +148,10 @@ mod tests {
 
     fn equals(text: &str, value: Scalar) -> Condition {
         Condition::Equals { path: path(text), value }
+    }
+
+    fn digest(byte: u8) -> Condition {
+        Sha256(crate::Sha256([byte; 32]))
     }
 
     fn of(conditions: Vec<Condition>, id: Option<&str>) -> Matcher {
@@ -170,6 +177,7 @@ mod tests {
             (vec![Starts(text("4")), Starts(text("5"))],             None,       "cannot begin with"),
             (vec![Is(text("2")), Contains(text("3"))],               None,       "has no `3`"),
             (vec![Is(text("2")), Is(text("3"))],                     None,       "two different texts"),
+            (vec![digest(1), digest(2)],                             None,       "two different digests"),
             (vec![Status("2xx".parse().unwrap()), Status("404".parse().unwrap())], None, "a status cannot be "),
         ];
         for (conditions, id, message) in table {

@@ -23,7 +23,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use units::{Bytes, Nanos};
 use values::{
-    Value, constant, one_of, scalar, several, some_constant, status, text_of, texts, whole,
+    Value, constant, digest, one_of, scalar, several, some_constant, status, text_of, texts, whole,
 };
 
 impl Conversation {
@@ -535,6 +535,7 @@ impl Reader<'_> {
                     conditions.extend(self.paths("lacks", value)?.into_iter().map(Condition::Lacks))
                 }
                 "is" => conditions.push(Condition::Is(constant("is", value)?)),
+                "sha256" => conditions.push(Condition::Sha256(digest(value)?)),
                 "starts" => conditions.push(Condition::Starts(some_constant("starts", value)?)),
                 "contains" => {
                     conditions
@@ -548,7 +549,8 @@ impl Reader<'_> {
                     conditions.push(Condition::Equals { path, value: scalar(written, value)? });
                 }
                 unknown => {
-                    let known = ["id", "has", "lacks", "is", "starts", "contains", "status"];
+                    let known =
+                        ["id", "has", "lacks", "is", "starts", "contains", "sha256", "status"];
                     let expected = crate::near::expected(unknown, known.into_iter());
                     let message = format!("unknown condition `{unknown}`{expected}");
                     let place = "; or a place, as in \"$.type\" = \"next\"";

@@ -8,13 +8,15 @@ use super::sample::{
 use super::template::{self, Filling, Member};
 use super::{Calls, Compiled, Site, Talk};
 use crate::connection::Connection;
-use crate::contract::{Input, Kind, Message, Protocol, Side};
+use crate::contract::{Event, Input, Kind, Message, Protocol, Side};
 use crate::http1::{Http1, Maker};
 use crate::transcript::{HTTP_LIMITS, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
 use serde_json::Value;
 use spec::Conversation;
-use spec::conversation::{ByteOrder, Cue, Frame, LengthWidth, Medium, Speaks, Template};
+use spec::conversation::{
+    ByteOrder, Cue, Frame, LengthWidth, Medium, Reply, Resume, Speaks, Template,
+};
 use std::sync::Arc;
 use units::{Bytes, Nanos, Random};
 
@@ -38,17 +40,55 @@ pub(crate) fn fuzz_conversation(bytes: &[u8]) {
 }
 
 /// Responses that come to a client which has made two requests over HTTP: whole ones, and streams of events with and
-/// without an event that ends them.
+/// without an event that ends them. Then to a client whose stream is resumed, with a byte 0x1E between the bytes of one
+/// connection and those of the next.
 pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
     let streams =
         [stream(&["has $.a"], &[], Some(&["is [DONE]"])), stream(&[], &["id $.id"], None)];
     for conversation in [over_http()].into_iter().chain(streams) {
         let compiled = compiled(&conversation);
-        check_splits_of_replies(bytes, &|| calling(&compiled));
+        check_splits_of_replies(bytes, &|| calling(&compiled, 2));
+    }
+    let mut resumed = stream(&[], &["has $.a"], Some(&["is [DONE]"]));
+    if let Reply::Stream { resume, .. } = &mut resumed.requests[0].reply {
+        *resume = Some(Resume { times: RESUMES_MAX, wait: Nanos(1) });
+    }
+    check_resumed(bytes, &mut calling(&compiled(&resumed), 1));
+}
+
+/// Checks that a stream is resumed as often as it may be at most, and each time by a request with the id of its last
+/// event, and is answered once at most.
+fn check_resumed(bytes: &[u8], calls: &mut Calls<Connection>) {
+    let (mut answers, mut resumes) = (0, 0);
+    for piece in bytes.split(|byte| *byte == RECORD_SEPARATOR) {
+        let mut received = piece.to_vec();
+        let mut input = Input::new(&mut received);
+        let mut is_over = false;
+        while !is_over {
+            match calls.receive(&mut input, &mut Vec::new()) {
+                Ok(Some(Event::Answer(_))) => answers += 1,
+                Ok(Some(Event::Closed(_))) | Err(_) => is_over = true,
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    is_over = true;
+                    answers += u32::from(matches!(calls.end(), Ok(Event::Answer(_))));
+                }
+            }
+        }
+        assert!(answers <= 1, "one request is answered {answers} times");
+        if calls.go_on().is_none() {
+            break;
+        }
+        resumes += 1;
+        assert!(resumes <= RESUMES_MAX, "{resumes} connections for the rest of one stream");
+        let mut tx = Vec::new();
+        calls.open(&mut tx);
+        let request = tx.escape_ascii().to_string();
+        assert_eq!(request.matches("\\r\\nLast-Event-ID: ").count(), 1, "{request}");
     }
 }
 
-/// A text with holes, up to the first line end that is none of it, and behind that the value of all its vars: a value
+/// A text with holes, up to the first empty line, and behind that the value of all its vars: a value
 /// breaks out of no place that the text gives it.
 pub(crate) fn fuzz_conversation_template(bytes: &[u8]) {
     let Ok(input) = str::from_utf8(bytes) else { return };
@@ -171,13 +211,13 @@ fn on_stream(frame: Frame) -> Conversation {
     }
 }
 
-/// A client that has made two requests of HTTP: one of each kind, if there are two.
-fn calling(compiled: &Arc<Compiled>) -> Calls<Connection> {
+/// A client that has made requests of HTTP, the second of another kind if there is one.
+fn calling(compiled: &Arc<Compiled>, requests: u32) -> Calls<Connection> {
     let site = Arc::new(Site::new("h", &[]).expect("it is a host"));
     let make = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
     let mut calls = Calls::new(&make, compiled, &site, compiled.start(5, 7), 64);
     calls.open(&mut Vec::new());
-    for sequence in 0..2 {
+    for sequence in 0..requests {
         let exchange = u16::from(sequence == 1 && compiled.calls.len() > 1);
         let mut cue = [0; Cue::LEN];
         Cue { sequence, exchange, due: Nanos(0) }.write(&mut cue);
@@ -207,3 +247,9 @@ fn awaiting(compiled: &Arc<Compiled>) -> Talk<Connection> {
     }
     talk
 }
+
+/// The most connections that are made for the rest of a stream.
+const RESUMES_MAX: u32 = 2;
+
+/// The byte between what two connections receive; responses have none of it as a rule.
+const RECORD_SEPARATOR: u8 = 0x1e;

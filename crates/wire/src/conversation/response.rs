@@ -47,6 +47,7 @@ impl Awaits {
             | Condition::Has(_)
             | Condition::Is(_)
             | Condition::Lacks(_)
+            | Condition::Sha256(_)
             | Condition::Starts(_) => None,
         };
         let mut statuses: Vec<Status> = expect.conditions.iter().filter_map(status).collect();
@@ -107,6 +108,10 @@ mod tests {
     use super::*;
     use crate::conversation::sample::{matcher, response};
 
+    /// Of the body `on`, as `sha256sum` prints it.
+    const DIGEST_OF_ON: &str =
+        "sha256 b8d31e852725afb1e26d53bab6095b2bff1749c9275be13ed1c05a56ed31ec09";
+
     fn status(status: &str, words: &[&str]) -> Matcher {
         let mut matcher = matcher(words);
         matcher.conditions.push(Condition::Status(status.parse().unwrap()));
@@ -121,6 +126,7 @@ mod tests {
         let asked =
             || Awaits::new(Some(&matcher(&["id $.id"])), Some(&status("409", &[]))).unwrap();
         let error = || Awaits::new(None, Some(&matcher(&["has $.error"]))).unwrap();
+        let digest = || Awaits::new(Some(&matcher(&[DIGEST_OF_ON])), None).unwrap();
         #[rustfmt::skip]
         let table: [(&dyn Fn() -> Awaits, u16, &str, Judged); _] = [
             (&any,     200, "",               Judged::Expected),
@@ -139,6 +145,10 @@ mod tests {
             (&error,   200, "{\"error\":1}",  Judged::Refused),
             (&error,   503, "{\"error\":1}",  Judged::Refused),
             (&error,   503, "",               Judged::Status),
+            (&digest,  200, "on",             Judged::Expected),
+            (&digest,  200, "off",            Judged::Body),
+            (&digest,  200, "",               Judged::Body),
+            (&digest,  404, "on",             Judged::Status),
         ];
         for (awaits, code, body, expected) in table {
             let response = response(code, "", body.as_bytes());

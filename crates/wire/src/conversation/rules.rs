@@ -2,13 +2,15 @@
 //!
 //! Conditions on places in JSON are decided in one pass ([`Places`]), which ends as soon as the rule is known; those on
 //! text are looked at only where no rule before has decided. A rule with an id holds only if whoever asks accepts the
-//! id: so the kind of a message is matched first, and then the id. What was decided by the first bytes of a message is
+//! id: so the kind of a message is matched first, and then the id. A decision by the first bytes of a message is
 //! learnt ([`super::learnt`]), and the next message that begins so is not looked at again.
 
 use super::CompileError;
 use super::learnt::{Learnt, Proof};
 use super::places::{Places, Token, Value, Walked};
 use super::text;
+use sha2::Digest as _;
+use spec::Sha256;
 use spec::conversation::{Condition, Matcher, Place, Scalar, Status};
 
 /// A list of rules of which the first that holds counts.
@@ -48,6 +50,7 @@ enum Test {
     IdInText(Box<[u8]>, Box<[u8]>, Slot),
     Is(Box<[u8]>),
     Lacks(usize),
+    Sha256(Sha256),
     Starts(Box<[u8]>),
     Status(Status),
 }
@@ -111,6 +114,7 @@ impl<W> Rules<W> {
                 Condition::Has(path) => Test::Has(self.place(path, false)?),
                 Condition::Is(text) => Test::Is(text.as_bytes().into()),
                 Condition::Lacks(path) => Test::Lacks(self.place(path, false)?),
+                Condition::Sha256(digest) => Test::Sha256(*digest),
                 Condition::Starts(text) => Test::Starts(text.as_bytes().into()),
                 Condition::Status(status) => Test::Status(*status),
             };
@@ -195,6 +199,7 @@ impl<W> Rules<W> {
             | Test::Equals(..)
             | Test::IdInText(..)
             | Test::Is(_)
+            | Test::Sha256(_)
             | Test::Starts(_)
             | Test::Status(_) => false,
         });
@@ -285,6 +290,7 @@ impl Test {
             Self::Contains(_)
             | Self::IdInText(..)
             | Self::Is(_)
+            | Self::Sha256(_)
             | Self::Starts(_)
             | Self::Status(_) => None,
         }
@@ -298,6 +304,7 @@ impl Test {
             | Self::Has(_)
             | Self::Is(_)
             | Self::Lacks(_)
+            | Self::Sha256(_)
             | Self::Starts(_)
             | Self::Status(_) => None,
         }
@@ -420,6 +427,7 @@ impl<'r, W, T> State<'r, W, T> {
                 }
                 Test::Is(text) => bytes == &**text,
                 Test::Contains(text) => text::position(bytes, text, 0).is_some(),
+                Test::Sha256(Sha256(digest)) => sha2::Sha256::digest(bytes)[..] == digest[..],
                 Test::Status(status) => {
                     self.message.status.is_some_and(|code| status.includes(code))
                 }
@@ -457,6 +465,7 @@ impl<'r, W, T> State<'r, W, T> {
                 Test::Contains(_)
                 | Test::IdInText(..)
                 | Test::Is(_)
+                | Test::Sha256(_)
                 | Test::Starts(_)
                 | Test::Status(_) => false,
             };

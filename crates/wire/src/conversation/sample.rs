@@ -35,8 +35,8 @@ pub(crate) fn template(text: &str) -> Template {
     Template::parse(text, Medium::Message).expect("it is a template")
 }
 
-/// A matcher of words: `$.a=1`, `$.a="x"`, `has $.a`, `lacks $.a`, `is x`, `starts x`, `contains x`, `id $.a`, and
-/// `id BEFORE|AFTER`.
+/// A matcher of words: `$.a=1`, `$.a="x"`, `has $.a`, `lacks $.a`, `is x`, `starts x`, `contains x`, `sha256 DIGEST`,
+/// `id $.a`, and `id BEFORE|AFTER`.
 pub(crate) fn matcher(words: &[&str]) -> Matcher {
     let mut matcher = Matcher { conditions: Vec::new(), id: None };
     let path = |path: &str| path.parse().expect("it is a path");
@@ -48,6 +48,7 @@ pub(crate) fn matcher(words: &[&str]) -> Matcher {
             "is" => Condition::Is(rest.to_owned()),
             "starts" => Condition::Starts(rest.to_owned()),
             "contains" => Condition::Contains(rest.to_owned()),
+            "sha256" => Condition::Sha256(rest.parse().expect("it is a digest")),
             "id" => {
                 matcher.id = Some(place(rest));
                 continue;

@@ -12,6 +12,7 @@ pub fn matcher(matcher: &Matcher) -> String {
         Condition::Has(path) => format!("something at {path}"),
         Condition::Is(text) => format!("the message {text:?}"),
         Condition::Lacks(path) => format!("nothing at {path}"),
+        Condition::Sha256(digest) => format!("a message whose digest is sha256:{digest}"),
         Condition::Starts(text) => format!("a message that starts with {text:?}"),
         Condition::Status(status) => format!("the status {status}"),
     });

@@ -358,6 +358,7 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { has = '$x' }", "4:17", "character 2 begins no step"),
         ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { '$.a' = 1.5 }", "4:19", "expected a string, a whole number, true or false, found float"),
         ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { starts = '' }", "4:20", "`starts` is empty"),
+        ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { sha256 = 'e3b0' }", "4:20", "a SHA-256 digest is 64 hexadecimal digits, and these are 4 characters"),
         ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { status = 200 }", "4:9", "`reply` has a `status`, which responses of HTTP alone have"),
         ("speaks = 'ws'\n[request.x]\nsend = '${id}'\nreply = { is = 'x', has = '$.a' }", "4:9", "`reply` can never match"),
         ("speaks = 'ws'\n[request.x]\nsend = 'a ${idd} b'\nreply = 'order'", "3:11", "`send` no value is called `idd`; did you mean `id`?"),

@@ -7,6 +7,7 @@
 
 use crate::conversation::{Scalar, Status, StatusError};
 use crate::table::Error;
+use crate::{Sha256, Sha256Error};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -88,7 +89,7 @@ pub(super) fn one_of<T: Clone>(
     Err(Error::new(at, format!("`{key}` is no {word:?}{expected}")))
 }
 
-/// A whole number; that it is none too small is checked later.
+/// A whole number; its bounds are checked later.
 pub(super) fn whole(key: &str, value: &Value<'_>) -> Result<u32, Error> {
     let number = match value.get_ref() {
         DeValue::Integer(number) => {
@@ -108,6 +109,13 @@ pub(super) fn status(value: Value<'_>) -> Result<Status, Error> {
         _ => text_of("status", value)?,
     };
     text.parse().map_err(|error: StatusError| Error::new(at, error.to_string()))
+}
+
+/// The digest that the whole message has.
+pub(super) fn digest(value: Value<'_>) -> Result<Sha256, Error> {
+    let at = value.span().start;
+    let text = text_of("sha256", value)?;
+    text.parse().map_err(|error: Sha256Error| Error::new(at, error.to_string()))
 }
 
 /// The value that has to stand at the place `key`.
