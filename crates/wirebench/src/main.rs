@@ -18,6 +18,8 @@ mod input;
 mod lines;
 mod metrics;
 mod progress;
+#[cfg(any(feature = "fleet", feature = "web"))]
+mod random;
 mod screen;
 mod signals;
 mod terminal;

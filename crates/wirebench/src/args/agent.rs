@@ -1,12 +1,12 @@
 //! `wirebench agent`: this machine's part in a fleet.
 
-use super::fleet_way::{machine, not_connected, random, version};
+use super::fleet_way::{instance, machine, not_connected, version};
 use super::outcome;
 use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::Terminal;
 use ::fleet::join::{Join, Role};
-use ::fleet::protocol::{Hello, Instance, Kind as Task};
+use ::fleet::protocol::{Hello, Kind as Task};
 use ::fleet::target::{Target, Targets};
 use ::fleet::work::{Asked, WorkError, work};
 use record::Kind;
@@ -42,7 +42,7 @@ impl Agent {
         let wish = signals::listen()?;
         let hello = Hello {
             agent: join.name.clone(),
-            instance: Instance(random()),
+            instance: instance()?,
             kind: Task::Load,
             weight: self.weight,
             version: version(&host),

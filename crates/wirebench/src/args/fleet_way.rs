@@ -1,6 +1,7 @@
 //! The way from a command that measures to a fleet.
 
 use crate::exit::{Exit, Failure};
+use crate::random;
 use crate::terminal::Terminal;
 use ::fleet::controller::Options;
 use ::fleet::join::{Join, Role};
@@ -12,8 +13,6 @@ use record::{Kind, RunRecord, SCHEMA_VERSION};
 use run::{Commands, Feed, Host, NoJournal, Plan, RunError};
 use spec::{Experiment, Server};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -82,7 +81,7 @@ impl Way {
         };
         let run = match &self.resumed {
             Some(run) => run.clone(),
-            None => new_run(),
+            None => new_run()?,
         };
         terminal.say(&format!(
             "run {run} on {agents_min} agents; `wirebench fleet resume {run} --fleet {}` goes on with it elsewhere",
@@ -96,7 +95,7 @@ impl Way {
             mixed: self.mixed,
         };
         let plan = self.resumed.is_none().then(|| Arc::new(asked));
-        let options = options(host, run, plan, false);
+        let options = options(host, run, plan, false)?;
         Ok(Some(Opened { bus, channel: (tell, told), options }))
     }
 }
@@ -164,24 +163,24 @@ pub(crate) fn options(
     run: Name,
     plan: Option<Arc<protocol::Plan>>,
     stops: bool,
-) -> Options {
-    Options {
+) -> Result<Options, Failure> {
+    Ok(Options {
         controller: "controller".parse().expect("it is a name"),
-        instance: Instance(random()),
+        instance: instance()?,
         host: machine(),
         version: version(host),
         run,
         plan,
         stops,
         gather_max: GATHER_MAX,
-    }
+    })
 }
 
 /// This program, as both sides compare it.
 pub(crate) fn version(host: &Host) -> Version {
     let (major, minor) = Version::PROTOCOL;
     let mut histogram = record::Histogram::new();
-    // What these two become depends on bounds and digits alone.
+    // The text of these two depends on bounds and digits alone.
     histogram.record(Nanos(1_234_567));
     histogram.record(Nanos::MAX);
     let text = histogram.to_base64();
@@ -205,20 +204,16 @@ pub(crate) fn machine() -> String {
     format!("{} (Linux {})", name.trim(), kernel.trim())
 }
 
-/// A number that nobody else has.
-pub(crate) fn random() -> u64 {
-    let mut bytes = [0; 8];
-    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    match read {
-        Ok(()) => u64::from_ne_bytes(bytes),
-        Err(_) => engine::clock::unix_seconds().unwrap_or(0) << 32 | u64::from(std::process::id()),
-    }
+/// A number that no other process of the fleet has.
+pub(crate) fn instance() -> Result<Instance, Failure> {
+    Ok(Instance(u64::from_ne_bytes(random::bytes()?)))
 }
 
 /// A run that nobody has had; later ones sort behind earlier ones.
-fn new_run() -> Name {
+fn new_run() -> Result<Name, Failure> {
     let now = engine::clock::unix_seconds().unwrap_or(0);
-    format!("r{now:08x}{:06x}", random() & 0xff_ffff).parse().expect("it is a name")
+    let [a, b, c] = random::bytes()?;
+    Ok(format!("r{now:08x}{a:02x}{b:02x}{c:02x}").parse().expect("it is a name"))
 }
 
 /// Sees that the agents can measure all of it.

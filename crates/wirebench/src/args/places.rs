@@ -70,7 +70,7 @@ impl Found {
         self.home.install(subject, tools, &mut say)
     }
 
-    /// A subject of this name, or that there is none.
+    /// The subject of this name, or the error that there is none.
     pub(crate) fn subject(&self, name: &str) -> Result<&Subject, Failure> {
         self.catalogue.find(name).map_err(|error| Failure::new(Exit::USAGE, error))
     }

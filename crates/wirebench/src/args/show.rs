@@ -221,7 +221,7 @@ fn cannot_export(error: ExportError) -> Failure {
     Failure::usage(format!("{error}{cure}"))
 }
 
-/// The advice to a user who names a file that is none of ours.
+/// The advice to a user who names a file that is not a record.
 const CURE: &str = "name a file as a run has left it, in .wirebench/records or by `-o FILE`";
 
 /// The largest record that is read; no run leaves a larger one: 10 000 rounds of the ladder take some 600 MB.

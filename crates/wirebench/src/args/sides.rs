@@ -53,7 +53,7 @@ impl Sides {
     ///
     /// # Errors
     ///
-    /// The URL that is none, or the option that has no counterpart.
+    /// The invalid URL, or the option that has no counterpart.
     pub(crate) fn of<'a>(
         &'a self,
         [base, head]: [&'a str; 2],

@@ -2,13 +2,11 @@
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Label, Terminal};
-use crate::{history, signals};
+use crate::{history, random, signals};
 use anyhow::Context as _;
 use report::Depth;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -102,11 +100,8 @@ fn listen(address: SocketAddr) -> Result<Page, Failure> {
 
 /// 128 random bits, as digits.
 fn token() -> anyhow::Result<String> {
-    let mut bytes = [0; 16];
-    let read = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes));
-    read.context("cannot read /dev/urandom, which the token is made of")?;
     let mut token = String::new();
-    for byte in bytes {
+    for byte in random::bytes::<16>()? {
         write!(token, "{byte:02x}").expect("writing to memory does not fail");
     }
     Ok(token)

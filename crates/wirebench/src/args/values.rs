@@ -41,7 +41,7 @@ pub(crate) fn some_time(text: &str) -> Result<Nanos, String> {
     if time == Nanos::ZERO { Err("must be longer than no time".to_owned()) } else { Ok(time) }
 }
 
-/// A limit of time; `none` is none.
+/// A limit of time; `none` lifts it.
 pub(crate) fn time_limit(text: &str) -> Result<Nanos, String> {
     if text == "none" { Ok(Nanos::MAX) } else { some_time(text) }
 }

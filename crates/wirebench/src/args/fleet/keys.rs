@@ -10,7 +10,7 @@ use std::path::PathBuf;
 ///
 /// The folder gets a join file for the controller and one for each agent, users.conf for the server to include, and,
 /// unless the address begins with nats://, the certificate of the server with its key. Each file is readable by its
-/// owner alone, and none that is there is overwritten. What to write into the configuration of the server is printed.
+/// owner alone, and none that is there is overwritten. The lines for the configuration of the server are printed.
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::super::help::TEMPLATE)]
 pub(super) struct Keys {

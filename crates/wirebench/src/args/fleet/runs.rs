@@ -72,7 +72,7 @@ impl Stop {
         let bus = connect(&self.join, tell.clone())?;
         let feed = Feed::default();
         let lead =
-            Lead::begin(options(&host, self.run.clone(), None, true), bus, (tell, told), &feed)?;
+            Lead::begin(options(&host, self.run.clone(), None, true)?, bus, (tell, told), &feed)?;
         match lead.finish() {
             Some(words) => {
                 terminal.say(&words);

@@ -39,7 +39,7 @@ struct Running {
     agents: Vec<Process>,
     server: Process,
     join: PathBuf,
-    _folder: PrivateFolder,
+    folder: PrivateFolder,
 }
 
 impl Up {
@@ -72,7 +72,7 @@ impl Up {
                         Label::Warning,
                         &format!("agent a{agent} has ended: {died}; {said}"),
                     );
-                    running.agents[agent] = start_agent(&running._folder, agent, &launch)?;
+                    running.agents[agent] = start_agent(&running.folder, agent, &launch)?;
                 }
             }
         }
@@ -137,7 +137,7 @@ impl Up {
         drop(super::super::fleet_way::connect(&self.join, tell)?);
         let agents = (0..self.local as usize).map(|agent| start_agent(&folder, agent, launch));
         let agents = agents.collect::<Result<_, _>>()?;
-        Ok(Running { agents, server, join: self.join.clone(), _folder: folder })
+        Ok(Running { agents, server, join: self.join.clone(), folder })
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) fn import(paths: &[PathBuf], terminal: &Terminal) -> Result<Exit, Fai
 }
 
 /// Gives records the names that they had where they were exported, but for baselines whose name another record has.
-/// False if the file `path` is there, and is none with such names.
+/// False if the file `path` is there, and does not hold such names.
 fn give_names(store: &mut dyn Store, path: &Path, terminal: &Terminal) -> Result<bool, Failure> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
