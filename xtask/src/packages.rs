@@ -170,7 +170,7 @@ mod tests {
              as root: apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y \
              --no-install-recommends other-package some-package"
         );
-        // What root cannot install alone is named to root too, before anything is installed.
+        // Packages that cannot be installed are named to root too, before anything is installed.
         assert_eq!(ensure(&needs).unwrap_err().to_string(), words);
     }
 }

@@ -2,8 +2,8 @@
 //! clients of `tests/third_party`.
 //!
 //! A client ends as `third-party/NAME/start`, the contract of `tests/third_party/README.md`; a subject as
-//! `subjects/NAME`, that of `docs/SUBJECTS.md`. What was installed from the same files is left as it is, so that a
-//! second call takes no time.
+//! `subjects/NAME`, that of `docs/SUBJECTS.md`. A program that was installed from the same files is left as it is, so
+//! that a second call takes no time.
 
 use crate::packages::{self, Need};
 use crate::shell;

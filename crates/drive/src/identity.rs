@@ -64,7 +64,7 @@ pub(crate) enum Answer {
     Ended(Flight),
     /// None: it was answered before, or given up.
     Nothing,
-    /// There is none that it could answer.
+    /// No message is awaited that it could answer.
     Unasked,
 }
 

@@ -1,8 +1,8 @@
 //! The messages of one connection that await a reply, and the one among them that a reply answers.
 //!
 //! Messages of a connection are numbered in the order in which they were sent, so a reply that names its message finds
-//! it without a search. What has ended stays while an older message is awaited, so that a second reply, or one that
-//! comes after its time, is known for what it is.
+//! it without a search. A message that has ended stays while an older one is awaited, so that a second reply, or one
+//! that comes after its time, is known for what it is.
 
 use std::collections::VecDeque;
 use units::Instant;

@@ -277,7 +277,7 @@ impl<O: Observer> Worker<O> {
         if self.pace.is_timed() {
             return self.recorder.measure_from(begin);
         }
-        // What the warm-up sent at this very instant belongs to it.
+        // Messages that the warm-up sent at this very instant belong to it.
         let newest = self.connections.iter().filter_map(|it| it.in_flight.newest());
         let newest = newest.map(|flight| flight.sent).max();
         self.recorder.measure_from(newest.map_or(now, |sent| now.max(sent + Nanos(1))));

@@ -1,7 +1,7 @@
 //! Punctual waking: a worker sleeps until a little before a message is due, and looks at the clock from there on.
 //!
 //! Timers end sleeps late, by some tens of microseconds and now and then by many more. [`Punctual`] learns by how much
-//! from the worker's own sleeps, and asks to be woken that much before the next message is due. What is left of that
+//! from the worker's own sleeps, and asks to be woken that much before the next message is due. The rest of that
 //! time is spent looking: the engine is polled without sleeping, so that replies are taken as always.
 //!
 //! Looking costs CPU time. It is paid from a credit that grows with the time that passes ([`LOOKED_SHARE`]), so its
@@ -116,7 +116,7 @@ impl Punctual {
     fn grow(&mut self, now: Instant) {
         let grown = now.since(self.grown).0 / LOOKED_SHARE;
         self.credit = self.credit.saturating_add_unsigned(grown).min(LEAD_MAX.0.cast_signed());
-        // What the division leaves over is kept for the next time.
+        // The remainder of the division is kept for the next time.
         self.grown = self.grown + Nanos(grown * LOOKED_SHARE);
     }
 

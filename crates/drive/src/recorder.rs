@@ -329,8 +329,8 @@ impl Recorder {
         }
     }
 
-    /// A message came unasked that matches a rule of the conversation. What carries its stamp counts where the message
-    /// belongs that caused it, so that deliveries add up; anything else where it comes.
+    /// A message came unasked that matches a rule of the conversation. One that carries a stamp counts where the
+    /// message belongs that caused it, so that deliveries add up; anything else where it comes.
     fn pushed_by(&mut self, rule: u16, pushed: wire::Pushed<'_>, received: Instant) {
         self.pushes_whole += 1;
         let sent = pushed.sent.map(|sent| Instant(sent.0));

@@ -24,10 +24,11 @@ pub trait Engine {
     /// [`Completion::Failed`] follows.
     fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId;
 
-    /// Sends `bytes`. What the kernel does not take at once, or not before the connection is there, is kept and sent as
-    /// soon as it does. While more than [`UNSENT_LEN_MAX`] bytes are kept, nothing is received on a connection that was
-    /// accepted, so that a peer that does not read cannot make us hold without bound what it makes us answer. One that
-    /// we made goes on receiving: if both ends stopped reading until the other reads, neither would ever go on.
+    /// Sends `bytes`. Bytes that the kernel does not take yet, or that come before the connection is there, are kept
+    /// and sent as soon as it does. While more than [`UNSENT_LEN_MAX`] bytes are kept, nothing is received on a
+    /// connection that was accepted, so that a peer that does not read cannot make us hold without bound what it makes
+    /// us answer. One that we made goes on receiving: if both ends stopped reading until the other reads, neither would
+    /// ever go on.
     fn send(&mut self, connection: ConnectionId, bytes: &[u8]);
 
     /// The number of submitted bytes that the kernel has not taken yet; zero for a connection that is closed.

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// Makes the process that `command` starts end with the thread that starts it, however that ends: the kernel sends it
-/// SIGKILL, which a stopped process receives too. What the process starts itself is not ended by this.
+/// SIGKILL, which a stopped process receives too. Processes that it starts itself are not ended by this.
 pub fn end_with_this_thread(command: &mut Command) -> &mut Command {
     let parent = getpid();
     let settle = move || {

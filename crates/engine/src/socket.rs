@@ -29,7 +29,7 @@ pub enum Sharing {
 ///
 /// # Errors
 ///
-/// The address is none of this machine, or all its ports are taken.
+/// This machine does not have the address, or all its ports are taken.
 pub fn free_port(address: IpAddr) -> std::io::Result<u16> {
     let any = Address::Tcp(SocketAddr::new(address, 0));
     match listen(&any, Sharing::Alone)?.1 {

@@ -30,7 +30,7 @@ pub struct Subject {
 }
 
 impl Catalogue {
-    /// Reads the manifests of all folders in `folder`; `shared` and those whose names begin with a dot are none.
+    /// Reads the manifests of all folders in `folder`; `shared` and folders whose names begin with a dot hold none.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Claims: files and folders that belong to a process for as long as it lives.
 //!
-//! A claim is a lock of the kernel, which releases it however its process ends, SIGKILL included. What nobody claims
-//! was left behind, and is removed by whoever comes next.
+//! A claim is a lock of the kernel, which releases it however its process ends, SIGKILL included. A thing that nobody
+//! claims was left behind, and is removed by whoever comes next.
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;

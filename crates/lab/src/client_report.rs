@@ -1,6 +1,6 @@
 //! The report of a client about a block, read strictly: docs/SUBJECTS.md has the lines.
 //!
-//! A line that is not known, a number that is none, something that is said twice or not at all: each makes the whole
+//! An unknown line, a number that cannot be read, a value that comes twice or not at all: each makes the whole
 //! block worthless, and its error names the line.
 
 use crate::lines::quoted;

@@ -27,7 +27,7 @@ pub(crate) fn printable(byte: u8) -> u8 {
     ALPHABET[usize::from(byte % 64)]
 }
 
-/// An array of as many records as there is room for. What room is left holds somebody's words.
+/// An array of as many records as there is room for. The room that is left holds somebody's words.
 fn json(size: usize, random: &mut Random) -> String {
     if size < 2 {
         return digits(size, random);

@@ -21,7 +21,7 @@ pub struct Block {
     pub measured_ns: u64,
     /// The reason why it does not count, if so: the target could not be reached, or every message failed.
     pub failed: Option<String>,
-    /// The reason why its load ended before its time: nearly everything failed. What was counted until then stands.
+    /// The reason why its load ended before its time: nearly everything failed. The counts until then stand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
     /// The rates that somebody asked for while it ran, in place of the one of its load; empty: nobody did.

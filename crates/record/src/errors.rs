@@ -11,7 +11,8 @@ pub enum ErrorClass {
     ConnectFailed,
     /// The connection was not established in time.
     ConnectTimedOut,
-    /// TLS failed: a certificate was refused, by us or by the peer; the two have nothing in common; a record is none.
+    /// TLS failed: a certificate was refused, by us or by the peer; the two have nothing in common; or a record is
+    /// malformed.
     Tls,
     /// The TLS handshake was not completed in time.
     TlsTimedOut,

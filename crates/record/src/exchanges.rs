@@ -13,7 +13,7 @@ pub struct Exchange {
     /// True if it is never answered: its messages are ok once they are sent, and have no time.
     #[serde(default)]
     pub no_reply: bool,
-    /// Its messages of the measured window by their end. What was never sent had no kind: `planned` is `sent`, and
+    /// Its messages of the measured window by their end. Unsent messages have no kind: `planned` is `sent`, and
     /// `unsent` is zero.
     pub counts: Counts,
     /// From handing the first byte of a message to the kernel until its whole reply was decoded; right replies alone.

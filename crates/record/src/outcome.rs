@@ -1,7 +1,8 @@
 //! Results that can still be merged: over the workers and intervals of a block, and later over machines.
 //!
-//! They hold integers, histograms and keyed sets, and nothing else; [`Merge`] adds them up in any order. What a block
-//! of the record shows besides (means, percentiles, rates, fairness) is derived after the last merge, by [`Block::of`].
+//! They hold integers, histograms and keyed sets, and nothing else; [`Merge`] adds them up in any order. The values
+//! that a block of the record shows besides (means, percentiles, rates, fairness) is derived after the last merge, by
+//! [`Block::of`].
 //!
 //! Left out: CPU time, memory and the network interface, which are read once for a whole block (crate `run`).
 //!

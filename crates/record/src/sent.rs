@@ -1,4 +1,4 @@
-//! Results on their way between machines: the forms of what JSON has not.
+//! Serde forms for results that travel between machines, of types that JSON cannot hold as they are.
 //!
 //! Left out of an outcome is the cause of each error, which advises those who start a run, and is in no record.
 

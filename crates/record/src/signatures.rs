@@ -1,9 +1,9 @@
 //! Known causes that show themselves in the numbers: times, counts and failures that have a signature.
 //!
 //! A time with a signature is a peak of its own: many samples in a narrow band, few in those of the same width beside
-//! it. What merely is slow has no edge there. It is named if it has a share of all samples, if it came at several
-//! instants (one pause of anybody slows down whatever is in flight), and if the kernel counted the events that cause
-//! it. Nothing here is a reason for doubt: the numbers are right, and say what is wrong.
+//! it. A server that is merely slow has no edge there. It is named if it has a share of all samples, if it came at
+//! several instants (one pause of anybody slows down whatever is in flight), and if the kernel counted the events that
+//! cause it. Nothing here is a reason for doubt: the numbers are right, and say what is wrong.
 
 use crate::{
     Block, ErrorClass, ErrorCount, RunRecord, Second, Summary, TcpEvents, Warning, Workload,
@@ -123,7 +123,7 @@ impl<'a> Seen<'a> {
     fn retransmissions(&self) -> Option<Warning> {
         let peak = self.peak(RETRANSMISSION, PEAK_MIN, replies)?;
         let again = self.counted(|tcp| tcp.retransmitted_segments)?;
-        // What another machine sends again is in its own counters.
+        // Segments that another machine sends again are in its own counters.
         let is_explained = peak.is_explained_by(again) || !self.workload.is_local();
         (is_explained && self.comes_again(&peak)).then(|| {
             self.warning(
@@ -232,7 +232,7 @@ impl<'a> Seen<'a> {
             let mean = |summary: &Option<Summary>| Some(summary.as_ref()?.mean_ns);
             let (response, service) = (mean(&times.response)?, mean(&times.service)?);
             let waited = response - service - mean(&times.send_lag)?;
-            // What waits after a gap of our own loop waits because of that.
+            // A message that waits after a gap of our own loop waits because of that gap.
             let is_ours = block.stalls.affected > block.counts.sent / 100;
             (waited >= WAITING_FRACTION * response && !is_ours).then(|| {
                 format!(

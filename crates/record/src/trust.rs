@@ -96,7 +96,7 @@ impl Verdict {
         self.rows.get(index).cloned().unwrap_or_else(|| RowVerdict::of(&self.reasons, index))
     }
 
-    /// The reason why a number of a row is no result, if it is none.
+    /// The reason why a number of a row is not a result; `None` if it is one.
     pub(crate) fn invalid(&self, workload: usize, metric: Metric) -> Option<String> {
         let judged = match metric {
             Metric::P90 => Number::P90,

@@ -253,7 +253,7 @@ fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
 }
 
 /// The numbers that a report begins with: where a sweep bends, the fastest row and the least CPU time of each load of a
-/// lab, the percentiles of a run. What is invalid is no answer.
+/// lab, the percentiles of a run. Invalid numbers are no answer.
 pub(crate) fn all(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Answer> {
     match (&record.sweep, record.kind, groups) {
         // One of its percentiles may hold where another does not.

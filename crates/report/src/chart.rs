@@ -184,7 +184,7 @@ impl Chart {
         self.series.iter().all(|series| series.points.is_empty())
     }
 
-    /// Leaves out what cannot be drawn: numbers that are none, and on a logarithmic axis what is not above zero.
+    /// Leaves out what cannot be drawn: numbers that are not finite, and on a logarithmic axis those not above zero.
     pub(crate) fn without_the_undrawable(mut self) -> Self {
         let fits = |axis: &Axis, value: f64| {
             value.is_finite() && (value > 0.0 || axis.scale == Scale::Linear)

@@ -10,7 +10,7 @@ use record::{DeliveryCounts, Estimate, Kind, PerMetric, RunRecord, Subject, Summ
 
 /// A line for each row of `record`, after one with the names of the columns.
 ///
-/// Names have their units; numbers have all their digits and a point. What is missing is empty, and `failed` has the
+/// Names have their units; numbers have all their digits and a point. Missing values are empty, and `failed` has the
 /// reason for a row without numbers. Intervals are of 95 %.
 pub fn csv(record: &RunRecord) -> String {
     let verdict = verdict::of(record);
@@ -61,7 +61,7 @@ fn cells(record: &RunRecord, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> 
     }
     cells.extend(of_rooms(it));
     let zero = group.zero().filter(|zero| zero.row.index != row.index);
-    // What is no result has no rank.
+    // A row without a result has no rank.
     let compared = zero.filter(|zero| zero.is_allowed && it.is_allowed);
     let ratio = compared.and_then(|zero| it.to(zero, message_ns));
     let ends = ratio.and_then(|ratio| ratio.interval);

@@ -70,7 +70,7 @@ fn layers(record: &RunRecord, sweep: &Sweep) -> Option<Layers> {
     let bar = |(name, bytes): (String, EventBytes)| {
         let EventBytes { payload, encoded, stream, with_tcp_ip, .. } = bytes;
         let total = with_tcp_ip.unwrap_or(stream);
-        // What compression took away has no length.
+        // Bytes saved by compression have no length.
         let parts = [payload.min(encoded), encoded - payload, stream - encoded, total - stream];
         (escape(&name), parts.map(|part| part.max(0.0)))
     };

@@ -30,7 +30,7 @@ pub fn go_benchmark(record: &RunRecord) -> Result<String, ExportError> {
     if let Some(cpu) = &record.environment.cpu_model {
         head += &format!("cpu: {}\n", escape(cpu));
     }
-    // What is better is known to benchstat of its own units alone.
+    // Of its own units alone benchstat knows which direction is better.
     head += "Unit messages/s better=higher\n";
     Ok(head + &lines)
 }

@@ -44,7 +44,7 @@ pub(crate) fn added(record: &RunRecord, verdict: &Verdict) -> Table {
 fn equation(record: &RunRecord, added: &Added) -> Option<String> {
     let name = |index: usize| Some(row::row(record, index)?.name());
     let (whole, base) = (name(added.workload)?, name(added.base)?);
-    // What both names end in, a load, is said once.
+    // The common end of both names, a load, is said once.
     let load = whole.rsplit_once(" @ ").map(|(_, load)| format!(" @ {load}"));
     let base = load.and_then(|load| base.strip_suffix(&load)).unwrap_or(base);
     Some(format!("{whole} = {base} + {}", added.layer))

@@ -1,8 +1,8 @@
 //! Numbers as text: three significant digits and a unit.
 //!
 //! In a sentence a number has the unit that fits it ([`Unit::show`]). In a table all numbers of a kind have one unit,
-//! which stands in the head of their columns ([`Unit::scale`]). A number that is none, or that its kind cannot have (a
-//! negative time), is [`MISSING`].
+//! which stands in the head of their columns ([`Unit::scale`]). A number that is not finite, or that its kind cannot
+//! have (a negative time), is [`MISSING`].
 
 use units::{Bytes, Nanos};
 

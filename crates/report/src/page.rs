@@ -36,7 +36,7 @@ pub(crate) fn document(record: &RunRecord) -> Document {
     let drifts: Vec<Part> = notes::drifts(record).map(Part::Remark).collect();
     sections.extend((!drifts.is_empty()).then(|| Section::new("", drifts)));
     sections.extend(details::all(record));
-    // What an older version concluded from an invalid measurement is not shown either.
+    // Conclusions of an older version from an invalid measurement are not shown either.
     let kept = record.conclusion.clone().filter(|_| verdict.level < Level::Invalid);
     let conclusion = kept.or_else(|| answers::conclusion(record));
     let missing = "No conclusion: ".to_owned()
@@ -128,7 +128,7 @@ fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Secti
     let results = Section::of_tables("", tables.filter(|_| is_ours));
     let mut sections = with_unmeasured(results, record, groups);
     let views = [layers::added(record, verdict)].into_iter().chain(views::all(record, groups));
-    // What was imported has no other result.
+    // An imported record has no other result.
     let depth = if is_ours { Depth::Details } else { Depth::First };
     sections.extend(Section::of_tables("", views).map(|section| section.at(depth)));
     let of_rooms = Section::of_tables("", groups.iter().map(deliveries::table));

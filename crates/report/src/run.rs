@@ -168,7 +168,7 @@ fn throughput(facts: &mut Facts, it: &Measured<'_>) {
     }
     match it.row.think_ns() {
         None => {}
-        // What bots that wait for their replies did not send: how far the loop has given way to the server.
+        // Messages unsent by bots that wait for their replies: the distance by which the loop gave way to the server.
         Some(think_ns) => {
             let regular = it.row.regular_per_s(think_ns.max(1)) * it.seconds();
             let sent = number::float(it.sum(|block| block.counts.sent));

@@ -194,7 +194,7 @@ fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
     table
 }
 
-/// The level of a step; a step all of whose blocks failed is none.
+/// The level of a step; `None` for a step all of whose blocks failed.
 fn level(record: &RunRecord, step: &SweepStep) -> &'static str {
     let mut blocks = step.blocks.iter().filter_map(|index| record.blocks.get(*index));
     let failed = step.level == Level::Invalid && blocks.all(|block| block.failed.is_some());

@@ -30,7 +30,7 @@ pub(crate) fn all(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Table> {
     if record.kind == Kind::Lab {
         tables.push(clients(groups));
     }
-    // What was looked at is shown, asked for or not.
+    // The place that was looked at is shown, asked for or not.
     tables.push(footprints(&lab.footprints));
     tables
 }
@@ -133,7 +133,7 @@ fn benchmark(record: &RunRecord, groups: &[Group<'_>]) -> Table {
          standard deviation over blocks, as google-benchmark has them over repetitions."
             .to_owned(),
     ];
-    // What an imported benchmark waits for, if anything, is not known.
+    // It is not known whether an imported benchmark waits for anything.
     if !spinning.is_empty() && record.kind != Kind::Imported {
         notes.push(format!(
             "Spins: {}. Its CPU time is at least 80 % of its wall time: it looks for the reply again and again \

@@ -223,7 +223,7 @@ fn next_of_refusal(peer: &Peer, cause: &Cause) -> Option<String> {
     })
 }
 
-/// The URL that a redirect points to; `None` if it is none that can be shown.
+/// The URL that a redirect points to; `None` if it cannot be shown.
 fn redirected(peer: &Peer, place: &[u8]) -> Option<Endpoint> {
     let url = peer.url()?;
     let place = str::from_utf8(place).ok()?;

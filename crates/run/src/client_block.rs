@@ -27,7 +27,7 @@ impl Stage<'_> {
     ///
     /// # Errors
     ///
-    /// The reason for which it came to nothing: the client ended, or its report is none, or cannot be true.
+    /// The reason why it failed: the client ended, or its report cannot be read, or cannot be true.
     pub(crate) fn run_client(
         &mut self,
         client: &mut Client,

@@ -1,4 +1,4 @@
-//! Machines that measure in place of this one: what they are asked for, and what their parts come to together.
+//! Machines that measure in place of this one: the blocks that are asked of them, and their parts, merged.
 
 use crate::RunError;
 use crate::plan::{Measurement, Place};
@@ -55,7 +55,7 @@ pub struct Merged {
     pub cut_short: Option<String>,
 }
 
-/// The words for a block of `experiment`, of which `measurement` is the workload at `place` or a step of it.
+/// The request for a block of `experiment`, of which `measurement` is the workload at `place` or a step of it.
 pub(crate) fn asked<'a>(
     experiment: &Experiment,
     measurement: &'a Measurement,

@@ -54,7 +54,7 @@ pub(crate) fn with_blocks(frame: RunRecord, kept: Vec<Kept>) -> RunRecord {
     RunRecord { blocks, results, added, precision, drifts, sides, ..frame }
 }
 
-/// The record of a run that ended after `took`, by itself or by signal number `signal`; 0 is none.
+/// The record of a run that ended after `took`, by itself or by signal number `signal`, 0 for no signal.
 pub(crate) fn ended(record: RunRecord, signal: usize, took: Nanos) -> RunRecord {
     RunRecord { duration_ns: took.0, ended: how(&record, signal), ..record }
 }
@@ -76,7 +76,7 @@ pub(crate) fn judge(mut record: RunRecord, baseline: Option<&Baseline>, feed: &F
         for step in record.sweep.iter_mut().flat_map(|sweep| &mut sweep.steps) {
             step.level = levels.get(step.workload).copied().unwrap_or_default();
         }
-        // What shows itself on one step shows itself on many.
+        // A warning of one step mostly comes on many.
         let mut codes = BTreeSet::new();
         record.warnings.retain(|warning| codes.insert(warning.code.clone()));
     }

@@ -340,7 +340,7 @@ mod tests {
         Event::Begin { expected: Nanos(expected) }
     }
 
-    /// The starts of intervals, and the times of events that are none, plus a thousand.
+    /// The starts of intervals, and the times of other events, plus a thousand.
     fn heard(listener: Listener) -> Vec<u64> {
         let number = |event| match event {
             Event::Interval(tick) => tick.start.0,

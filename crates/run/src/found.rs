@@ -45,7 +45,7 @@ impl FoundServer {
         if is_bound { cpus } else { Vec::new() }
     }
 
-    /// The CPUs for workers beside it; empty if there is none that it does not need.
+    /// The CPUs for workers beside it; empty if it needs all of them.
     pub(crate) fn beside(&self, topology: &Topology, threads: NonZeroUsize) -> Vec<usize> {
         place_beside(topology, &self.cpus(), threads)
     }

@@ -98,7 +98,7 @@ impl JournalFile {
         file.read_to_end(&mut text)?;
         let found = Found::read(&text);
         if found.fingerprint == fingerprint {
-            // What follows is the line that a crash cut short.
+            // The rest is the line that a crash cut short.
             file.set_len(found.good_len)?;
             file.seek(SeekFrom::End(0))?;
             (journal.blocks, journal.entries) = (found.entries.len(), found.entries);

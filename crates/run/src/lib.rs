@@ -88,7 +88,7 @@ use units::Instant;
 ///
 /// # Errors
 ///
-/// Nothing could be measured; see [`RunError`]. What goes wrong with one of several measurements is in the record.
+/// Nothing could be measured; see [`RunError`]. A fault of one of several measurements is in the record.
 pub fn execute(
     plan: &Plan,
     host: &Host,
@@ -136,7 +136,7 @@ pub fn execute_on<'a>(
     stage.is_weighed = host.kind != record::Kind::Ladder;
     stage.elsewhere = elsewhere;
     stage.rate_wish = commands.rate_wish();
-    // What ran before the interruption came first.
+    // Blocks from before the interruption come first.
     let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
     let total = kept.len() + left.len();
     let enough = Enough { plan, order: &order };

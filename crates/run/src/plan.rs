@@ -496,7 +496,7 @@ impl Tls {
         let this = Self { options, server_name: tls.server_name.clone() };
         let url_name = workload.server.url().map_or("localhost", Endpoint::host);
         let name = this.server_name.as_deref().unwrap_or(url_name);
-        // What is not possible is known before anything runs.
+        // Impossible requests are known before anything runs.
         let checked = match workload.server.is_ours() {
             // Its authority is known when it has been started.
             true => ClientOptions { trust: wire::tls::Trust::Anyone, ..this.options.clone() },

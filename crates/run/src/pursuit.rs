@@ -69,7 +69,7 @@ impl Pursuit {
         if self.is_told || !flows(interval.phase) {
             return None;
         }
-        // What is answered in the beginning is not what is due in it.
+        // Replies in the beginning are not those of messages due in it.
         let since = *self.since.get_or_insert_with(|| {
             self.used = (interval.end, own_cpu());
             interval.start + RUN_UP

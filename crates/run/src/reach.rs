@@ -533,7 +533,7 @@ pub(crate) fn messages(
         phases: Phases {
             warm_up: Nanos::ZERO,
             stop: Stop::Messages(count),
-            // What comes unasked is heard out.
+            // Unasked messages are read to their end.
             drain: if workload.requests.is_some() { LISTENING } else { Nanos::ZERO },
         },
         ..workload.clone()

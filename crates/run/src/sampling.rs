@@ -44,7 +44,8 @@ struct Snapshot {
 }
 
 impl Sampler {
-    /// Opens what is read from then on. What cannot be opened is not known, and no error.
+    /// Opens the files that are read from then on. Values of a file that cannot be opened are unknown, which is no
+    /// error.
     pub(crate) fn new(server: Option<&Processes>, target: &Address) -> Self {
         let name = match target {
             Address::Tcp(address) => interface_to(address.ip()),

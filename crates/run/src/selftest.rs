@@ -46,8 +46,8 @@ pub enum Told<'a> {
     Checked(&'a Check),
 }
 
-/// Runs every check, which takes less than a minute, and again those that miss. What one of them cannot measure fails
-/// that check alone.
+/// Runs every check, which takes less than a minute, and again those that miss. A quantity that one of them cannot
+/// measure fails that check alone.
 ///
 /// # Errors
 ///

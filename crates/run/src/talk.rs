@@ -123,7 +123,7 @@ impl<'a> Way<'a> {
     ///
     /// # Errors
     ///
-    /// The server is none that can be talked to; its name has no address; it is public.
+    /// Nobody can talk over the protocol of the URL; its host has no address, or a public one.
     pub(crate) fn to(
         asked: Talk<'a>,
         exchanges: Option<Delivery>,

@@ -70,7 +70,7 @@ impl Watch {
 
 impl Observer for Watch {
     fn interval(&mut self, interval: &mut Box<Interval>) {
-        // When the collector is late there is none left, and a new one is made.
+        // When the collector is late no buffer is left, and a new one is made.
         let empty =
             self.returned.try_recv().unwrap_or_else(|_| Box::new(Interval::new(&self.arrival)));
         let full = std::mem::replace(interval, empty);

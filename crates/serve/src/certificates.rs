@@ -250,7 +250,7 @@ pub enum NameError {
         /// The first character that is not allowed.
         found: char,
     },
-    /// The name looks like an address, and is none.
+    /// The name looks like an address, and is not a valid one.
     #[error("`{name}` ends in a number but is not an address like `127.0.0.1`")]
     Number {
         /// The name that was given.

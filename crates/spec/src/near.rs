@@ -1,4 +1,4 @@
-//! Names that were probably meant by a name that is none.
+//! Suggestions for a name that does not exist: the names that were probably meant.
 
 /// The one of `known` that was probably meant by `name`.
 pub fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {

@@ -640,7 +640,7 @@ fn header(text: &str) -> Result<Header, String> {
     }
     let (name, value) = text
         .split_once(':')
-        // What stands there may be a secret.
+        // The value may be a secret.
         .ok_or("it has no colon; a header field is `Name: value`")?;
     if name.is_empty() || name.contains([' ', '\t']) {
         return Err(format!("`{name}` is not the name of a header field"));

@@ -157,7 +157,7 @@ pub fn url_without_secrets(url: &str) -> String {
 /// `path` with its query, without the values of secret parameters.
 pub(crate) fn path_without_secrets(path: &str) -> String {
     with_parameters(path, |_, value| match value.starts_with(CUT_VALUE) {
-        // What follows it in a sentence stays.
+        // The rest of the sentence stays.
         true => None,
         false => Some(CUT_VALUE.to_owned()),
     })

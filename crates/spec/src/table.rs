@@ -65,7 +65,7 @@ impl<'i> Table<'i> {
         }
     }
 
-    /// The keys that are left, as options of a workload. One that is none is an error that names those that are.
+    /// The keys that are left, as options of a workload. An unknown option is an error that names the known ones.
     pub(crate) fn rest(self) -> Result<Options, Error> {
         Ok(Options::deserialize(Spanned::new(self.span, self.keys).into_deserializer())?)
     }

@@ -75,7 +75,7 @@ pub struct Workload {
     /// TLS around the protocol; `null` where nothing is inside TLS.
     #[serde(default)]
     pub tls: Option<Tls>,
-    /// The bots of a game; `null` where connections are none.
+    /// The bots of a game; `null` where connections are no bots.
     #[serde(default)]
     pub bots: Option<Bots>,
     /// Rooms: the place that publishers connect to; `null`: the server, which a subject says for itself.

@@ -2,7 +2,7 @@
 //!
 //! The interval of a run has what moves between its rounds, and nothing of what moves between two runs: another
 //! placement on cores, another clock rate, another neighbour. So the same program measured twice differs. A row that
-//! both have unchanged, the *baseline*, moves with the machine; by it everything else is divided. What that leaves is
+//! both have unchanged, the *baseline*, moves with the machine, and everything else is divided by it. The rest is
 //! in the interval too: the drift of the ratio within each run, and that not every row suffers alike from a slower
 //! machine.
 //!

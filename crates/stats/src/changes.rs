@@ -55,7 +55,7 @@ fn divide(values: &[f64], start: usize, random: &mut Random, found: &mut Vec<usi
     divide(after, start + at, random, found);
 }
 
-/// The index of the change that shows most, if it is none of chance.
+/// The index of the clearest change, unless chance alone explains it.
 fn change(values: &[f64], random: &mut Random) -> Option<usize> {
     let mut ranks = ranks(values);
     let (at, distance) = best(&ranks)?;

@@ -59,7 +59,7 @@ impl AndersonDarling {
 }
 
 /// The largest difference, from 0 to 1, between the shares of `one` and of `other` that lie below any time (Kolmogorov
-/// and Smirnov). `None` if one of them is empty. What lies within the 0.1 % that histograms resolve is no difference.
+/// and Smirnov). `None` if one of them is empty. A distance within the 0.1 % that histograms resolve is no difference.
 pub fn kolmogorov_smirnov(one: &Histogram, other: &Histogram) -> Option<f64> {
     kolmogorov_smirnov_beyond(one, other, Nanos::ZERO)
 }

@@ -115,7 +115,7 @@ impl Parser {
                 self.is_handed_out = true;
                 return Ok(Some(Event { name: &self.name, data: &self.data, id: &self.id }));
             } else {
-                // An event without data is none (the name of it is forgotten).
+                // An event without data is not dispatched (its name is forgotten).
                 self.begin_event();
             }
         }

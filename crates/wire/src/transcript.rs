@@ -28,7 +28,7 @@ pub(crate) fn http1_client(method: &str, requests: usize, limits: http1::Limits)
     client
 }
 
-/// A client to which all bytes come on one of its sockets. What it sends on its second is not looked at.
+/// A client to which all bytes come on one of its sockets. Bytes that it sends on its second are not looked at.
 pub(crate) struct On<S, P>(P, PhantomData<S>);
 
 impl<S: Socket, P: TwoSockets> On<S, P> {

@@ -105,7 +105,7 @@ impl Ci {
                 .map_err(|error| not_written(path, &error.to_string()))?;
         }
         if let Some(path) = &self.summary {
-            // What stands before it may not end with its line.
+            // The text before it may not end with a line break.
             let written = appended(path).and_then(|mut file| write!(file, "\n{summary}"));
             written.map_err(|error| not_written(path, &error.to_string()))?;
         }

@@ -22,7 +22,7 @@ pub(crate) fn open() -> Result<Option<Box<dyn Store>>, Failure> {
         return shared(&url).map(Some).map_err(failure);
     }
     let database = Path::new(DATABASE);
-    // What is there and cannot be looked at gives its error when it is opened.
+    // A file that cannot be looked at gives its error when it is opened.
     if matches!(database.try_exists(), Ok(false)) {
         return Ok(None);
     }

@@ -59,7 +59,7 @@ pub(crate) fn record(record: &RunRecord, path: Option<&Path>) -> String {
     line.text()
 }
 
-/// Obeys the commands that come on stdin, until it ends. What is none gets a warning.
+/// Obeys the commands that come on stdin, until it ends. Any other line gets a warning.
 ///
 /// # Errors
 ///

@@ -77,7 +77,7 @@ impl Terminal {
         write_words(&format!("{}\n", safe(line)));
     }
 
-    /// The size and colours of a page on stdout. What is no terminal has room for any number of lines.
+    /// The size and colours of a page on stdout. A pipe or file has room for any number of lines.
     pub(crate) fn style(&self) -> report::Style {
         let lines = lines(&io::stdout()).map(|lines| lines.saturating_sub(LINES_OF_WORDS));
         report::Style { width: columns(&io::stdout()), lines, color: self.color_of_result }
@@ -226,7 +226,7 @@ fn columns(stream: &impl rustix::fd::AsFd) -> usize {
     asked.or_else(seen).filter(|columns| *columns > 0).unwrap_or(COLUMNS_USUAL)
 }
 
-/// The height of a terminal, at least [`LINES_MIN`]; `None` for what is none.
+/// The height of a terminal, at least [`LINES_MIN`]; `None` for anything else.
 fn lines(stream: &(impl rustix::fd::AsFd + IsTerminal)) -> Option<usize> {
     if !stream.is_terminal() {
         return None;

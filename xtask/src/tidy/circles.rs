@@ -133,7 +133,7 @@ fn resolved<'a>(
         rest = after;
     }
     let (found, module) = modules.get_key_value(&at)?;
-    // What it has from elsewhere is followed there.
+    // Names that it has from elsewhere are followed there.
     let elsewhere = rest.first().and_then(|name| module.bound.get(name)).filter(|_| hops > 0);
     elsewhere.map_or(Some(found), |path| resolved(modules, &at, path, hops - 1))
 }

@@ -3,7 +3,7 @@
 //! wrong answers, full queues. After each run the counts add up, nothing counts as right that was not answered,
 //! memory is bounded, and the same seed gives the same run.
 //!
-//! Start reading at [`run`]. What must hold of every run is in [`Played`].
+//! Start reading at [`run`]. [`Played`] has the invariants of every run.
 
 use crate::allocation::peak_of;
 use crate::game::{self, Table, Way};

@@ -78,7 +78,7 @@ fn times_of_a_conversation_are_exact_in_virtual_time() {
     let (outcome, time) = (&played.outcome, ROUND_TRIP + delay);
     assert_eq!(outcome.measured, Counts { sent: 1000, ok: 1000, ..Counts::default() });
     assert_eq!(played.notes.response, always(time, 1000));
-    // What is pushed behind a reply is delivered with it.
+    // A push behind a reply is delivered with it.
     assert_eq!(outcome.pushes[&0].delivery, always(time, 1000));
     let ExchangeOutcome { name, service, response, refused, .. } = &outcome.exchanges[&0];
     assert_eq!((name.as_str(), refused.count()), ("echo", 0));
@@ -143,7 +143,7 @@ fn times_of_a_stream_of_events_are_exact_in_virtual_time() {
     played.assert_all_ok(30);
     let ExchangeOutcome { parts, first_part, between_parts, service, .. } =
         &played.outcome.exchanges[&0];
-    // Twenty events; `[DONE]`, one gap behind the last, ends the stream and is none.
+    // Twenty events; `[DONE]`, one gap behind the last, ends the stream and is not counted as an event.
     assert_eq!(*parts, 30 * 20);
     assert_eq!(*first_part, always(first + ROUND_TRIP, 30));
     assert_eq!(*between_parts, always(gap, 30 * 19));

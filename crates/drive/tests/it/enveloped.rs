@@ -45,7 +45,7 @@ fn what_messages_grew_by_is_encoding() {
             (layers.sent.encoding_bytes, layers.received.encoding_bytes),
             (100 * sent, 100 * received)
         );
-        // What is left: headers of WebSocket, masked from us.
+        // The rest: headers of WebSocket, masked from us.
         assert_eq!(
             (layers.sent.framing_bytes, layers.received.framing_bytes),
             (600, 200),

@@ -541,7 +541,7 @@ fn what_a_server_says_when_it_closes_is_told_but_not_to_a_terminal() {
     });
     let mut world = World::new(&Play::new(Speech::WebSocket).messages(10));
     assert_eq!(world.run(&mut server, TIME_MAX), Ended::Done);
-    // What is on its way to the server still arrives.
+    // Bytes on their way to the server still arrive.
     let later = world.network.now() + DELAY;
     let mut parties = [Party::awaited(&mut world.server, &mut server)];
     assert_eq!(world.network.run(&mut parties, later), Ended::TimeUp);

@@ -22,7 +22,7 @@ fn a_generator_that_stands_still_is_found_and_not_blamed_on_the_server() {
         assert_eq!((stalls.count, stalls.total_ns), (1, duration_ns));
         // Due in the gap were a thousand, two were in flight when it began.
         assert_eq!((stalls.affected, affected), (1002, 1002), "{speech:?}");
-        // What the server had before is read late; what it got after that, it answered as ever.
+        // Requests that came before the stall are read late; those after it are answered as ever.
         let slow = over(&played.notes.round_trips, ms(3));
         assert_eq!(slow, 2, "{speech:?}");
         if speech != Speech::Http {

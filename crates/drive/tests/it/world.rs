@@ -484,7 +484,7 @@ impl Played {
         if !self.is_open {
             assert_eq!(sums[0].sent, warm_up.sent);
         }
-        // What became of messages of the warm-up after it is in no interval.
+        // Messages of the warm-up that end after it are in no interval.
         assert!(sums[0].ok <= warm_up.ok && sums[0].error <= warm_up.error);
         if !self.notes.untimed {
             assert_eq!(self.notes.round_trips.count(), measured.ok);

@@ -54,7 +54,7 @@ pub(super) fn cpus_online(files: &dyn Files) -> Result<Vec<usize>, String> {
     if let Some(cpus) = files.read(path).ok().and_then(|text| number_list(&text)) {
         return Ok(cpus);
     }
-    // What is offline is not in cpuinfo.
+    // CPUs that are offline are not in cpuinfo.
     let cpuinfo = files.read(CPUINFO)?;
     let number =
         |line: &str| line.strip_prefix("processor")?.split_once(':')?.1.trim().parse().ok();

@@ -8,7 +8,8 @@ use std::str::FromStr;
 
 /// The limits on the number of connections of this process, as [`crate::capacity`] takes it.
 ///
-/// The server's limit is left open: a child process inherits ours. What the kernel does not say is taken as usual.
+/// The server's limit is left open: a child process inherits ours. Limits that the kernel does not tell are taken as
+/// usual.
 pub fn limits() -> Limits {
     limits_of(&Machine)
 }

@@ -62,7 +62,7 @@ impl ProcessSampler {
     ///
     /// # Errors
     ///
-    /// [`ReadError::Ended`] and [`ReadError::Unreadable`]. What belongs to another user is `None`, not an error.
+    /// [`ReadError::Ended`] and [`ReadError::Unreadable`]. Files of another user are `None`, not an error.
     pub fn footprint(&self) -> Result<Footprint, ReadError> {
         let (rollup, files) =
             (format!("/proc/{}/smaps_rollup", self.pid), format!("/proc/{}/fd", self.pid));

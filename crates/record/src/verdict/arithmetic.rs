@@ -144,7 +144,7 @@ fn deliveries_missing(block: &Block) -> Option<String> {
 fn samples_missing(subject: &Subject<'_>, block: &Block) -> Option<String> {
     let counts = block.counts;
     let count = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.count);
-    // What is never answered is ok once it is sent, and has no time.
+    // A message that expects no answer is ok once it is sent, and has no time.
     let untimed = block.exchanges.iter().filter(|kind| kind.no_reply).map(|kind| kind.counts.ok);
     let timed = counts.ok.saturating_sub(untimed.fold(0, u64::saturating_add));
     let ended = match &block.deliveries {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A comparison needs the row that others are compared with, and one of the others; a lab, which ranks them, is
 /// degraded with fewer than two. All else needs every row, but one without any reply is a failure beside the results
 /// of others. Of a row the p50 is needed, and of a sweep the percentile of its objective too: another one that is
-/// invalid degrades. What is found about the p50 of the whole run, a load that was not sent, and numbers that cannot
+/// invalid degrades. Findings about the p50 of the whole run, a load that was not sent, and numbers that cannot
 /// be, concern every answer.
 pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason]) -> Level {
     let has_result = rows.iter().any(|row| row.level < Level::Invalid);
@@ -32,7 +32,7 @@ pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason])
         return reasons.iter().map(level).max().unwrap_or_default();
     }
     let is_of_run = |reason: &&Reason| reason.workload.is_none() || reason.code == "impossible";
-    // A comparison is one of the p50: a doubt about the tail alone is none about the answer.
+    // Comparisons are of the p50: a doubt about the tail alone does not touch the answer.
     let on_answer = |reason: &Reason| reason.of(Number::P50).max(reason.of(Number::Ratio));
     let of_run = reasons.iter().filter(is_of_run).map(|it| of(it).min(on_answer(it))).max();
     let wanted = if record.kind == Kind::Lab { 2 } else { 1 };

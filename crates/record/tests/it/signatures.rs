@@ -94,7 +94,7 @@ fn the_service_time_of_an_open_loop_is_looked_at_and_not_its_response() {
         codes(&record)
     };
     assert_eq!(with(|times_of, slow| times_of.service = slow), ["delayed_ack"]);
-    // What makes a response longer than its reply is the wait for a connection.
+    // A response is longer than its reply by the wait for a connection.
     assert_eq!(with(|times_of, slow| times_of.response = slow), ["waiting_for_connections"]);
 }
 

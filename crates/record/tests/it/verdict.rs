@@ -206,7 +206,7 @@ fn a_comparison_is_as_good_as_the_rows_that_answer_it() {
     for row @ (kind, rows, level) in table {
         assert_eq!(judged(kind, rows), level, "{row:?}");
     }
-    // What was not compared was asked for by itself.
+    // A row that is compared with none was asked for by itself.
     let mut alone = good::ladder();
     (alone.kind, alone.plan.baseline) = (Kind::Run, None);
     alone.plan.workloads.iter_mut().for_each(|workload| workload.spec.baseline = None);
@@ -319,7 +319,7 @@ fn a_closed_loop_is_generator_bound_only_where_the_server_has_slack() {
     // On another machine nothing is known of it.
     busy.plan.workloads[0].target = "ws://10.0.0.7/".to_owned();
     assert_eq!(codes(&busy), [("generator_bound", Level::Degraded)]);
-    // What was found on one block of ten is no matter of medians.
+    // A finding on one block of ten does not concern medians.
     let mut one_of_ten = good::ladder();
     one_of_ten.blocks[1].cpu.server_cores_used = Some(0.5);
     assert_eq!(codes(&one_of_ten), []);
@@ -529,7 +529,7 @@ fn what_a_client_subject_does_of_itself_is_no_limit_of_ours() {
     times.send_lag = None;
     times.response = None;
     assert_eq!(codes(&open), []);
-    // What it did not do is named as ever.
+    // Its omissions are named as ever.
     let failed = client(|block| {
         (block.counts.ok, block.counts.error) = (0, block.counts.sent);
         block.messages_per_s = 0.0;
@@ -904,7 +904,7 @@ fn a_machine_that_does_other_things_is_noisy() {
         "other programs used 1.20 of 2 CPUs, beside 2 parties of ours; threads of the generator waited 0.2 % of the \
          time for a CPU; some program waited 1.0 % of it; the hypervisor took 0.1 % of all CPU time"
     );
-    // What all rows share is told once, and marks none of them.
+    // A reason that all rows share is told once, and marks none of them.
     let mut shared = good::ladder();
     shared.blocks.iter_mut().for_each(|block| block.cpu.others_cores_used = Some(0.5));
     let verdict = judge(&shared);
@@ -1211,7 +1211,7 @@ fn every_reason_says_what_to_do() {
 #[test]
 fn records_of_the_same_settings_and_machine_are_comparable() {
     let mut other = good::ladder();
-    // What comparisons are about, and what differs from run to run.
+    // The subject of comparisons, and the fields that differ from run to run.
     other.started_at = "2026-12-01T00:00:00Z".to_owned();
     other.plan.seed = 8;
     other.plan.workloads[0].target = "ws://127.0.0.1:9090/".to_owned();
@@ -1346,7 +1346,7 @@ fn blocks_that_were_encrypted_differently_are_named() {
     );
     assert_eq!(codes(&with(|tls| tls.resumed += 1)), []);
     assert_eq!(codes(&with(|tls| tls.group = None)), []);
-    // What was not reached agreed on nothing.
+    // A row that was not reached agreed on nothing.
     let mut record = good::ladder();
     record.blocks[19].tls = None;
     assert_eq!(codes(&record), []);

@@ -13,7 +13,7 @@ pub fn step_summary(record: &RunRecord) -> String {
     let mark = if cases.iter().all(|case| case.outcome.passes()) { "✓" } else { "✗" };
     let mut text = format!("## {mark} wirebench: {}\n\n", headline(&cases));
     text.push_str("| | row | check | found | by limit |\n| --- | --- | --- | --- | --- |\n");
-    // What failed first, so that it is not what is cut off.
+    // Failures first, so that they are not cut off.
     let (passed, failed): (Vec<&Case>, Vec<&Case>) =
         cases.iter().partition(|case| case.outcome.passes());
     failed.into_iter().chain(passed).for_each(|case| text.push_str(&line(case)));

@@ -24,7 +24,7 @@ fn an_export_has_the_shape_of_what_google_benchmark_prints() {
         let missing: Vec<&str> =
             theirs.keys().filter(|key| !ours.contains_key(*key)).map(String::as_str).collect();
         let expected: &[&str] = match kind {
-            // What a record does not have, or keeps to itself.
+            // Values that a record does not have, or does not export.
             "context" => &[
                 "caches",
                 "cpu_scaling_enabled",
@@ -34,7 +34,7 @@ fn an_export_has_the_shape_of_what_google_benchmark_prints() {
                 "mhz_per_cpu",
                 "num_cpus",
             ],
-            // What the benchmarks there counted besides.
+            // Other counters of the benchmarks there.
             "iteration" => &["bytes", "items_per_second", "label"],
             "aggregate" => &["bytes"],
             _ => &[],
@@ -250,7 +250,7 @@ fn a_benchmark_of_go_is_a_line_for_each_block_that_counts() {
         assert!(pairs.chunks(2).all(is_number), "{line}");
         assert_eq!(pairs[1], "ns/op");
     }
-    // What a peer said ends no line and no name.
+    // Words of a peer end no line and no name.
     let evil = report::go_benchmark(&saying(&records::lab(), EVIL)).unwrap();
     let kept = evil.lines().all(|line| {
         ["pkg: ", "cpu: ", "Unit ", "Benchmark/"].iter().any(|start| line.starts_with(start))

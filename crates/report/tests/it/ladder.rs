@@ -455,7 +455,7 @@ fn doubt_stands_beside_the_row_and_the_number_that_it_is_about() {
     for cell in ["x unix", "? ws", "?355 [", "x486 ["] {
         assert!(html.contains(&format!(">{cell}")), "{cell}");
     }
-    // What is no result is not drawn beside the others.
+    // A row without a result is not drawn beside the others.
     let (_, ratios) = &report::figures(&record)[0];
     assert!(!ratios.contains(">unix<") && ratios.contains(">ws<"), "{ratios}");
 }

@@ -39,7 +39,7 @@ impl Clients {
     ///
     /// # Errors
     ///
-    /// The reason for which there is none.
+    /// The reason why there is none.
     pub(crate) fn running(
         &mut self,
         workload: usize,

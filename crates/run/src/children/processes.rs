@@ -158,7 +158,7 @@ mod tests {
         let reaped = each.each_ref().map(|processes| processes.cpu_in_all().unwrap());
         for (running, reaped) in running.into_iter().zip(reaped) {
             assert!(running >= Nanos::from_millis(20), "{running}");
-            // What has ended is counted in ticks of 10 ms, user and system apart.
+            // Processes that have ended are counted in ticks of 10 ms, user and system apart.
             assert!(reaped.0 + 25_000_000 >= running.0, "{reaped} after {running}");
         }
         stdin.write_all(b"go\n").unwrap();

@@ -189,7 +189,7 @@ impl<'a> Stage<'a> {
                 "-o",
                 "-",
             ])
-            // What is set for the user's own runs is not meant for this one.
+            // Settings for the user's own runs are not meant for this one.
             .env_clear()
             .current_dir(&self.host.launch.scratch)
             .stdin(Stdio::null())

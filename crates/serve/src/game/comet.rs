@@ -1,6 +1,6 @@
 //! Clients of Bayeux: their ids, the packets that wait for them, and the answers to them (Bayeux 1.0, long-polling).
 //!
-//! A client is not a connection: its requests may come over any. What it publishes is answered at once; what the world
+//! A client is not a connection: its requests may come over any. A publish is answered at once; what the world
 //! has for it rides on the connect that is held for it, or on the next answer to it. Left out: channels other than
 //! `/service/client`, cookies, and what packets mean.
 

@@ -6,7 +6,7 @@
 //! everybody at a table, `posting` how it is written, `sessions` how each is reached, `comet` and `requests` the
 //! clients of Bayeux.
 //!
-//! **Queues.** What the kernel does not take is kept for each connection. A player for whom more than
+//! **Queues.** Bytes that the kernel does not take are kept for each connection. A player for whom more than
 //! [`Options::queue_max`] is kept is dropped as if the connection had broken, and nobody waits for a slow one; for a
 //! Comet client the same holds of what waits for its next connect.
 //!

@@ -226,7 +226,7 @@ impl Oracle {
                     self.line.note_message(decoded);
                     let mut said = None;
                     if self.speaks == Speech::JsonRpc {
-                        // What asks for no answer draws no lot.
+                        // A message that asks for no answer draws no lot.
                         let Some(answer) = json_rpc::answer(payload) else { continue };
                         said = Some(answer);
                     }

@@ -265,7 +265,7 @@ impl Relay {
             },
             Ok(Said::Publish { room, id: number, data }) => {
                 if let Who::Socket(id) = who {
-                    // What it was answered before comes before what is delivered to it.
+                    // Its answers come before its deliveries.
                     flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
                 }
                 let receivers = self.publish(engine, room, kind, &heard[data..]);

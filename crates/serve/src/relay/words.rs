@@ -25,7 +25,7 @@ pub(super) enum Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    /// Reads a message; or says why it is none.
+    /// Reads a message; the error says why it is invalid.
     pub(super) fn read(message: &'a [u8]) -> Result<Self, &'static str> {
         if let Some(room) = message.strip_prefix(b"join ") {
             return Ok(Self::Join { room: name(room)? });

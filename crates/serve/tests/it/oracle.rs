@@ -90,7 +90,7 @@ fn a_stall_is_that_of_a_stopped_process() {
         let (begin, end) = (first_decoded + ms(300), first_decoded + ms(500));
         for (number, heard) in asking.connections[0].heard.iter().enumerate() {
             let arrives = asking.connections[0].sent[number] + ms(1);
-            // What arrives in the stall is read at its end; what became ready in it leaves at its end.
+            // Requests that arrive in the stall are read at its end; replies that became ready in it leave at its end.
             let decoded = if begin <= arrives && arrives < end { end } else { arrives };
             let ready = decoded + ms(15);
             let leaves = if begin <= ready && ready < end { end } else { ready };

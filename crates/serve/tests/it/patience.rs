@@ -14,7 +14,7 @@ fn a_peer_that_does_not_finish_what_it_began_is_closed_after_ten_seconds() {
     let fragment = frame(0x01, b"a");
     let (ping, half) = (frame(0x89, b""), &frame(0x82, b"hello")[..8]);
     let request = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nxPOST /";
-    // What is sent at 2 s, what once a second from 3 s on, and the second that the ten are counted from.
+    // The bytes sent at 2 s, those sent once a second from 3 s on, and the second that the ten are counted from.
     #[rustfmt::skip]
     let table: [(Speaks, &[u8], &[u8], u64); _] = [
         (http(),          b"P",                                                                 b"O", 2),

@@ -89,7 +89,7 @@ pub enum PathError {
     /// It has more steps than [`Path::DEPTH_MAX`].
     #[error("a path has at most {} steps", Path::DEPTH_MAX)]
     Depth,
-    /// A step of it is none.
+    /// A step of it cannot be read.
     #[error("character {} begins no step; steps are `.name`, `[0]` and `[\"any name\"]`", at + 1)]
     Key {
         /// The byte of the text at which the step begins.

@@ -82,7 +82,7 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// The first hole that is none.
+    /// The first hole that cannot be read.
     pub fn parse(text: &str, medium: Medium) -> Result<Self, TemplateError> {
         let mut pieces = Vec::new();
         let mut quotes = Quotes::default();
@@ -203,7 +203,7 @@ impl fmt::Display for Template {
     }
 }
 
-/// A hole that is none, and the byte of the text at which it opens.
+/// A hole that cannot be read, and the byte of the text at which it opens.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
@@ -288,7 +288,7 @@ impl Quotes {
                 }
                 '\\' if self.string => match letters.next() {
                     Some('"') => self.inner = !self.inner,
-                    // What is escaped twice is inside of the inner string, with what it escapes.
+                    // A double escape belongs to the inner string, with the character that it escapes.
                     Some('\\') => {
                         if letters.as_str().starts_with('\\') {
                             letters.nth(1);

@@ -50,7 +50,7 @@ pub trait Subjects {
     ///
     /// # Errors
     ///
-    /// There is none of this name, with the name that was perhaps meant.
+    /// Nothing has this name; the one that was perhaps meant.
     fn find(&self, name: &str) -> Result<Result<Facts, String>, String>;
 
     /// Makes sure that a subject is installed.
@@ -535,7 +535,7 @@ impl<'a> Cells<'a> {
             let Some(row) = row else { continue };
             let base =
                 row.keys.base.as_ref().map(|base| self.named(base, load)).transpose()?.flatten();
-            // A row that is not there is none to be compared with.
+            // Nothing is compared with a row that is not there.
             self.made[index].workload.baseline = base.filter(|base| *base != index).or(of_zero);
             if let Some(layer) = &row.keys.layer {
                 let over = self.named(&layer.over, load)?.filter(|over| *over != index);

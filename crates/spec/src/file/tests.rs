@@ -149,7 +149,7 @@ fn a_server_that_holds_conversations_is_measured_with_each_of_them() {
     #[rustfmt::skip]
     let table: [(&str, &[&str]); 5] = [
         ("transport = 'ws'",                                             &both),
-        // What it holds is no text of a size; over TCP it echoes.
+        // The file holds no text of a size; over TCP it echoes.
         ("transport = ['ws', 'tcp']\nsize = '64B'",                      &[both[0], both[1], "talker tcp"]),
         ("transport = 'ws'\nconversation = 'json-rpc'",                  &[both[0]]),
         ("name = 'n'\ntransport = 'ws'\nconversation = 'json-rpc'",      &["n"]),

@@ -511,7 +511,7 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
     assert_eq!((rate.to_string().as_str(), *spacing), ("10/s", Spacing::Uniform));
     assert_eq!(found.load.connections(), count(108));
     assert_eq!(found.load.due_per_s(), Some(40.0));
-    // What is due in the time-out of replies.
+    // Messages that are due within the time-out of replies.
     assert_eq!(in_flight_max.get(), 200);
     let usual = one("ws://h", rooms).load.rooms().unwrap();
     assert_eq!([usual.count, usual.publishers, usual.receivers], [1, 1, 10].map(count));

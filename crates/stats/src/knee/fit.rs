@@ -168,7 +168,7 @@ fn loads(trials: &[Trial]) -> Vec<AtLoad> {
         match trial.is_kept {
             true => at.kept += 1,
             false => {
-                // What was not kept was not carried whole.
+                // A load that was not kept was not carried whole.
                 let carried = libm::log(trial.carried.max(f64::MIN_POSITIVE)).min(log - APART);
                 at.carried.push(carried);
             }

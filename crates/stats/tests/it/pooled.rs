@@ -26,7 +26,7 @@ fn a_ratio_is_that_of_the_two_numbers_whose_rounds_go_together() {
     assert!(low > 1.05 && high < 1.07 && low < ratio.value() && ratio.value() < high);
     let smallest = ratio.smallest_detectable().unwrap();
     assert!(smallest > high / ratio.value() - 1.0, "it is found four times of five, not half");
-    // What a round does to both sides alike is in no ratio.
+    // An effect of a round on both sides alike is in no ratio.
     let drift = |values: &[f64]| {
         let factor = (1..).map(f64::from);
         mean(&values.iter().zip(factor).map(|(value, by)| value * by).collect::<Vec<f64>>())

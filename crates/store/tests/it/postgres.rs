@@ -27,7 +27,7 @@ fn a_server_that_was_started_anew_is_reached_anew() {
     assert!(matches!(error, StoreError::Unreachable { attempts: 7, .. }), "{error}");
     assert!(error.to_string().contains("`wirebench history import` adds"), "{error}");
     assert!(matches!(open(&url), Err(StoreError::Unreachable { .. })));
-    // What was acknowledged is there, and the next one comes.
+    // Acknowledged records are there, and the next one comes.
     server.start_again();
     assert!(store.add(&three.0, &three.1).unwrap());
     assert_eq!(store.list(&Filter::default()).unwrap().len(), 3);

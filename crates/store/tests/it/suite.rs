@@ -122,7 +122,7 @@ fn names_are_given_and_taken_away(store: &mut dyn Store) {
     assert!(store.set_baseline("main", Some(&two.id)).unwrap());
     let main = store.find("main").unwrap();
     assert_eq!((main.id, main.baselines), (two.id.clone(), vec!["main".to_owned()]));
-    // What is added again keeps its names, and no name is given to what is not there.
+    // A record that is added again keeps its names, and a missing one gets none.
     store.add(&two, &json_two).unwrap();
     assert_eq!(store.find("main").unwrap().id, two.id);
     assert!(store.tag("none", "a", true).is_err());

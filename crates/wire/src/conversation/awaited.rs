@@ -122,7 +122,7 @@ impl Ids {
     /// The most ids that one connection takes; after that they begin again.
     const COUNT_MAX: u32 = 10_000_000;
 
-    /// An id that is none of a request.
+    /// An id that no request had.
     pub(super) fn take(&mut self) -> u32 {
         let id = self.next;
         self.next = if id == LAST_ID - Self::COUNT_MAX + 1 { LAST_ID } else { id - 1 };

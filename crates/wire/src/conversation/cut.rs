@@ -66,7 +66,7 @@ impl Cut {
     ///
     /// # Errors
     ///
-    /// It is longer than the limit, or its length is none.
+    /// It is longer than the limit, or its length cannot be read.
     #[inline]
     pub(crate) fn first(self, bytes: &[u8], seen: usize) -> Result<Option<Found>, PeerError> {
         let Some(separator) = self.separator() else { return self.first_by_len(bytes) };

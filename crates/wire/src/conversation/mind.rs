@@ -147,7 +147,7 @@ impl Mind {
     ///
     /// # Errors
     ///
-    /// There is none that it could ask for.
+    /// The bytes are no cue of this conversation.
     #[inline]
     pub(super) fn request(&mut self, cue: &[u8]) -> Result<(), MisuseError> {
         let malformed = |expected| MisuseError::Malformed { expected };

@@ -18,7 +18,7 @@ pub(super) struct Reading {
     at: usize,
     /// The whole response has come.
     is_ended: bool,
-    /// The events of the stream; `None` where the response is none.
+    /// The events of the stream; `None` where the response is no stream.
     parser: Option<Parser>,
     /// The server refuses with this status: the time at which it wants to be asked again.
     retry_after: Option<RetryAfter>,

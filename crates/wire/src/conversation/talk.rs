@@ -17,11 +17,11 @@ use units::Nanos;
 
 /// A client that holds a conversation over the connection inside.
 ///
-/// **Opening** is by steps, one after the other; [`Event::Open`] comes after the last. What is pushed or wants an
-/// answer meanwhile is told apart from what a step expects; anything else ends the connection with an error.
+/// **Opening** is by steps, one after the other; [`Event::Open`] comes after the last. A message that is pushed or
+/// wants an answer meanwhile is told apart from what a step expects; anything else ends the connection with an error.
 ///
 /// **Messages.** The payload of a message is a [`Cue`](spec::conversation::Cue): the message is rendered here. Its
-/// reply is an [`Event::Answer`], those of a stream before its end are [`Event::Part`]s. What comes unasked is an
+/// reply is an [`Event::Answer`], those of a stream before its end are [`Event::Part`]s. An unasked message is an
 /// [`Event::Pushed`], and so is what nothing matches ([`Push::Unexpected`](contract::Push::Unexpected)). Messages that
 /// are answered here, and those of opening, are an [`Event::Ping`], a sign of life.
 ///
@@ -42,7 +42,7 @@ pub struct Talk<C> {
 }
 
 impl<C: InPlace> Talk<C> {
-    /// Connection number `client`, over `inner`. What is drawn comes from `seed`; messages have at most `message_max`
+    /// Connection number `client`, over `inner`. Random values come from `seed`; messages have at most `message_max`
     /// bytes.
     pub fn new(
         inner: C,

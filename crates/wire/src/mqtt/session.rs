@@ -159,7 +159,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// It is none, or not one of this time.
+    /// It is no packet of MQTT, or not allowed at this time.
     #[inline]
     fn read(&mut self, bytes: &[u8]) -> Result<(), PeerError> {
         let unexpected = |name, when, section| PeerError::Unexpected { name, when, section };

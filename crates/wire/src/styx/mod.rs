@@ -1,7 +1,7 @@
 //! The Styx protocol of the Firebase game server: its framing, its packets, and definitions of other packets.
 //!
 //! A frame is a 32-bit big-endian length, which counts itself, a class id of one byte, and the fields of a packet in
-//! the order of its declaration. The same packets travel as JSON objects over WebSocket and Comet. What is here was
+//! the order of its declaration. The same packets travel as JSON objects over WebSocket and Comet. This module was
 //! written from facts about that protocol (ids, the order of fields, sizes, bytes of examples), not from its code.
 //!
 //! Start reading at [`packets`]: the table in which each packet is written once. [`frames`] is the framing, [`Packet`]

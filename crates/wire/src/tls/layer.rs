@@ -25,7 +25,7 @@ use crate::contract::{
 /// The keys of TLS 1.2 with AES last for 2^24 records, and cannot be renewed: the next message is not sent but answered
 /// with [`MisuseError::NotOpen`], and `close_notify` is in `tx`. TLS 1.3 renews its keys by itself.
 ///
-/// **What counts as TLS** ([`Layers`]): all bytes of the stream that are not plaintext: handshakes, tickets, alerts,
+/// **Bytes of TLS** ([`Layers`]): all bytes of the stream that are not plaintext: handshakes, tickets, alerts,
 /// and of every record what it adds. A record that arrives counts when it is whole.
 #[derive(Debug)]
 pub struct Tls<P> {
@@ -329,7 +329,7 @@ impl<P: Protocol> Tls<P> {
         received
     }
 
-    /// The same, when no more can come. What follows the last event is an end or an error, so that has to be asked for
+    /// The same, when no more can come. The last event is followed by an end or an error, so that has to be asked for
     /// in the same call in which the protocol inside answers that it needs more; an event therefore cannot borrow
     /// from it, and is copied.
     #[cold]

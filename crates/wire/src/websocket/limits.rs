@@ -5,7 +5,7 @@ use super::PeerError;
 /// The limits of one connection; each is the largest value that passes.
 ///
 /// They bound what an open connection holds back: one message, and one control frame of 125 bytes. The head of the
-/// opening handshake has a limit of its own, [`HEAD_LEN_MAX`](super::handshake::HEAD_LEN_MAX). What is sent has none.
+/// opening handshake has a limit of its own, [`HEAD_LEN_MAX`](super::handshake::HEAD_LEN_MAX). Sent messages have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The largest number of frames in one message.

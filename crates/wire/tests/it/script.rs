@@ -34,7 +34,7 @@ pub(crate) struct Told {
     pub(crate) layers: Layers,
 }
 
-/// Opens machines and feeds them `steps`: whole, byte by byte, and every one cut everywhere. What they told.
+/// Opens machines and feeds them `steps`: whole, byte by byte, and every one cut everywhere. Returns their events.
 pub(crate) fn play(machine: &dyn Fn() -> Connection, steps: &[Step]) -> Told {
     let whole = play_pieces(machine(), steps, &|_, len| vec![len]);
     let bytewise = play_pieces(machine(), steps, &|_, len| vec![1; len]);

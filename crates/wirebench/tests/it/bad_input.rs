@@ -349,7 +349,7 @@ fn more_connections_than_open_files_allow_are_refused_before_the_run() {
         // Where the limit can be raised the cure is to do so.
         limited("-Sn 64", &line).check(2, &[asked, "`ulimit -n 132`"]);
     }
-    // What is left is enough for as many as are said to fit.
+    // The rest is enough for as many as are said to fit.
     let ended = limited("-n 64", &format!("{} -c 32 -n 320", peer.url("tcp")));
     ended.check(0, &[]);
 }

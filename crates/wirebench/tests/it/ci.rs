@@ -51,7 +51,7 @@ fn the_steps_of_the_action_run_a_gate_and_hand_its_exit_code_on() {
     check_written(&gate.sandbox, &ended, 10);
     let summary = std::fs::read_to_string(gate.sandbox.path().join("GITHUB_STEP_SUMMARY")).unwrap();
     assert!(summary.contains("| p50 &lt; 1ns |"), "{summary}");
-    // What is given is a word, whatever it has in it.
+    // The argument is one word, whatever it has in it.
     let ended = run(&[("experiment", "$(touch x); `touch x`"), ("require", "p50 > 1ns")]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(!gate.sandbox.path().join("x").exists());

@@ -65,7 +65,7 @@ fn a_fault_is_counted_once_and_what_stands_before_and_after_it_is_answered() {
             "{words}: {:?}",
             block.errors
         );
-        // What is not sent is of no kind.
+        // An unsent message is of no kind.
         let of_kind = Counts { planned: sent, unsent: 0, ..counts };
         assert_eq!(block.exchanges[0].counts, of_kind, "{words}");
     }

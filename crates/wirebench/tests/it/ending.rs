@@ -137,7 +137,7 @@ fn a_thread_that_cannot_be_started_is_an_error_with_its_cure() {
         "serve game --web 127.0.0.1:0 --listen 127.0.0.1:0 --threads 2",
     ] {
         let mut command = sandbox.command(&line.replace("URL", &server.url));
-        // No stack is that large; a limit of threads is none to a privileged user.
+        // No stack is that large; a limit of threads does not bind a privileged user.
         command.env("RUST_MIN_STACK", (1_u64 << 46).to_string());
         let ended = Running::start(command).wait();
         ended.check(2, &["cannot start a thread: ", "`ulimit -u`"]);

@@ -164,7 +164,7 @@ fn a_limit_of_its_own_that_is_not_met_ends_with_10_and_one_by_the_baseline_with_
     // A limit of its own that is broken says more than a comparison.
     let told = gate.run(line, &[&limit[..], &["--require", "p50 < 1ns"]].concat());
     told.check(10, 4, 2, 0);
-    // What must become less and did not is a regression too; a thousand times the time is none on any machine.
+    // A value that must fall and did not is a regression too; a bound of a thousand times holds on any machine.
     let line = "chat.toml --rounds 6 --baseline base.json";
     gate.run(line, &["--require", "bytes/message <= baseline * 0.5"]).check(11, 3, 1, 0);
     gate.run(line, &["--require", "p50 <= baseline * 1000"]).check(0, 3, 0, 0);
@@ -242,7 +242,7 @@ fn a_gate_without_limits_and_limits_without_a_baseline_are_refused_before_anythi
     let line = "chat.toml --baseline none.json";
     refused(line, &relative, &["--baseline: none.json: not a record"]);
     refused("chat.toml --baseline gone.json", &relative, &["--baseline: cannot read gone.json"]);
-    // What clap refuses is told to nobody else.
+    // Arguments that clap refuses are reported to nobody else.
     let typo = gate.sandbox.run("gate chat.toml --strict");
     typo.check(2, &["--baseline <RECORD>"]);
 

@@ -71,7 +71,7 @@ impl Sandbox {
             return Vec::new();
         };
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-        // What is still being written, or never was, has another name.
+        // A file that is still being written, or never was, has another name.
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
         paths.sort();
         paths.iter().map(|path| record_of(&std::fs::read_to_string(path).unwrap())).collect()

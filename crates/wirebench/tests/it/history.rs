@@ -225,7 +225,7 @@ pub(crate) fn check_kills(history: &History, times: u32) {
         lines += &ended.stdout;
         // One that was done by then has nothing to lose.
         killed += u32::from(ended.code.is_none());
-        // A line that was cut off is none.
+        // A line that was cut off does not count.
         let whole = lines.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         acknowledged.extend(whole.filter_map(|line| Some(line.split_once(' ')?.0.to_owned())));
     }

@@ -167,7 +167,7 @@ fn servers(parent: Pid) -> Vec<(Pid, String)> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc").unwrap() {
         let folder = entry.unwrap().path();
-        // What is no process has no such file, nor has one that has just ended.
+        // A folder of no process has no such file, nor has that of one that has just ended.
         let Ok(status) = fs::read_to_string(folder.join("status")) else { continue };
         let of = |key: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(key))?;

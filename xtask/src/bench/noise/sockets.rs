@@ -296,7 +296,7 @@ mod tests {
         found.add(Some(&record("slower by 10", [1.05, 1.2], [0.8, 0.95], "degraded")));
         found.add(Some(&record("slower by 3", [0.9, 0.95], [0.97, 1.01], "degraded")));
         found.add(None);
-        // What is not in a record has no answer; nor has what the verdict calls invalid.
+        // A row that is not in a record has no answer; nor has one that the verdict calls invalid.
         let verdicts = "1 / 2 / 1 / 1 |";
         #[rustfmt::skip]
         let expected = [

@@ -15,8 +15,8 @@ use wire::styx::packets::{Bad, Packet, Ping};
 
 /// A game server without its sockets.
 ///
-/// Time never runs backwards: an instant before the last one counts as that. What a packet costs does not depend on how
-/// many players and tables there are, but for a logarithm, and for who sits at the table that it is about.
+/// Time never runs backwards: an instant before the last one counts as that. The cost of a packet does not depend on
+/// how many players and tables there are, but for a logarithm, and for who sits at the table that it is about.
 #[derive(Debug)]
 pub struct World {
     pub(super) options: Options,

@@ -10,7 +10,7 @@ pub enum Refusal {
     NotAtTable = -2,
     /// Nobody is logged in on this connection yet.
     NotLoggedIn = -3,
-    /// The bytes are no packet of the protocol, or the data inside are none of the game.
+    /// The bytes are no packet of the protocol, or the data inside are not the game's.
     Malformed = -4,
     /// A packet that only servers send, or one that this server has no use for.
     NotServed = -5,

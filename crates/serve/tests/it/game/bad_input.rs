@@ -132,7 +132,7 @@ fn text_that_is_no_packet_is_answered_over_websocket_and_over_comet() {
             }
             assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed, "{text}");
         }
-        // Binary messages are none of this protocol.
+        // This protocol has no binary messages.
         stage.say(socket, &frame(0x82, &[7, 0, 0, 0, 1]));
         assert_eq!(texts(&stage.hear(socket)), [json!({"cmd": 0, "error": -4, "classId": 3})]);
         // Neither are frames and messages that are too long.

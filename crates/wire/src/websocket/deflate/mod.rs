@@ -5,7 +5,7 @@
 //! to a rule about which messages are worth it. Messages of the peer may be compressed or not.
 //!
 //! Windows exist from the first compressed message of their direction on; without context takeover, from the beginning
-//! of a message to its end. What is inflated is held against the limits as it grows.
+//! of a message to its end. Inflated bytes are held against the limits as they grow.
 //!
 //! Start reading at `negotiation`. `parameters` has what can be asked for and how it is written, `codec` the bytes.
 

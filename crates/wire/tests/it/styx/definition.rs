@@ -1,4 +1,4 @@
-//! Definitions: ours, those of others, and what is none.
+//! Definitions: ours, those of others, and invalid ones.
 
 use expect_test::expect_file;
 use wire::styx::load_test::{LoadRequest, LoadResponse};
@@ -73,7 +73,7 @@ fn a_protocol_of_ones_own_is_packed() {
     for len in 0..payload.len() {
         assert!(definition.unpack_json(&payload[..len]).is_err(), "cut at {len}");
     }
-    // What is absent is empty or 0.
+    // Absent fields are empty or 0.
     let empty = definition.pack_json(br#"{"classId":7}"#).unwrap();
     assert_eq!(empty, [&b"\x07"[..], &[0; 40]].concat());
     assert_eq!(definition.pack_json(br#"{"classId":2}"#), Ok(vec![2]));

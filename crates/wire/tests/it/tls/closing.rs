@@ -49,7 +49,7 @@ fn a_message_and_close_notify_may_come_at_once() {
             if transport == "raw" { &["message of 11"] } else { &["message of 5", "message of 6"] };
         assert_eq!(heard[1..heard.len() - 1], *messages);
         assert_eq!(heard.last(), Some(&"closed None"));
-        // What comes after it does not count, but is taken.
+        // Bytes after it do not count, but are taken.
         here.feed_whole(b"anything");
         assert_eq!(here.heard.last().unwrap(), "closed None");
     }

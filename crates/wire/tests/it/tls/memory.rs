@@ -65,7 +65,7 @@ fn exchange(there: &mut End<Connection>, here: &mut End<Connection>, len: usize)
     here.send(&vec![7; len]);
     settle(there, here);
     for end in [there, here] {
-        // What the test itself holds.
+        // Memory of the test itself.
         (end.heard, end.messages, end.tx) = (Vec::new(), Vec::new(), Vec::new());
         // A machine frees what it handed out at the next call.
         end.feed_whole(&[]);

@@ -300,7 +300,7 @@ fn check(cases: &[Case<'_>]) {
     }
 }
 
-/// Plays `bytes` whole, byte by byte, and cut at every position. What is said and what is sent, each in order, are the
+/// Plays `bytes` whole, byte by byte, and cut at every position. Events and sent bytes, each in order, are the
 /// same; sending comes as soon as it can, so that only their order among each other depends on the split.
 fn check_splits(name: &str, role: Side, bytes: &[u8], expected: &[&str]) {
     let whole = play(role, Limits::default(), [bytes]);
