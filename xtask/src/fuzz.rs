@@ -9,13 +9,15 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// Fuzz targets of the crates, each for a while
 #[derive(clap::Args, Debug)]
 pub(crate) struct FuzzArgs {
     /// Names of folders of fuzz/corpus; none: all of them
     targets: Vec<String>,
-    /// Seconds for each target
+    /// Seconds of CPU time for each target
     #[arg(long, default_value_t = 60, value_name = "COUNT")]
     seconds: u32,
     /// Show how much of a crate's source its corpora reach, in place of fuzzing
@@ -83,9 +85,11 @@ fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
     let mut command = shell::command(program);
     command.env("FUZZ_TARGET", target).arg(found).arg(format!("fuzz/corpus/{target}"));
     command.arg(format!("-artifact_prefix={}/", failing.display()));
-    command.arg(format!("-max_total_time={seconds}")).args(LIMITS);
+    command.args(LIMITS);
     let child = command.stderr(Stdio::piped()).spawn();
     let mut child = child.with_context(|| format!("cannot start `{}`", shell::shown(&command)))?;
+    let id = child.id();
+    let clock = thread::spawn(move || end_after(id, seconds));
     let mut told = Told::default();
     for line in BufReader::new(child.stderr.take().expect("it is a pipe")).split(b'\n') {
         let line = line?;
@@ -96,11 +100,38 @@ fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
             eprintln!("{line}");
         }
     }
+    // It ends with the program, which keeps its id until it is waited for.
+    clock.join().expect("reading a file does not panic")?;
     let status = child.wait()?;
-    if !status.success() && told.failing.is_none() {
+    if status.code() != Some(INTERRUPTED) && !status.success() && told.failing.is_none() {
         bail!("`{}` failed: {status}", shell::shown(&command));
     }
     Ok(told)
+}
+
+/// Asks a process of ours to end after so much CPU time. Returns when it has, or has ended by itself.
+fn end_after(id: u32, seconds: u32) -> Result<()> {
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
+        match cpu_ticks(&stat) {
+            None => return Ok(()),
+            Some(ticks) if ticks >= u64::from(seconds) * TICKS_PER_SECOND => {
+                let mut kill = shell::command("kill");
+                return shell::output(kill.args(["-INT", &id.to_string()])).map(drop);
+            }
+            Some(_) => thread::sleep(LOOK_EVERY),
+        }
+    }
+}
+
+/// The CPU time in a /proc/PID/stat, user and system together; `None` once the process has ended.
+fn cpu_ticks(stat: &str) -> Option<u64> {
+    // The name before it may have spaces and parentheses.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let has_ended = matches!(fields.first(), None | Some(&("Z" | "X")));
+    let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    if has_ended { None } else { Some(ticks(11)? + ticks(12)?) }
 }
 
 /// The share of the lines of a crate that its corpora reach.
@@ -182,9 +213,23 @@ const COUNTERS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 const LIMITS: [&str; 4] =
     ["-max_len=65536", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"];
 
+/// The exit code of libFuzzer when it is interrupted, after which it has told its counts.
+const INTERRUPTED: i32 = 72;
+/// The kernel's unit of CPU time, on every architecture that we build for.
+const TICKS_PER_SECOND: u64 = 100;
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpu_time_is_read_until_the_process_has_ended() {
+        let stat = |state| format!("7 (fuzz (a) b) {state} 1 7 7 0 -1 4194304 9 0 0 0 250 31 0 0");
+        assert_eq!(cpu_ticks(&stat("R")), Some(281));
+        assert_eq!(cpu_ticks(&stat("Z")), None);
+        assert_eq!(cpu_ticks(""), None);
+    }
 
     #[test]
     fn the_end_of_libfuzzer_is_read() {
