@@ -139,7 +139,7 @@ impl<'a> Draft<'a> {
             facts if facts.over_websocket => "speaks = \"ws\"",
             facts if facts.carries == Carries::Requests => return None,
             _ => {
-                "speaks = \"tcp\"\nframe = \"lines\" # or another: docs/CONVERSATIONS.md, \"Where a message ends\""
+                "speaks = \"tcp\"\nframe = \"lines\" # or another: docs/CONVERSATIONS.md, \"The end of a message\""
             }
         };
         let opening = if found.manner == Manner::Greets { GREETING } else { "" };
