@@ -171,6 +171,18 @@ impl Connection {
         matches!(self, Self::Before(_))
     }
 
+    /// True if it is a server's end of WebSocket that a client opened at the address of a session of SockJS, where its
+    /// first request decides on what is spoken ([`Web`]).
+    pub fn is_sockjs_session(&self) -> bool {
+        if let Self::Web(web) = self {
+            web.is_sockjs_session()
+        } else if let Self::Tls(tls) = self {
+            tls.inner().is_sockjs_session()
+        } else {
+            false
+        }
+    }
+
     /// Sends a piece of a stream as a server's answer to the next request in line: first its head, last its end.
     /// Between the two no message can be sent.
     ///

@@ -11,6 +11,7 @@ use crate::contract::{
 };
 use crate::http1::head::{self, HeadError, HeadLimits};
 use crate::http1::{self, Http1, Site, StreamPiece};
+use crate::sockjs;
 use crate::websocket::handshake::ServerOptions;
 use crate::websocket::{self, WebSocket};
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Web {
     options: Arc<Options>,
+    /// True if the address of its WebSocket is that of a session of SockJS.
+    is_sockjs_session: bool,
     state: State,
 }
 
@@ -48,7 +51,12 @@ enum State {
 impl Web {
     /// A connection that was just accepted.
     pub fn new(options: Arc<Options>) -> Self {
-        Self { options, state: State::AwaitHead(Vec::new()) }
+        Self { options, is_sockjs_session: false, state: State::AwaitHead(Vec::new()) }
+    }
+
+    /// True if it speaks WebSocket, and was opened at the address of a session of SockJS.
+    pub(crate) fn is_sockjs_session(&self) -> bool {
+        self.is_sockjs_session
     }
 
     /// Chooses the protocol, once the whole head is there; `false` if the head goes on after `input`.
@@ -74,7 +82,8 @@ impl Web {
         }
         let mut held = std::mem::take(held);
         let options = &self.options;
-        self.state = if choice == Choice::WebSocket {
+        self.state = if let Choice::WebSocket { is_sockjs_session } = choice {
+            self.is_sockjs_session = is_sockjs_session;
             let handshake = Arc::clone(&options.handshake);
             State::WebSocket(WebSocket::server_with(handshake, options.websocket))
         } else {
@@ -130,7 +139,9 @@ enum Choice {
     Http,
     /// It is not complete.
     Later,
-    WebSocket,
+    WebSocket {
+        is_sockjs_session: bool,
+    },
 }
 
 impl Options {
@@ -147,7 +158,12 @@ impl Options {
                     header.name.eq_ignore_ascii_case("upgrade")
                         && head::has_member(header.value, "websocket")
                 });
-                if asks { Choice::WebSocket } else { Choice::Http }
+                if asks {
+                    let is_sockjs_session = sockjs::is_websocket_of_session(head.target);
+                    Choice::WebSocket { is_sockjs_session }
+                } else {
+                    Choice::Http
+                }
             }
             Ok(Some(_)) | Err(_) => Choice::Http,
         }
@@ -278,6 +294,27 @@ mod tests {
             let transcript = check_splits(input.as_bytes(), &web);
             assert_eq!(transcript.events, events, "{input:?}");
             assert_eq!(String::from_utf8_lossy(&transcript.tx), answers, "{input:?}");
+        }
+    }
+
+    #[test]
+    fn the_address_of_websocket_tells_sessions_of_sockjs_apart() {
+        for (target, expected) in [
+            ("/", false),
+            ("/echo/websocket", false),
+            ("/echo/000/abc/websocket", true),
+            ("/000/abc/websocket?x=1", true),
+            ("http://h/000/abc/websocket", true),
+            ("/000/abc/websocket/", false),
+            ("/000/a.c/websocket", false),
+            ("/000/abc/xhr", false),
+        ] {
+            let options = Options { site: None, ..(*web().options).clone() };
+            let mut machine = Web::new(Arc::new(options));
+            let mut bytes = format!("GET {target} HTTP/1.1\r\n{HANDSHAKE}").into_bytes();
+            let opened = machine.receive(&mut Input::new(&mut bytes), &mut Vec::new());
+            assert_eq!(opened, Ok(Some(Event::Open)), "{target}");
+            assert_eq!(machine.is_sockjs_session(), expected, "{target}");
         }
     }
 

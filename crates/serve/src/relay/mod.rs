@@ -1,10 +1,10 @@
 //! The relay: what one client publishes in a room goes to all clients in that room.
 //!
 //! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room: connections over
-//! WebSocket, and sessions of SockJS (`over_http`, `sessions`) where the stack takes requests. A message is encoded
-//! once for all who get it, where no layer (TLS, compression) has a state of its own for each connection. What a
-//! receiver does not read waits for it up to a limit; beyond that the receiver is dropped, so that it costs no other
-//! one anything.
+//! WebSocket, as it is or with the frames of SockJS, and sessions of SockJS over HTTP (`over_http`, `sessions`) where
+//! the stack takes requests. A message is encoded once for all who get it in the same form, where no layer (TLS,
+//! compression) has a state of its own for each connection. What a receiver does not read waits for it up to a limit;
+//! beyond that the receiver is dropped, so that it costs no other one anything.
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
@@ -23,8 +23,8 @@ use sessions::Sessions;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use units::Bytes;
-use wire::sockjs::server::write_text;
+use units::{Bytes, Random};
+use wire::sockjs::server::{framed_texts, message_frame, write_text};
 use wire::{Input, Kind, Message, Protocol, Stack};
 use words::Said;
 
@@ -44,9 +44,12 @@ pub struct Relay {
     /// The message that was heard last, and the one that is delivered.
     heard: Vec<u8>,
     delivery: Vec<u8>,
-    /// The delivery as it is written over WebSocket, and what is written to one client over HTTP.
-    frame: Vec<u8>,
+    /// The same as it is written over WebSocket.
+    forms: Forms,
+    /// The bytes that are written to one client over HTTP.
     piece: Vec<u8>,
+    /// Gives clients of SockJS the numbers that they ask for.
+    entropy: Random,
     /// Receivers that are dropped once a message has been written to all.
     slow: Vec<Who>,
 }
@@ -56,10 +59,30 @@ pub struct Relay {
 struct Member {
     /// The rooms that it is in, over WebSocket.
     seats: Vec<Seat>,
-    /// True over WebSocket; its messages are requests of HTTP otherwise.
-    is_socket: bool,
+    speaks: Speaks,
     /// The session that it receives for: a request waits for its answer, or a response goes on.
     session: Option<u32>,
+    /// The origin of the page that its last request came from, where a browser named it.
+    origin: Option<Box<str>>,
+}
+
+/// The things that the messages of a connection are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Speaks {
+    /// Requests of HTTP.
+    #[default]
+    Requests,
+    /// Messages of WebSocket.
+    Messages,
+    /// Frames of SockJS in messages of WebSocket.
+    Frames,
+}
+
+/// A delivery over WebSocket, written when the first one gets it who speaks so; empty before.
+#[derive(Debug, Default)]
+struct Forms {
+    message: Vec<u8>,
+    frame: Vec<u8>,
 }
 
 /// The number of copies that a receiver gets of what was published.
@@ -122,8 +145,9 @@ impl Relay {
             tx: Vec::with_capacity(TX_LEN),
             heard: Vec::new(),
             delivery: Vec::new(),
-            frame: Vec::new(),
+            forms: Forms::default(),
             piece: Vec::new(),
+            entropy: Random::new(0),
             slow: Vec::new(),
         }
     }
@@ -208,22 +232,21 @@ impl Relay {
                     is_progress = true;
                     self.heard.clear();
                     self.heard.extend_from_slice(payload);
-                    if peer.state.is_socket {
-                        let heard = std::mem::take(&mut self.heard);
-                        self.hear(engine, Who::Socket(id), kind, &heard);
-                        self.heard = heard;
-                    } else {
-                        flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
-                        if !self.request(engine, id) {
-                            self.totals.broken += 1;
-                            is_over = true;
-                        }
+                    let speaks = peer.state.speaks;
+                    if !self.understand(engine, id, speaks, kind) {
+                        self.totals.broken += 1;
+                        is_over = true;
                     }
                 }
                 Some(Heard::Closed) => is_over = true,
                 Some(Heard::Secured { is_resumed }) => secured = Some(is_resumed),
                 Some(Heard::Open) => {
-                    peer.state.is_socket = true;
+                    peer.state.speaks = Speaks::Messages;
+                    if peer.machine.is_sockjs_session() {
+                        peer.state.speaks = Speaks::Frames;
+                        let opening = Message { kind: Kind::Text, payload: b"o" };
+                        let _sent: Result<_, _> = peer.machine.send(opening, &mut self.tx);
+                    }
                     is_progress = true;
                 }
                 Some(Heard::Nothing) => {}
@@ -237,7 +260,8 @@ impl Relay {
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
         self.heard.shrink_to(TX_LEN);
         self.delivery.shrink_to(TX_LEN);
-        self.frame.shrink_to(TX_LEN);
+        self.forms.message.shrink_to(TX_LEN);
+        self.forms.frame.shrink_to(TX_LEN);
         self.piece.shrink_to(TX_LEN);
         if let Some(is_resumed) = secured {
             self.peers.secured(id, is_resumed);
@@ -254,6 +278,33 @@ impl Relay {
             self.leave_all(id);
             self.peers.close(engine, id);
         }
+    }
+
+    /// Does what the message that was heard last asks for; `false` if its connection cannot go on.
+    fn understand<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        speaks: Speaks,
+        kind: Kind,
+    ) -> bool {
+        if speaks == Speaks::Requests {
+            flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+            return self.request(engine, id);
+        }
+        let heard = std::mem::take(&mut self.heard);
+        let mut is_fine = true;
+        if speaks == Speaks::Frames {
+            let texts = framed_texts(&heard);
+            is_fine = texts.is_ok();
+            for text in texts.into_iter().flatten() {
+                self.hear(engine, Who::Socket(id), Kind::Text, text.as_bytes());
+            }
+        } else {
+            self.hear(engine, Who::Socket(id), kind, &heard);
+        }
+        self.heard = heard;
+        is_fine
     }
 
     /// Does what a message asks for.
@@ -310,37 +361,25 @@ impl Relay {
             delivery.extend_from_slice(part);
         }
         let message = Message { kind, payload: &delivery };
-        self.frame.clear();
+        self.forms.message.clear();
+        self.forms.frame.clear();
         let mut json = None;
         let mut seat = Seat { room: number, member: 0 };
         let mut receivers = 0;
         while let Some(who) = self.hub.member(seat) {
-            if !self.is_there(who) {
+            let Some(speaks) = self.speaks(who) else {
                 self.vacate(seat);
                 continue;
-            }
-            seat.member += 1;
-            let is_encoded = match who {
-                Who::Session(_) => json.get_or_insert_with(|| json_of(&delivery)).is_some(),
-                Who::Socket(to) => self.encode(to, message),
             };
-            if !is_encoded {
+            seat.member += 1;
+            if !self.encode(who, speaks, message, &mut json) {
                 continue;
             }
             let copies = self.fate.as_mut().map_or(1, |Fate(copies)| copies(data));
             let mut is_slow = false;
             for _ in 0..copies {
-                match (who, &json) {
-                    (Who::Session(session), Some(Some(json))) => {
-                        is_slow |= !self.give(engine, session, json);
-                    }
-                    (Who::Session(_), _) => {}
-                    (Who::Socket(to), _) => {
-                        engine.send(to, &self.frame);
-                        self.totals.bytes_sent += self.frame.len() as u64;
-                        is_slow = engine.unsent(to) > self.queue_max;
-                    }
-                }
+                let json = json.as_ref().and_then(Option::as_deref);
+                is_slow |= !self.hand_over(engine, who, speaks, json);
             }
             self.totals.dropped += u64::from(copies == 0);
             self.totals.duplicated += (copies as u64).saturating_sub(1);
@@ -355,22 +394,64 @@ impl Relay {
         receivers
     }
 
-    fn is_there(&mut self, who: Who) -> bool {
+    /// The things that a member's messages are; `None` if it is gone.
+    fn speaks(&mut self, who: Who) -> Option<Speaks> {
         match who {
-            Who::Session(session) => self.sessions.find(session).is_some(),
-            Who::Socket(id) => self.peers.find(id).is_some_and(|peer| !peer.over),
+            Who::Session(session) => self.sessions.find(session).map(|_| Speaks::Requests),
+            Who::Socket(id) => {
+                self.peers.find(id).filter(|peer| !peer.over).map(|peer| peer.state.speaks)
+            }
         }
     }
 
-    /// Writes a message for a connection over WebSocket to `frame`, unless that has it for all; `false` if it takes
-    /// none.
-    fn encode(&mut self, to: ConnectionId, message: Message<'_>) -> bool {
-        if !self.frame.is_empty() && !self.stack.has_layers() {
+    /// Writes a message in the form that a member gets it in, unless it is written so already; `json` is the message as
+    /// JSON, once somebody needs it. Returns false for a member that cannot have it.
+    fn encode(
+        &mut self,
+        who: Who,
+        speaks: Speaks,
+        message: Message<'_>,
+        json: &mut Option<Option<String>>,
+    ) -> bool {
+        let Self { forms, peers, stack, .. } = self;
+        let Who::Socket(to) = who else {
+            return json.get_or_insert_with(|| json_of(message.payload)).is_some();
+        };
+        let is_framed = speaks == Speaks::Frames;
+        let form = if is_framed { &mut forms.frame } else { &mut forms.message };
+        if !form.is_empty() && !stack.has_layers() {
             return true;
         }
-        self.frame.clear();
-        let Some(peer) = self.peers.find(to) else { return false };
-        peer.machine.send(message, &mut self.frame).is_ok()
+        form.clear();
+        let Some(peer) = peers.find(to) else { return false };
+        if !is_framed {
+            return peer.machine.send(message, form).is_ok();
+        }
+        let Some(json) = json.get_or_insert_with(|| json_of(message.payload)) else { return false };
+        let frame = message_frame(json);
+        let frame = Message { kind: Kind::Text, payload: frame.as_bytes() };
+        peer.machine.send(frame, form).is_ok()
+    }
+
+    /// Sends the message that was written last to a member; false for one that does not read.
+    fn hand_over<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        who: Who,
+        speaks: Speaks,
+        json: Option<&str>,
+    ) -> bool {
+        let to = match who {
+            Who::Session(session) => {
+                return json.is_none_or(|json| self.give(engine, session, json));
+            }
+            Who::Socket(to) => to,
+        };
+        let is_framed = speaks == Speaks::Frames;
+        let form = if is_framed { &self.forms.frame } else { &self.forms.message };
+        engine.send(to, form);
+        self.totals.bytes_sent += form.len() as u64;
+        engine.unsent(to) <= self.queue_max
     }
 
     /// Drops the receivers that do not read.
@@ -397,7 +478,7 @@ impl Relay {
 
     /// Sends words to a member; to one over WebSocket at the latest when all of its bytes have been taken in.
     fn answer<E: Engine>(&mut self, engine: &mut E, who: Who, words: &[&[u8]]) {
-        let words = words.concat();
+        let mut words = words.concat();
         let id = match who {
             Who::Socket(id) => id,
             Who::Session(number) => {
@@ -412,6 +493,10 @@ impl Relay {
             }
         };
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
+        if peer.state.speaks == Speaks::Frames {
+            let Some(json) = json_of(&words) else { return };
+            words = message_frame(&json).into_bytes();
+        }
         // A machine that takes no message is one whose end has begun.
         let _sent: Result<_, _> =
             peer.machine.send(Message { kind: Kind::Text, payload: &words }, &mut self.tx);

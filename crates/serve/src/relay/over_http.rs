@@ -6,7 +6,7 @@ use super::sessions::Due;
 use engine::{ConnectionId, Engine};
 use spec::Transport;
 use units::Instant;
-use wire::sockjs::server::{self, Asked, STREAM_LEN_MAX};
+use wire::sockjs::server::{self, Asked, Request, STREAM_LEN_MAX};
 use wire::{Connection, MisuseError};
 
 impl Relay {
@@ -17,13 +17,30 @@ impl Relay {
             return false;
         }
         let request = std::mem::take(&mut self.heard);
-        let is_fine = match Asked::read(&request) {
+        let Request { asked, origin } = Request::read(&request);
+        if let Some(peer) = self.peers.find(id)
+            && peer.state.origin.as_deref() != origin
+        {
+            peer.state.origin = origin.map(Box::from);
+        }
+        let is_fine = match asked {
+            Asked::Info => {
+                let entropy = self.entropy.next_u32();
+                self.write(engine, id, |machine, origin, tx| {
+                    server::info(machine, entropy, origin, tx)
+                })
+            }
+            Asked::Preflight { method, headers } => {
+                self.write(engine, id, |machine, origin, tx| {
+                    server::permit(machine, method, headers, origin, tx)
+                })
+            }
             Asked::Receive { session, transport } => self.receive(engine, id, session, transport),
             Asked::Post { session, body } => self.post(engine, id, session, body),
             Asked::Nothing => {
                 self.totals.refused += 1;
-                self.write(engine, id, |machine, tx| {
-                    server::refuse(machine, "404 Not Found", NOTHING, tx)
+                self.write(engine, id, |machine, origin, tx| {
+                    server::refuse(machine, "404 Not Found", NOTHING, origin, tx)
                 })
             }
         };
@@ -39,7 +56,9 @@ impl Relay {
         name: &str,
         transport: Transport,
     ) -> bool {
-        if !self.write(engine, id, |machine, tx| server::begin(machine, transport, tx)) {
+        let has_begun = self
+            .write(engine, id, |machine, origin, tx| server::begin(machine, transport, origin, tx));
+        if !has_begun {
             return false;
         }
         let now = engine.now();
@@ -47,8 +66,8 @@ impl Relay {
         let number = known.unwrap_or_else(|| self.sessions.begin(name, now));
         let Some(session) = self.sessions.find(number) else { return false };
         if session.receiver.is_some() {
-            return self.write(engine, id, |machine, tx| {
-                server::frame(machine, transport, TAKEN, tx)?;
+            return self.write(engine, id, |machine, origin, tx| {
+                server::frame(machine, transport, TAKEN, origin, tx)?;
                 end(machine, transport, tx)
             });
         }
@@ -77,16 +96,16 @@ impl Relay {
     ) -> bool {
         let Some(number) = self.sessions.named(name) else {
             self.totals.refused += 1;
-            return self.write(engine, id, |machine, tx| {
-                server::refuse(machine, "404 Not Found", UNKNOWN, tx)
+            return self.write(engine, id, |machine, origin, tx| {
+                server::refuse(machine, "404 Not Found", UNKNOWN, origin, tx)
             });
         };
         let texts = match server::texts(body) {
             Ok(texts) => texts,
             Err(words) => {
                 self.totals.refused += 1;
-                return self.write(engine, id, |machine, tx| {
-                    server::refuse(machine, "500 Internal Server Error", words, tx)
+                return self.write(engine, id, |machine, origin, tx| {
+                    server::refuse(machine, "500 Internal Server Error", words, origin, tx)
                 });
             }
         };
@@ -115,7 +134,7 @@ impl Relay {
 
     fn say_waiting<E: Engine>(&mut self, engine: &mut E, number: u32) {
         let Some(session) = self.sessions.find(number) else { return };
-        let frame = format!("a[{}]", session.waiting);
+        let frame = server::message_frame(&session.waiting);
         session.waiting.clear();
         session.waiting.shrink_to(WAITING_LEN_KEPT_MAX);
         self.say(engine, number, &frame);
@@ -128,8 +147,8 @@ impl Relay {
         let Some((id, transport)) = session.receiver else { return };
         session.since = now;
         let mut len = 0;
-        self.write(engine, id, |machine, tx| {
-            len = server::frame(machine, transport, frame, tx)?;
+        self.write(engine, id, |machine, origin, tx| {
+            len = server::frame(machine, transport, frame, origin, tx)?;
             Ok(())
         });
         let Some(session) = self.sessions.find(number) else { return };
@@ -142,7 +161,7 @@ impl Relay {
         if let Some(peer) = self.peers.find(id) {
             peer.state.session = None;
         }
-        self.write(engine, id, |machine, tx| end(machine, transport, tx));
+        self.write(engine, id, |machine, _origin, tx| end(machine, transport, tx));
     }
 
     /// A connection is gone, and with it the session that it received for: what was on its way is lost.
@@ -181,16 +200,18 @@ impl Relay {
         self.peers.find(id)?.state.session
     }
 
-    /// Writes to a connection; `false` if that takes nothing more.
+    /// Writes to a connection, whose last request came from a page of the origin that `write` is told; `false` if it
+    /// takes nothing more.
     fn write<E: Engine>(
         &mut self,
         engine: &mut E,
         id: ConnectionId,
-        write: impl FnOnce(&mut Connection, &mut Vec<u8>) -> Result<(), MisuseError>,
+        write: impl FnOnce(&mut Connection, Option<&str>, &mut Vec<u8>) -> Result<(), MisuseError>,
     ) -> bool {
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return false };
         self.piece.clear();
-        let is_written = write(&mut peer.machine, &mut self.piece).is_ok();
+        let origin = peer.state.origin.as_deref();
+        let is_written = write(&mut peer.machine, origin, &mut self.piece).is_ok();
         engine.send(id, &self.piece);
         self.totals.bytes_sent += self.piece.len() as u64;
         is_written

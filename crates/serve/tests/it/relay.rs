@@ -3,6 +3,7 @@
 use engine::sim::{Conditions, Network, Outcome, Party, Sim};
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
 use serve::Relay;
+use serve::relay::Totals;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::Instant;
@@ -39,19 +40,64 @@ fn a_connection_is_in_so_many_rooms_and_no_more() {
     assert_eq!(heard[1], ["published id=1 receivers=0"]);
 }
 
+#[test]
+fn frames_of_sockjs_and_plain_messages_meet_in_a_room() {
+    let (heard, totals) = talk_at(&[
+        (SESSION, &[r#"["join a","join b"]"#, r#""join c""#, "", "[]"]),
+        ("ws://relay.example/rooms/websocket", &["join a"]),
+        ("sockjs://relay.example/rooms", &["join a", "publish a id=1\nx\"y", "publish c\nz"]),
+    ]);
+    let delivery = r#"a["message a\nx\"y"]"#;
+    let joined = [r#"a["joined a"]"#, r#"a["joined b"]"#, r#"a["joined c"]"#];
+    let deliveries = [delivery, r#"a["message c\nz"]"#];
+    let frames = [&["o"][..], &joined, &deliveries].concat();
+    assert_eq!(heard[0], frames);
+    assert_eq!(heard[1], ["joined a", "message a\nx\"y"]);
+    assert_eq!(heard[2], ["joined a", "message a\nx\"y", "published id=1 receivers=3"]);
+    assert_eq!((totals.published, totals.delivered, totals.broken), (2, 4, 0));
+}
+
+#[test]
+fn a_frame_that_is_no_json_ends_its_connection_and_no_other() {
+    for broken in [r#"["join a""#, "join a", "[1]"] {
+        let (heard, totals) = talk_at(&[
+            (SESSION, &[r#"["join a"]"#, broken, r#"["join b"]"#]),
+            ("ws://relay.example/", &["publish a id=1\nx", "publish b id=2\nx"]),
+        ]);
+        assert_eq!(heard[0], ["o", r#"a["joined a"]"#], "{broken}");
+        let nobody = ["published id=1 receivers=0", "published id=2 receivers=0"];
+        assert_eq!(heard[1], nobody, "{broken}");
+        assert_eq!(totals.broken, 1, "{broken}");
+    }
+}
+
+/// The address of a session of SockJS for a client that sees its frames.
+const SESSION: &str = "ws://relay.example/rooms/000/abc/websocket";
+
 /// Clients that each say so much, one client after the other; what each of them hears.
 fn talk(clients: &[&[&str]]) -> Vec<Vec<String>> {
+    let clients: Vec<_> = clients.iter().map(|said| ("ws://relay.example", *said)).collect();
+    talk_at(&clients).0
+}
+
+/// The same with an address for each, and the totals of the relay.
+fn talk_at(clients: &[(&str, &[&str])]) -> (Vec<Vec<String>>, Totals) {
     let url: spec::Endpoint = "ws://relay.example".parse().unwrap();
-    let server = wire::stack(&url, Role::Server(&ServerOptions::default())).unwrap();
-    let stack = wire::stack(&url, Role::Client(&ClientOptions::default())).unwrap();
+    let options = ServerOptions { takes_requests: true, ..ServerOptions::default() };
+    let server = wire::stack(&url, Role::Server(&options)).unwrap();
+    let machine = |url: &str| {
+        let options = ClientOptions::default();
+        let stack = wire::stack(&url.parse().unwrap(), Role::Client(&options)).unwrap();
+        stack.connection(1, 0)
+    };
     let address = Address::Tcp(([10, 0, 0, 1], 80).into());
     let mut network = Network::new(7, Conditions::default());
     let (mut one, mut other) = (network.engine(), network.engine());
     other.listen(&address).unwrap();
-    let said = clients.iter().map(|all| all.iter().map(|it| (*it).to_owned()).collect());
+    let said = clients.iter().map(|(_, all)| all.iter().map(|it| (*it).to_owned()).collect());
     let mut people = People {
         ids: Vec::new(),
-        machines: clients.iter().map(|_| stack.connection(1, 0)).collect(),
+        machines: clients.iter().map(|(url, _)| machine(url)).collect(),
         said: said.collect(),
         turn: 0,
         heard: vec![Vec::new(); clients.len()],
@@ -63,7 +109,7 @@ fn talk(clients: &[&[&str]]) -> Vec<Vec<String>> {
         [Party::background(&mut one, &mut people), Party::background(&mut other, &mut relay)];
     let ended = network.run(&mut parties, Instant(1_000_000_000));
     assert_eq!(ended, Outcome::TimeUp);
-    people.heard
+    (people.heard, relay.totals())
 }
 
 /// The clients: each speaks when the one before it has been answered as often as it wants to be.

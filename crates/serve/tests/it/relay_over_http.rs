@@ -109,6 +109,63 @@ fn what_makes_no_sense_is_refused_and_the_session_goes_on() {
 }
 
 #[test]
+fn a_page_of_another_origin_may_ask_connect_and_post() {
+    let say = |method: &str, path: &str, fields: &str, body: &str| {
+        let len = body.len();
+        Do::Say(format!(
+            "{method} {path} HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {len}\r\n\r\n{body}"
+        ))
+    };
+    let origin = "Origin: http://page.example\r\n";
+    let asked = "Origin: null\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-a\r\n";
+    let heard = play(&[
+        (0, 0, say("GET", "/rooms/info", origin, "")),
+        (100, 0, say("GET", "/rooms/info", "", "")),
+        (200, 0, say("OPTIONS", "/rooms/info", origin, "")),
+        (300, 0, say("OPTIONS", "/rooms/0/s/xhr_send", asked, "")),
+        (400, 1, say("POST", "/rooms/0/s/xhr", origin, "")),
+        (500, 1, say("POST", "/rooms/0/s/xhr", origin, "")),
+        (600, 0, say("POST", "/rooms/0/s/xhr_send", origin, r#"["join a"]"#)),
+        (700, 0, say("POST", "/rooms/0/none/xhr_send", origin, r#"["join a"]"#)),
+        (800, 0, say("GET", "/none", "", "")),
+        (900, 2, say("POST", "/rooms/0/t/xhr_streaming", origin, "")),
+    ]);
+    let answers = heard.answers(0);
+    let entropies: Vec<u32> = answers[..2]
+        .iter()
+        .map(|answer| {
+            let facts: serde_json::Value = serde_json::from_str(&answer[4..]).unwrap();
+            let entropy = facts["entropy"].as_u64().unwrap();
+            let expected = serde_json::json!({
+                "websocket": true, "origins": ["*:*"], "cookie_needed": false, "entropy": entropy
+            });
+            assert_eq!(facts, expected);
+            entropy.try_into().unwrap()
+        })
+        .collect();
+    assert_ne!(entropies[0], entropies[1]);
+    let statuses: Vec<&str> = answers.iter().map(|answer| &answer[..3]).collect();
+    assert_eq!(statuses, ["200", "200", "204", "204", "204", "404", "404"]);
+    let (page, null) = ("http://page.example", "null");
+    assert_eq!(heard.origins(0), [page, "*", page, null, page, page, "*"]);
+    assert_eq!(heard.origins(1), [page, page]);
+    assert_eq!(heard.origins(2), [page]);
+    // With its cookies, wherever the origin is named; never for all origins.
+    let [named, all] = [": http", ": *"].map(|start| {
+        let start = format!("Access-Control-Allow-Origin{start}");
+        heard.all.iter().map(|text| text.matches(&start).count()).sum::<usize>()
+    });
+    let credentials = "Access-Control-Allow-Credentials: true\r\n";
+    let credentials: usize = heard.all.iter().map(|it| it.matches(credentials).count()).sum();
+    assert_eq!((named, all, credentials), (7, 2, 8));
+    for line in
+        ["Access-Control-Allow-Methods: OPTIONS, GET\r\n", "Access-Control-Allow-Headers: x-a\r\n"]
+    {
+        assert_eq!(heard.all[0].matches(line).count(), 1, "{line}");
+    }
+}
+
+#[test]
 fn polls_that_overlap_on_a_connection_end_it_and_the_session() {
     let heard = play(&[
         (0, 0, poll("s")),
@@ -212,6 +269,12 @@ impl Heard {
         }
         assert_eq!(rest, "");
         answers
+    }
+
+    /// The origin that each response to a client names.
+    fn origins(&self, client: usize) -> Vec<&str> {
+        let fields = self.all[client].split("Access-Control-Allow-Origin: ").skip(1);
+        fields.map(|rest| rest.split("\r\n").next().unwrap()).collect()
     }
 
     /// The body of the one response in chunks that a client got, and true if it has ended.

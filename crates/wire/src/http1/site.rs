@@ -70,7 +70,7 @@ impl AtSite {
 
     /// Decides on the treatment of a request, and remembers its origin.
     pub(super) fn look(&self, head: &RequestHead<'_, '_>) -> Route {
-        self.origin.replace(origin_of(head));
+        self.origin.replace(origin_of(head).map(Box::from));
         self.site.route(head)
     }
 
@@ -81,11 +81,16 @@ impl AtSite {
     /// Lets the page that posts read the answer, wherever it is from.
     pub(super) fn append_permission(&self, tx: &mut Vec<u8>) {
         if let Some(origin) = &*self.origin.borrow() {
-            tx.extend_from_slice(b"Access-Control-Allow-Origin: ");
-            tx.extend_from_slice(origin.as_bytes());
-            tx.extend_from_slice(b"\r\nAccess-Control-Allow-Credentials: true\r\nVary: Origin\r\n");
+            append_permission(origin, tx);
         }
     }
+}
+
+/// Appends the fields by which a browser lets the page at `origin` read an answer to a request with its cookies (CORS).
+pub(crate) fn append_permission(origin: &str, tx: &mut Vec<u8>) {
+    tx.extend_from_slice(b"Access-Control-Allow-Origin: ");
+    tx.extend_from_slice(origin.as_bytes());
+    tx.extend_from_slice(b"\r\nAccess-Control-Allow-Credentials: true\r\nVary: Origin\r\n");
 }
 
 impl Route {
@@ -109,7 +114,7 @@ impl Route {
 }
 
 /// The path of a request's target, without the query.
-fn path_of(target: &str) -> &str {
+pub(crate) fn path_of(target: &str) -> &str {
     let path = target
         .split_once("://")
         .map_or(target, |(_, rest)| rest.find('/').map_or("/", |start| &rest[start..]));
@@ -117,12 +122,17 @@ fn path_of(target: &str) -> &str {
 }
 
 /// The value of the `Origin` field, unless it is one that could not be written back.
-fn origin_of(head: &RequestHead<'_, '_>) -> Option<Box<str>> {
-    let field = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case("origin"))?;
-    let origin = std::str::from_utf8(field.value).ok()?;
+pub(crate) fn origin_of<'b>(head: &RequestHead<'_, 'b>) -> Option<&'b str> {
+    let origin = field_of(head, "origin")?;
     let is_plain =
         origin.len() <= ORIGIN_LEN_MAX && origin.bytes().all(|byte| byte.is_ascii_graphic());
-    is_plain.then(|| origin.into())
+    is_plain.then_some(origin)
+}
+
+/// The value of the first field of this name, if it is UTF-8.
+pub(crate) fn field_of<'b>(head: &RequestHead<'_, 'b>, name: &str) -> Option<&'b str> {
+    let field = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+    str::from_utf8(field.value).ok()
 }
 
 /// Longest origin of a page: the longest name of a host is 253 bytes.

@@ -14,9 +14,10 @@ pub(crate) fn fuzz_sockjs(bytes: &[u8]) {
 
 /// A request that comes to a server, and a text that it writes.
 fn fuzz_server(bytes: &[u8]) {
-    if let server::Asked::Post { body, .. } = server::Asked::read(bytes)
+    if let server::Asked::Post { body, .. } = server::Request::read(bytes).asked
         && let Ok(texts) = server::texts(body)
     {
+        assert_eq!(server::framed_texts(body), Ok(texts.clone()));
         let written = serde_json::to_vec(&texts).expect("texts are JSON");
         assert_eq!(server::texts(&written), Ok(texts));
     }

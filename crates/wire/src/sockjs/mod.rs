@@ -8,7 +8,11 @@
 //!
 //! The raw endpoint of a service (`/echo/websocket`) has none of this: it is plain WebSocket.
 //!
-//! Left out: the transports `htmlfile` and `jsonp`, the service's `/info`, and the server's half over WebSocket.
+//! Over WebSocket a server's half is these frames as well: a connection knows if it was opened at the address of a
+//! session ([`Connection::is_sockjs_session`](crate::Connection::is_sockjs_session)), and what its owner then says and
+//! hears are frames ([`server::message_frame`], [`server::framed_texts`]).
+//!
+//! Left out: the transports `htmlfile` and `jsonp`, cookies, and the page for `iframe`s.
 
 mod cutter;
 mod error;
@@ -24,4 +28,5 @@ pub use frames::{Frames, MESSAGES_MAX, SockJs};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use fuzz::{fuzz_sockjs, fuzz_sockjs_http};
 pub use over_http::{Limits, OverHttp};
+pub(crate) use session::is_websocket_of_session;
 pub use session::{Session, websocket_target};

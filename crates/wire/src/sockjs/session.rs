@@ -2,6 +2,7 @@
 
 use crate::decimal::append_decimal;
 use crate::http1::request::path_and_query;
+use crate::http1::site::path_of;
 use spec::Transport;
 use units::Random;
 
@@ -20,6 +21,20 @@ pub struct Session {
 pub fn websocket_target(target: &str, seed: u64) -> String {
     let (_, query) = path_and_query(target);
     format!("{}/websocket{query}", session_path(target, seed))
+}
+
+/// True if `target` is the address of a session over WebSocket; that of the raw endpoint of a service is not.
+pub(crate) fn is_websocket_of_session(target: &str) -> bool {
+    transport_of(path_of(target)).is_some_and(|(_, transport)| transport == "websocket")
+}
+
+/// The name of the session that a path leads to, and that of its transport; `None` for a path without a session. The
+/// part of the path that is for load balancers is passed over.
+pub(super) fn transport_of(path: &str) -> Option<(&str, &str)> {
+    let mut parts = path.rsplit('/');
+    let (transport, session, server) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_part = |part: &str| (1..=NAME_LEN_MAX).contains(&part.len()) && !part.contains('.');
+    (is_part(session) && is_part(server)).then_some((session, transport))
 }
 
 /// The path of a new session, without the transport behind it.
@@ -70,6 +85,9 @@ impl Session {
         tx.extend_from_slice(body);
     }
 }
+
+/// The longest name of a session that a server takes.
+const NAME_LEN_MAX: usize = 256;
 
 /// Length of the name of a session: 8 letters and digits are 41 bits.
 const SESSION_LEN: usize = 8;

@@ -190,6 +190,11 @@ impl<P: Protocol> Protocol for Tls<P> {
 }
 
 impl<P: Protocol> Tls<P> {
+    /// The protocol inside.
+    pub(crate) fn inner(&self) -> &P {
+        &self.inner
+    }
+
     /// Sends what `send` makes the protocol inside append.
     ///
     /// # Errors

@@ -1,11 +1,9 @@
 //! `wirebench serve game`: its ways in, what it says, and clients that we did not write.
 
 use crate::harness::{Running, Sandbox};
-use crate::third_party::installed;
+use crate::third_party::{installed, run_client};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 #[test]
 fn a_game_server_says_its_three_ways_in() {
@@ -116,7 +114,7 @@ fn the_comet_client_of_npm_plays_rounds() {
     let Some(folder) = installed("cometd") else { return };
     let game = Game::start("-q");
     let comet = game.urls[2].replace("game-comet", "http");
-    let ended = run(&folder, &[&comet, "7", "3", "100"]);
+    let ended = run_client(&folder, &[&comet, "7", "3", "100"]);
     assert_eq!(ended, "100 rounds\n");
     let totals = game.end();
     #[rustfmt::skip]
@@ -134,7 +132,7 @@ fn a_browser_plays_a_round() {
         (game.urls[1].replace("game-ws", "ws"), game.urls[2].replace("game-comet", "http"));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/player.mjs");
     let result: Value =
-        serde_json::from_str(&run(&folder, &[script, &socket, &comet, "9", "3"])).unwrap();
+        serde_json::from_str(&run_client(&folder, &[script, &socket, &comet, "9", "3"])).unwrap();
     assert_eq!(
         result,
         serde_json::json!({
@@ -150,15 +148,6 @@ fn a_browser_plays_a_round() {
     let totals = game.end();
     let counts = ["logins", "events", "deliveries", "bad_packets", "broken_connections"];
     assert_eq!(counts.map(|name| totals[name].as_u64().unwrap()), [1, 1, 1, 0, 0]);
-}
-
-/// Runs a client that others wrote, which has to end well; gives its stdout.
-fn run(folder: &Path, arguments: &[&str]) -> String {
-    let mut command = Command::new(folder.join("start"));
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let ended = Running::start(command).wait();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    ended.stdout
 }
 
 /// A running game server.

@@ -1,6 +1,7 @@
 //! Rooms through the binary: publishers that connect elsewhere than receivers, and places where nobody answers.
 
 use crate::harness::{Sandbox, Server, record_of};
+use crate::third_party::{installed, run_client};
 use record::DeliveryCounts;
 use rustix::process::Signal;
 
@@ -49,6 +50,24 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
         assert!(of("published") > 80 && of("deliveries") > 400, "{totals}");
         assert_eq!((of("refused"), of("slow_receivers_dropped")), (0, 0), "{totals}");
     }
+}
+
+#[test]
+fn clients_of_sockjs_that_we_did_not_write_meet_in_a_room_over_each_transport() {
+    let Some(folder) = installed("sockjs-client") else { return };
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
+    let url = server.url.replace("ws://", "http://");
+    let url = format!("{}/rooms", url.trim_end_matches('/'));
+    let transports = ["eventsource", "websocket", "xhr-polling", "xhr-streaming"];
+    let arguments = [&[&*url, "a", "25"][..], &transports].concat();
+    let each = transports.map(|name| format!("{name}: 25 acknowledged, 100 delivered\n"));
+    assert_eq!(run_client(&folder, &arguments), each.concat());
+    server.process.send(Signal::TERM);
+    let totals: serde_json::Value = serde_json::from_str(&server.process.wait().stdout).unwrap();
+    let of = |name: &str| totals[name].as_u64().unwrap();
+    assert_eq!((of("published"), of("deliveries"), of("refused")), (100, 400, 0), "{totals}");
+    assert_eq!((of("broken_connections"), of("slow_receivers_dropped")), (0, 0), "{totals}");
 }
 
 #[test]

@@ -404,6 +404,15 @@ pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     folder_of("WIREBENCH_THIRD_PARTY", name).map(|all| all.join(name))
 }
 
+/// Runs a client that others wrote, which has to end well; gives its stdout.
+pub(crate) fn run_client(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(folder.join("start"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = Running::start(command).wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.stdout
+}
+
 fn folder_of(variable: &str, what: &str) -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "how xtask tells us")]
     let Ok(folder) = std::env::var(variable) else {
