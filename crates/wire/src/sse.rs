@@ -4,6 +4,8 @@
 //! Bytes of the body go in, split anywhere; [`Event`]s come out as soon as the empty line after them is there. Lines
 //! end with CRLF, LF or CR, in any mixture. Of an event that the end of the stream cuts off nothing is told.
 //!
+//! A server writes events with [`append_event`].
+//!
 //! Left out: the request, the status and the type of the response ([`crate::http1`]), and the wait before a
 //! reconnect ([`Parser::retry_ms`] has its length).
 //!
@@ -65,6 +67,17 @@ pub struct Event<'a> {
     /// The id that a client sends as `Last-Event-ID` to go on behind this event: that of this event, or of an earlier
     /// one; empty if there was none.
     pub id: &'a [u8],
+}
+
+/// Appends an event of these data, without a name and an id. A receiver has a line feed wherever a line of the data
+/// ends, by a carriage return too.
+pub fn append_event(data: &str, out: &mut Vec<u8>) {
+    for line in data.replace("\r\n", "\n").split(['\n', '\r']) {
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(line.as_bytes());
+        out.push(b'\n');
+    }
+    out.push(b'\n');
 }
 
 impl Parser {
@@ -246,6 +259,29 @@ mod tests {
 
     /// The name, the data and the id of an event.
     type Facts = (&'static str, &'static str, &'static str);
+
+    #[test]
+    fn an_event_that_is_written_is_read_with_the_same_lines() {
+        #[rustfmt::skip]
+        let table = [
+            ("",                  "data: \n\n",                                ""),
+            ("a",                 "data: a\n\n",                               "a"),
+            (" a: b",             "data:  a: b\n\n",                           " a: b"),
+            ("a\nb\r\nc\rd\n",   "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n", "a\nb\nc\nd\n"),
+            ("\r\r\n\n",          "data: \ndata: \ndata: \ndata: \n\n",        "\n\n\n"),
+        ];
+        let mut all = Vec::new();
+        for (data, expected, _) in table {
+            let from = all.len();
+            append_event(data, &mut all);
+            assert_eq!(String::from_utf8_lossy(&all[from..]), expected, "{data:?}");
+        }
+        let (events, last_id) = events_of([&all[..]], Limits::default());
+        let read: Vec<_> =
+            events.iter().map(|(_, data, _)| String::from_utf8_lossy(data)).collect();
+        assert_eq!(read, table.map(|(.., read)| read));
+        assert_eq!(last_id, Ok(Vec::new()));
+    }
 
     #[test]
     fn a_stream_becomes_events() {

@@ -1,10 +1,11 @@
 //! The relay: what one client publishes in a room goes to all clients in that room.
 //!
 //! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room: connections over
-//! WebSocket, as it is or with the frames of SockJS, and sessions of SockJS over HTTP (`over_http`, `sessions`) where
-//! the stack takes requests. A message is encoded once for all who get it in the same form, where no layer (TLS,
-//! compression) has a state of its own for each connection. What a receiver does not read waits for it up to a limit;
-//! beyond that the receiver is dropped, so that it costs no other one anything.
+//! WebSocket, as it is or with the frames of SockJS, and where the stack takes requests also sessions of SockJS over
+//! HTTP (`over_http`, `sessions`) and streams of server-sent events (`plain`). A message is encoded once for all who
+//! get it in the same form, where no layer (TLS, compression) has a state of its own for each connection. What a
+//! receiver does not read waits for it up to a limit; beyond that the receiver is dropped, so that it costs no other
+//! one anything.
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
@@ -12,6 +13,7 @@
 
 mod hub;
 mod over_http;
+mod plain;
 mod sessions;
 mod words;
 
@@ -24,7 +26,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Bytes, Random};
-use wire::sockjs::server::{framed_texts, message_frame, write_text};
+use wire::sockjs::server::{event, framed_texts, message_frame, write_text};
 use wire::{Input, Kind, Message, Protocol, Stack};
 use words::Said;
 
@@ -44,7 +46,7 @@ pub struct Relay {
     /// The message that was heard last, and the one that is delivered.
     heard: Vec<u8>,
     delivery: Vec<u8>,
-    /// The same as it is written over WebSocket.
+    /// The same as it is written.
     forms: Forms,
     /// The bytes that are written to one client over HTTP.
     piece: Vec<u8>,
@@ -76,13 +78,32 @@ enum Speaks {
     Messages,
     /// Frames of SockJS in messages of WebSocket.
     Frames,
+    /// None: it hears server-sent events.
+    Events,
 }
 
-/// A delivery over WebSocket, written when the first one gets it who speaks so; empty before.
+/// A delivery as connections get it, written when the first one gets it that speaks so; empty before.
 #[derive(Debug, Default)]
 struct Forms {
     message: Vec<u8>,
     frame: Vec<u8>,
+    event: Vec<u8>,
+}
+
+impl Forms {
+    /// The form for connections that speak so.
+    fn of(&mut self, speaks: Speaks) -> &mut Vec<u8> {
+        match speaks {
+            Speaks::Messages | Speaks::Requests => &mut self.message,
+            Speaks::Frames => &mut self.frame,
+            Speaks::Events => &mut self.event,
+        }
+    }
+
+    /// Calls `each` with every form.
+    fn for_each(&mut self, each: impl Fn(&mut Vec<u8>)) {
+        [&mut self.message, &mut self.frame, &mut self.event].into_iter().for_each(each);
+    }
 }
 
 /// The number of copies that a receiver gets of what was published.
@@ -260,8 +281,7 @@ impl Relay {
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
         self.heard.shrink_to(TX_LEN);
         self.delivery.shrink_to(TX_LEN);
-        self.forms.message.shrink_to(TX_LEN);
-        self.forms.frame.shrink_to(TX_LEN);
+        self.forms.for_each(|form| form.shrink_to(TX_LEN));
         self.piece.shrink_to(TX_LEN);
         if let Some(is_resumed) = secured {
             self.peers.secured(id, is_resumed);
@@ -293,16 +313,22 @@ impl Relay {
             return self.request(engine, id);
         }
         let heard = std::mem::take(&mut self.heard);
-        let mut is_fine = true;
-        if speaks == Speaks::Frames {
-            let texts = framed_texts(&heard);
-            is_fine = texts.is_ok();
-            for text in texts.into_iter().flatten() {
-                self.hear(engine, Who::Socket(id), Kind::Text, text.as_bytes());
+        let is_fine = match speaks {
+            Speaks::Frames => {
+                let texts = framed_texts(&heard);
+                let is_fine = texts.is_ok();
+                for text in texts.into_iter().flatten() {
+                    self.hear(engine, Who::Socket(id), Kind::Text, text.as_bytes());
+                }
+                is_fine
             }
-        } else {
-            self.hear(engine, Who::Socket(id), kind, &heard);
-        }
+            Speaks::Messages => {
+                self.hear(engine, Who::Socket(id), kind, &heard);
+                true
+            }
+            // Nothing can be answered behind an answer that does not end.
+            Speaks::Requests | Speaks::Events => false,
+        };
         self.heard = heard;
         is_fine
     }
@@ -361,8 +387,7 @@ impl Relay {
             delivery.extend_from_slice(part);
         }
         let message = Message { kind, payload: &delivery };
-        self.forms.message.clear();
-        self.forms.frame.clear();
+        self.forms.for_each(Vec::clear);
         let mut json = None;
         let mut seat = Seat { room: number, member: 0 };
         let mut receivers = 0;
@@ -417,20 +442,27 @@ impl Relay {
         let Who::Socket(to) = who else {
             return json.get_or_insert_with(|| json_of(message.payload)).is_some();
         };
-        let is_framed = speaks == Speaks::Frames;
-        let form = if is_framed { &mut forms.frame } else { &mut forms.message };
+        let form = forms.of(speaks);
         if !form.is_empty() && !stack.has_layers() {
             return true;
         }
         form.clear();
         let Some(peer) = peers.find(to) else { return false };
-        if !is_framed {
-            return peer.machine.send(message, form).is_ok();
-        }
-        let Some(json) = json.get_or_insert_with(|| json_of(message.payload)) else { return false };
-        let frame = message_frame(json);
-        let frame = Message { kind: Kind::Text, payload: frame.as_bytes() };
-        peer.machine.send(frame, form).is_ok()
+        let written = match speaks {
+            Speaks::Messages | Speaks::Requests => peer.machine.send(message, form),
+            Speaks::Frames => {
+                let json = json.get_or_insert_with(|| json_of(message.payload));
+                let Some(json) = json else { return false };
+                let frame = message_frame(json);
+                let frame = Message { kind: Kind::Text, payload: frame.as_bytes() };
+                peer.machine.send(frame, form)
+            }
+            Speaks::Events => {
+                let Some(data) = published(message.payload) else { return false };
+                event(&mut peer.machine, data, form)
+            }
+        };
+        written.is_ok()
     }
 
     /// Sends the message that was written last to a member; false for one that does not read.
@@ -447,8 +479,7 @@ impl Relay {
             }
             Who::Socket(to) => to,
         };
-        let is_framed = speaks == Speaks::Frames;
-        let form = if is_framed { &self.forms.frame } else { &self.forms.message };
+        let form = self.forms.of(speaks);
         engine.send(to, form);
         self.totals.bytes_sent += form.len() as u64;
         engine.unsent(to) <= self.queue_max
@@ -542,6 +573,12 @@ fn json_of(message: &[u8]) -> Option<String> {
     let mut json = String::with_capacity(message.len() + 16);
     write_text(str::from_utf8(message).ok()?, &mut json);
     Some(json)
+}
+
+/// The text that was published, of its delivery `message ROOM` and a line end; `None` if it is not text.
+fn published(delivery: &[u8]) -> Option<&str> {
+    let line = delivery.iter().position(|byte| *byte == b'\n')?;
+    str::from_utf8(&delivery[line + 1..]).ok()
 }
 
 /// The most rooms that a connection is in.

@@ -17,32 +17,25 @@ impl Relay {
             return false;
         }
         let request = std::mem::take(&mut self.heard);
-        let Request { asked, origin } = Request::read(&request);
+        let read = Request::read(&request);
         if let Some(peer) = self.peers.find(id)
-            && peer.state.origin.as_deref() != origin
+            && peer.state.origin.as_deref() != read.origin
         {
-            peer.state.origin = origin.map(Box::from);
+            peer.state.origin = read.origin.map(Box::from);
         }
-        let is_fine = match asked {
+        let is_fine = match read.asked {
             Asked::Info => {
                 let entropy = self.entropy.next_u32();
                 self.write(engine, id, |machine, origin, tx| {
                     server::info(machine, entropy, origin, tx)
                 })
             }
-            Asked::Preflight { method, headers } => {
-                self.write(engine, id, |machine, origin, tx| {
-                    server::permit(machine, method, headers, origin, tx)
-                })
-            }
+            Asked::Preflight { method } => self.write(engine, id, |machine, origin, tx| {
+                server::permit(machine, method, read.headers, origin, tx)
+            }),
             Asked::Receive { session, transport } => self.receive(engine, id, session, transport),
             Asked::Post { session, body } => self.post(engine, id, session, body),
-            Asked::Nothing => {
-                self.totals.refused += 1;
-                self.write(engine, id, |machine, origin, tx| {
-                    server::refuse(machine, "404 Not Found", NOTHING, origin, tx)
-                })
-            }
+            Asked::Nothing => self.plain(engine, id, &read),
         };
         self.heard = request;
         is_fine
@@ -97,7 +90,7 @@ impl Relay {
         let Some(number) = self.sessions.named(name) else {
             self.totals.refused += 1;
             return self.write(engine, id, |machine, origin, tx| {
-                server::refuse(machine, "404 Not Found", UNKNOWN, origin, tx)
+                server::say(machine, "404 Not Found", UNKNOWN, origin, tx)
             });
         };
         let texts = match server::texts(body) {
@@ -105,7 +98,7 @@ impl Relay {
             Err(words) => {
                 self.totals.refused += 1;
                 return self.write(engine, id, |machine, origin, tx| {
-                    server::refuse(machine, "500 Internal Server Error", words, origin, tx)
+                    server::say(machine, "500 Internal Server Error", words, origin, tx)
                 });
             }
         };
@@ -202,7 +195,7 @@ impl Relay {
 
     /// Writes to a connection, whose last request came from a page of the origin that `write` is told; `false` if it
     /// takes nothing more.
-    fn write<E: Engine>(
+    pub(super) fn write<E: Engine>(
         &mut self,
         engine: &mut E,
         id: ConnectionId,
@@ -230,8 +223,7 @@ fn end(
 /// The frame for a second receiver of a session.
 const TAKEN: &str = "c[2010,\"Another connection still open\"]";
 
-/// The words for requests of another kind, and to sessions that are not there.
-const NOTHING: &str = "this is a relay: WebSocket at every path, and SockJS below it\n";
+/// The words for requests to sessions that are not there.
 const UNKNOWN: &str = "there is no such session; it begins with the first request that receives\n";
 
 /// Most memory that a session keeps for messages, in bytes.

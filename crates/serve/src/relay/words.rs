@@ -49,8 +49,8 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The name of a room.
-fn name(bytes: &[u8]) -> Result<&[u8], &'static str> {
+/// The name of a room; or the reason why it is none.
+pub(super) fn name(bytes: &[u8]) -> Result<&[u8], &'static str> {
     match bytes.len() {
         0 => Err("a room has a name"),
         1..=NAME_MAX if bytes.iter().all(|byte| *byte > b' ' && *byte != 0x7f) => Ok(bytes),

@@ -86,7 +86,6 @@ fn a_receiver_that_is_torn_off_ends_the_session_at_once() {
 
 #[test]
 fn what_makes_no_sense_is_refused_and_the_session_goes_on() {
-    let get = |path: &str| Do::Say(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n"));
     let heard = play(&[
         (0, 0, poll("s")),
         (100, 1, post("s", r#"["join a""#)),
@@ -110,12 +109,6 @@ fn what_makes_no_sense_is_refused_and_the_session_goes_on() {
 
 #[test]
 fn a_page_of_another_origin_may_ask_connect_and_post() {
-    let say = |method: &str, path: &str, fields: &str, body: &str| {
-        let len = body.len();
-        Do::Say(format!(
-            "{method} {path} HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {len}\r\n\r\n{body}"
-        ))
-    };
     let origin = "Origin: http://page.example\r\n";
     let asked = "Origin: null\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-a\r\n";
     let heard = play(&[
@@ -163,6 +156,78 @@ fn a_page_of_another_origin_may_ask_connect_and_post() {
     {
         assert_eq!(heard.all[0].matches(line).count(), 1, "{line}");
     }
+}
+
+#[test]
+fn streams_of_events_have_what_is_posted_to_their_room() {
+    let publish = |room: &str, body: &str| say("POST", &format!("/publish?room={room}"), "", body);
+    let heard = play(&[
+        (0, 0, get("/events?room=a")),
+        (0, 1, say("GET", "/rooms/events?room=%61", "Origin: http://page.example\r\n", "")),
+        (0, 2, get("/events?room=b")),
+        (100, 3, publish("a", "x")),
+        (200, 3, publish("a", "two\nlines\r\n")),
+        (300, 3, publish("c", "nobody")),
+        (400, 4, poll("s")),
+        (500, 3, post("s", r#"["join a","publish a\ny"]"#)),
+        (600, 1, Do::Leave),
+        (700, 3, publish("a", "last")),
+        (800, 4, poll("s")),
+    ]);
+    let before = "\r\ndata: x\n\ndata: two\ndata: lines\ndata: \n\ndata: y\n\n";
+    assert_eq!(heard.stream(0), (format!("{before}data: last\n\n"), false));
+    assert_eq!(heard.stream(1), (before.to_owned(), false));
+    assert_eq!(heard.stream(2), ("\r\n".to_owned(), false));
+    assert_eq!(heard.origins(1), ["http://page.example"]);
+    let head = &heard.all[0][..heard.all[0].find("\r\n\r\n").unwrap()];
+    assert!(head.contains("Content-Type: text/event-stream"), "{head}");
+    let receivers = |count: u32| format!("200 receivers={count}\n");
+    let answers = [receivers(2), receivers(2), receivers(0), "204 ".to_owned(), receivers(2)];
+    assert_eq!(heard.answers(3), answers);
+    let frame = r#"a["joined a","message a\ny","message a\nlast"]"#;
+    assert_eq!(heard.answers(4), ["200 o\n".to_owned(), format!("200 {frame}\n")]);
+    let Totals { published, delivered, refused, broken, .. } = heard.totals;
+    assert_eq!((published, delivered, refused, broken), (5, 9, 0, 0));
+}
+
+#[test]
+fn requests_that_are_refused_say_what_is_wrong() {
+    let large = "POST /publish?room=a HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\n\r\n";
+    let heard = play(&[
+        (0, 0, say("POST", "/events?room=a", "", "x")),
+        (100, 0, get("/publish?room=a")),
+        (200, 0, get("/events")),
+        (300, 0, get("/events?room=a%20b")),
+        (400, 0, get(&format!("/events?room={}", "x".repeat(257)))),
+        (500, 0, get("/nothing")),
+        (600, 0, say("POST", "/publish?room=a", "", "x")),
+        (700, 1, Do::Say(large.to_owned())),
+        (800, 2, get("/events?room=a")),
+        (900, 2, get("/events?room=a")),
+        (1_000, 0, say("POST", "/publish?room=a", "", "x")),
+    ]);
+    let answers = heard.answers(0);
+    let expected = [
+        "405 the events of a room are had with GET\n",
+        "405 to publish, POST what is published\n",
+        "400 which room? add ?room= and its name\n",
+        "400 the name of a room has no spaces and no control characters\n",
+        "400 the name of a room has at most 256 bytes\n",
+        "404 this is a relay: ",
+        "200 receivers=0\n",
+        "200 receivers=0\n",
+    ];
+    assert_eq!(answers.len(), expected.len());
+    for (answer, expected) in answers.iter().zip(expected) {
+        assert!(answer.starts_with(expected), "{answer} {expected}");
+    }
+    let allowed = heard.all[0].split("Allow: OPTIONS, ").skip(1).map(|rest| &rest[..4]);
+    assert_eq!(allowed.collect::<Vec<_>>(), ["GET\r", "POST"]);
+    let limit = 16 << 20;
+    let too_long = format!("413 body of 99999999 bytes, limit is {limit}\n");
+    assert_eq!(heard.answers(1), [too_long]);
+    // A request behind one whose answer does not end breaks the protocol, as the large one does.
+    assert_eq!((heard.totals.refused, heard.totals.broken), (6, 2));
 }
 
 #[test]
@@ -233,9 +298,19 @@ enum Do {
     Say(String),
 }
 
+fn say(method: &str, path: &str, fields: &str, body: &str) -> Do {
+    let len = body.len();
+    Do::Say(format!(
+        "{method} {path} HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {len}\r\n\r\n{body}"
+    ))
+}
+
+fn get(path: &str) -> Do {
+    say("GET", path, "", "")
+}
+
 fn poll(session: &str) -> Do {
-    let path = format!("/rooms/000/{session}/xhr");
-    Do::Say(format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"))
+    say("POST", &format!("/rooms/000/{session}/xhr"), "", "")
 }
 
 fn stream(session: &str, transport: &str) -> Do {
@@ -245,8 +320,7 @@ fn stream(session: &str, transport: &str) -> Do {
 }
 
 fn post(session: &str, body: &str) -> Do {
-    let (path, len) = (format!("/rooms/001/{session}/xhr_send"), body.len());
-    Do::Say(format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {len}\r\n\r\n{body}"))
+    say("POST", &format!("/rooms/001/{session}/xhr_send"), "", body)
 }
 
 /// All that the clients heard.

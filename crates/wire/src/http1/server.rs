@@ -190,13 +190,13 @@ impl Server {
             request.clear();
             request.shrink_to(WHOLE_LEN_KEPT_MAX);
         }
-        let may_refuse = self.unanswered.count == 0;
+        let (may_refuse, is_whole) = (self.unanswered.count == 0, self.is_whole());
         let result = self.understand(input, tx);
         if let Err(error) = &result
             && may_refuse
         {
             // Before the answer to an earlier request the client would take this one for that.
-            refuse(error, tx);
+            refuse(error, is_whole, tx);
         }
         result
     }
@@ -409,12 +409,16 @@ impl Unanswered {
     }
 }
 
-/// Tells the client its fault, and that the connection ends.
+/// Tells the client its fault, in words where requests are whole and come from people, and that the connection ends.
 #[cold]
-fn refuse(error: &PeerError, tx: &mut Vec<u8>) {
-    tx.extend_from_slice(b"HTTP/1.1 ");
-    tx.extend_from_slice(error.status().as_bytes());
-    tx.extend_from_slice(b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+fn refuse(error: &PeerError, in_words: bool, tx: &mut Vec<u8>) {
+    let words = if in_words { format!("{error}\n") } else { String::new() };
+    let content_type = if in_words { "Content-Type: text/plain\r\n" } else { "" };
+    let (status, len) = (error.status(), words.len());
+    let response = format!(
+        "HTTP/1.1 {status}\r\n{content_type}Content-Length: {len}\r\nConnection: close\r\n\r\n{words}"
+    );
+    tx.extend_from_slice(response.as_bytes());
 }
 
 /// Most bytes that are kept for the next request, where requests are handed out whole.

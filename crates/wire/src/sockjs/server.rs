@@ -1,4 +1,5 @@
-//! The server's half of the transports over HTTP, without sessions: requests are read, and responses written.
+//! The server's half of the transports over HTTP, without sessions: requests are read, and responses written. Its owner
+//! may answer other requests as well, in the same way.
 
 use super::session::transport_of;
 use crate::connection::Connection;
@@ -6,14 +7,23 @@ use crate::contract::{Kind, Message, MisuseError, Protocol};
 use crate::http1::StreamPiece;
 use crate::http1::head::{self, HEADERS_MAX, HeadLimits, RequestHead};
 use crate::http1::site::{append_permission, field_of, origin_of, path_of};
+use crate::sse::append_event;
 use spec::Transport;
 use std::fmt::Write;
 
 /// The request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The target: path and query.
+    pub target: &'a str,
+    /// The body, without chunks.
+    pub body: &'a [u8],
     /// The thing that it asks for.
     pub asked: Asked<'a>,
+    /// The header fields that a page wants to send, where its browser asks for that first ([`permit`]); not empty.
+    pub headers: Option<&'a str>,
     /// The origin of the page that it comes from, where a browser names it. Answers name it, too.
     pub origin: Option<&'a str>,
 }
@@ -36,8 +46,6 @@ pub enum Asked<'a> {
     Preflight {
         /// The one method of the address.
         method: &'static str,
-        /// The header fields that the page wants to send; not empty.
-        headers: Option<&'a str>,
     },
     /// It asks for the frames of a session.
     Receive {
@@ -49,15 +57,31 @@ pub enum Asked<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads a whole request: head and body.
+    /// Reads a whole request, head and body; bytes that are none are a request without a method.
     pub fn read(request: &'a [u8]) -> Self {
         let mut slots = head::slots();
         let limits = HeadLimits { head_len_max: usize::MAX, headers_max: HEADERS_MAX };
         let Ok(Some(head)) = head::request(request, &mut slots, limits) else {
-            return Self { asked: Asked::Nothing, origin: None };
+            let (method, target, body) = ("", "", &[][..]);
+            return Self {
+                method,
+                target,
+                body,
+                asked: Asked::Nothing,
+                headers: None,
+                origin: None,
+            };
         };
         let body = &request[head.len..];
-        Self { asked: Asked::of(&head, body), origin: origin_of(&head) }
+        let headers = field_of(&head, "access-control-request-headers");
+        Self {
+            method: head.method,
+            target: head.target,
+            body,
+            asked: Asked::of(&head, body),
+            headers: headers.filter(|headers| !headers.is_empty()),
+            origin: origin_of(&head),
+        }
     }
 }
 
@@ -73,11 +97,11 @@ impl<'a> Asked<'a> {
             Some((session, "xhr_send")) => ("POST", Self::Post { session, body }),
             Some(_) | None => return Self::Nothing,
         };
-        if head.method == "OPTIONS" {
-            let headers = field_of(head, "access-control-request-headers");
-            return Self::Preflight { method, headers: headers.filter(|it| !it.is_empty()) };
+        match head.method {
+            "OPTIONS" => Self::Preflight { method },
+            its if its == method => asked,
+            _ => Self::Nothing,
         }
-        if head.method == method { asked } else { Self::Nothing }
     }
 }
 
@@ -247,12 +271,23 @@ pub fn permit(
     send(machine, &response, tx)
 }
 
-/// Answers a request by words.
+/// Writes an event of a stream that was begun with [`Transport::EventSource`].
+///
+/// # Errors
+///
+/// As [`Connection::stream`].
+pub fn event(machine: &mut Connection, data: &str, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+    let mut event = Vec::with_capacity(data.len() + 16);
+    append_event(data, &mut event);
+    machine.stream(StreamPiece::Bytes(&event), tx)
+}
+
+/// Answers a request by a status, with further fields behind it if there are any, and words.
 ///
 /// # Errors
 ///
 /// No request waits for an answer.
-pub fn refuse(
+pub fn say(
     machine: &mut Connection,
     status: &str,
     words: &str,
@@ -343,7 +378,11 @@ mod tests {
         ];
         for (request, expected) in table {
             let read = Request::read(request.as_bytes());
-            assert_eq!(read, Request { asked: expected, origin: None }, "{request:?}");
+            assert_eq!(read.asked, expected, "{request:?}");
+            let is_read = request.starts_with(&format!("{} {} ", read.method, read.target));
+            assert!(is_read || request.is_empty(), "{read:?}");
+            assert!(request.as_bytes().ends_with(read.body), "{read:?}");
+            assert_eq!((read.headers, read.origin), (None, None), "{request:?}");
         }
     }
 
@@ -361,9 +400,9 @@ mod tests {
                     "OPTIONS {path} HTTP/1.1\r\nHost: h\r\nOrigin: http://a.example\r\n\
                      Access-Control-Request-Headers: {field}\r\n\r\n"
                 );
-                let asked = Asked::Preflight { method, headers };
-                let expected = Request { asked, origin: Some("http://a.example") };
-                assert_eq!(Request::read(request.as_bytes()), expected, "{request:?}");
+                let read = Request::read(request.as_bytes());
+                assert_eq!(read.asked, Asked::Preflight { method }, "{request:?}");
+                assert_eq!((read.headers, read.origin), (headers, Some("http://a.example")));
             }
         }
     }

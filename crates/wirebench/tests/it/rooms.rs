@@ -21,6 +21,22 @@ send = "publish room-${room_number} id=${id}\n${header} ${pad:31}"
 reply = { starts = "published ", id = "published id=${id} " }
 "#;
 
+/// The same with publishers that post.
+const POSTED: &str = r#"
+speaks = "ws"
+[[open]]
+send = "join room-${room_number}"
+expect = { starts = "joined " }
+[push.message]
+when = { starts = "message " }
+header = "\n${header} "
+[publishers]
+speaks = "http"
+[publishers.request.publish]
+http = "POST /publish?room=room-${room_number}"
+body = "${header} ${pad:31}"
+"#;
+
 const LOAD: &str =
     "--publish 20/s --rooms 4 --publishers 2 --receivers 5 -d 1s --warm-up 0s --drain 5s";
 
@@ -28,11 +44,16 @@ const LOAD: &str =
 fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("apart.toml"), APART).unwrap();
-    for (conversation, threads) in [("./apart.toml", 1), ("./apart.toml", 2), ("room", 1)] {
+    std::fs::write(sandbox.path().join("posted.toml"), POSTED).unwrap();
+    let apart = "./apart.toml";
+    for (conversation, scheme, threads) in
+        [(apart, "ws", 1), (apart, "ws", 2), ("room", "ws", 1), ("./posted.toml", "http", 1)]
+    {
         let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
         let url = &server.url;
+        let publish_to = url.replace("ws://", &format!("{scheme}://"));
         let ended = sandbox.run(&format!(
-            "run {url} --conversation {conversation} --publish-to {url} {LOAD} --threads {threads} --json"
+            "run {url} --conversation {conversation} --publish-to {publish_to} {LOAD} --threads {threads} --json"
         ));
         let record = record_of(&ended.stdout);
         let block = &record.blocks[0];
@@ -41,7 +62,7 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
         assert_eq!(counts, all, "{conversation}: {ended:?}");
         assert_eq!((block.counts.sent, block.counts.ok), (80, 80), "{conversation}");
         assert_eq!(block.exchanges[0].name, "publish");
-        assert_eq!(record.plan.workloads[0].spec.publish_to, Some(url.parse().unwrap()));
+        assert_eq!(record.plan.workloads[0].spec.publish_to, Some(publish_to.parse().unwrap()));
         server.process.send(Signal::TERM);
         let totals: serde_json::Value =
             serde_json::from_str(&server.process.wait().stdout).unwrap();

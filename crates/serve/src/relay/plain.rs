@@ -1,0 +1,163 @@
+//! Clients of plain HTTP: receivers of server-sent events, and publishers that post.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /events?room=ROOM` | a stream of events, one for each message of the room: what was published is its data |
+//! | `POST /publish?room=ROOM` | `receivers=K`; the body goes to all in the room |
+//!
+//! Both are there at the end of every path. A room is called as in `words`, and percent-encoded.
+
+use super::hub::Who;
+use super::words::name;
+use super::{Relay, Speaks};
+use engine::{ConnectionId, Engine};
+use spec::Transport;
+use wire::Kind;
+use wire::sockjs::server::{self, Request};
+
+/// The thing that a request asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
+    /// The messages of a room, from now on.
+    Events { room: Vec<u8> },
+    /// A browser asks if the page of another origin may use the one method of the address (CORS).
+    Preflight { method: &'static str },
+    /// The body is to be published in a room.
+    Publish { room: Vec<u8> },
+}
+
+impl Relay {
+    /// Does what a request asks for that is none of SockJS; `false` if its connection cannot go on.
+    pub(super) fn plain<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        request: &Request<'_>,
+    ) -> bool {
+        match Asked::read(request.method, request.target) {
+            Ok(Asked::Events { room }) => self.begin_events(engine, id, &room),
+            Ok(Asked::Preflight { method }) => self.write(engine, id, |machine, origin, tx| {
+                server::permit(machine, method, request.headers, origin, tx)
+            }),
+            Ok(Asked::Publish { room }) => {
+                let is_text = str::from_utf8(request.body).is_ok();
+                let kind = if is_text { Kind::Text } else { Kind::Binary };
+                let receivers = self.publish(engine, &room, kind, request.body);
+                self.write(engine, id, |machine, origin, tx| {
+                    server::say(machine, "200 OK", &format!("receivers={receivers}\n"), origin, tx)
+                })
+            }
+            Err((status, words)) => {
+                self.totals.refused += 1;
+                self.write(engine, id, |machine, origin, tx| {
+                    server::say(machine, status, &format!("{words}\n"), origin, tx)
+                })
+            }
+        }
+    }
+
+    /// A connection hears nothing but the messages of a room from here on.
+    fn begin_events<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, room: &[u8]) -> bool {
+        let has_begun = self.write(engine, id, |machine, origin, tx| {
+            server::begin(machine, Transport::EventSource, origin, tx)
+        });
+        let Some(peer) = self.peers.find(id).filter(|_| has_begun) else { return false };
+        peer.state.speaks = Speaks::Events;
+        self.join(Who::Socket(id), room).is_ok()
+    }
+}
+
+impl Asked {
+    /// Reads a request; or gives the status and the words by which it is refused.
+    fn read(method: &str, target: &str) -> Result<Self, (&'static str, &'static str)> {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let (own, refusal) = match path.rsplit('/').next() {
+            Some("events") => ("GET", EVENTS_ONLY),
+            Some("publish") => ("POST", PUBLISH_ONLY),
+            Some(_) | None => return Err(NOTHING),
+        };
+        if method == "OPTIONS" {
+            return Ok(Self::Preflight { method: own });
+        }
+        if method != own {
+            return Err(refusal);
+        }
+        let room = query.split('&').find_map(|pair| pair.strip_prefix("room="));
+        let room = decoded(room.ok_or((BAD, "which room? add ?room= and its name"))?);
+        let room = room.ok_or((BAD, "behind a percent sign come two hexadecimal digits"))?;
+        name(&room).map_err(|words| (BAD, words))?;
+        Ok(if own == "GET" { Self::Events { room } } else { Self::Publish { room } })
+    }
+}
+
+/// The bytes of a percent-encoded text; `None` for one whose code is cut or has no digits.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(bytes.next()?).to_digit(16);
+        let (high, low) = (digit()?, digit()?);
+        decoded.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    Some(decoded)
+}
+
+const BAD: &str = "400 Bad Request";
+
+const EVENTS_ONLY: (&str, &str) =
+    ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "the events of a room are had with GET");
+
+const PUBLISH_ONLY: (&str, &str) =
+    ("405 Method Not Allowed\r\nAllow: OPTIONS, POST", "to publish, POST what is published");
+
+const NOTHING: (&str, &str) = (
+    "404 Not Found",
+    "this is a relay: WebSocket at every path, SockJS below it, GET /events?room=ROOM and POST /publish?room=ROOM",
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Read<'a> = Result<Asked, (&'a str, &'a str)>;
+
+    #[test]
+    fn requests_are_known_by_method_and_path_and_name_a_room() {
+        let long = format!("/events?room={}", "x".repeat(257));
+        let events = |room: &[u8]| Ok(Asked::Events { room: room.to_vec() });
+        let publish = |room: &[u8]| Ok(Asked::Publish { room: room.to_vec() });
+        #[rustfmt::skip]
+        let table: [(&str, &str, Read<'_>); _] = [
+            ("GET",     "/events?room=a",               events(b"a")),
+            ("GET",     "/x/events?t=1&room=%61%2f%fF", events(b"a/\xff")),
+            ("POST",    "/publish?room=a+b",            publish(b"a+b")),
+            ("OPTIONS", "/publish",                     Ok(Asked::Preflight { method: "POST" })),
+            ("OPTIONS", "/events?room=a",               Ok(Asked::Preflight { method: "GET" })),
+            ("POST",    "/events?room=a",               Err(("405", "GET"))),
+            ("HEAD",    "/events?room=a",               Err(("405", "GET"))),
+            ("GET",     "/publish?room=a",              Err(("405", "POST"))),
+            ("GET",     "/events",                      Err(("400", "which room"))),
+            ("GET",     "/events?rooms=a",              Err(("400", "which room"))),
+            ("GET",     "/events?room=",                Err(("400", "has a name"))),
+            ("POST",    "/publish?room=a%20b",          Err(("400", "no spaces"))),
+            ("POST",    "/publish?room=a%2",            Err(("400", "percent"))),
+            ("POST",    "/publish?room=a%zz",           Err(("400", "percent"))),
+            ("GET",     &long,                          Err(("400", "256 bytes"))),
+            ("GET",     "/event?room=a",                Err(("404", "GET /events?room=ROOM"))),
+            ("GET",     "",                             Err(("404", "GET /events?room=ROOM"))),
+        ];
+        for (method, target, expected) in table {
+            match (Asked::read(method, target), expected) {
+                (Err((status, words)), Err((code, part))) => {
+                    assert!(status.starts_with(code), "{method} {target}: {status}");
+                    assert!(words.contains(part), "{method} {target}: {words}");
+                }
+                (found, expected) => assert_eq!(found, expected, "{method} {target}"),
+            }
+        }
+    }
+}
