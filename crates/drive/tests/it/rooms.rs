@@ -4,6 +4,7 @@ use crate::world::{DELAY, Play, Played, Speech, World, ms};
 use engine::sim::{Conditions, Cuts, Outcome as Ended};
 use load::{Arrival, Content, Expect, Header, Pick, Requests, RoomShare, Schedule, Spacing};
 use record::{DeliveryCounts, ErrorClass, Merge, Outcome};
+use serve::relay::Fault;
 use spec::conversation::{Cue, READY_MADE};
 use spec::{Conversation, Rooms};
 use std::num::NonZeroU32;
@@ -212,6 +213,65 @@ fn the_sums_close_over_every_transport_while_connections_are_cut_and_come_again(
     }
 }
 
+#[test]
+fn the_delay_of_each_receiver_is_found_as_exactly_as_histograms_have_it() {
+    let mut last = Vec::new();
+    let mut turn = 0;
+    // The receivers of a room are asked for one after the other: 10 ms for the first, 50 ms for the last.
+    let delay = move |data: &[u8]| {
+        if data != last {
+            (last, turn) = (data.to_vec(), 0);
+        }
+        turn += 1;
+        Fault { delay: Nanos(turn * ms(10).0), ..Fault::default() }
+    };
+    let play = publish(3, 1, 5, "20/s").duration(ms(2000));
+    let played = play.against(&mut relay().with_faults(delay));
+    assert_eq!(played.errors(), []);
+    let all = DeliveryCounts { published: 120, owed: 600, delivered: 600, ..counts(&played) };
+    assert_eq!((counts(&played), counts(&played).missing()), (all, 0));
+    assert_eq!(counts(&played).reordered, 0);
+    let way = 2 * DELAY.0;
+    let deliveries = played.outcome.deliveries.as_ref().unwrap();
+    #[rustfmt::skip]
+    let table = [
+        ("first",    &deliveries.first,       way + ms(10).0, way + ms(10).0),
+        ("median",   &deliveries.median,      way + ms(30).0, way + ms(30).0),
+        ("last",     &deliveries.last,        way + ms(50).0, way + ms(50).0),
+        ("spread",   &deliveries.spread,      ms(40).0,       ms(40).0),
+        ("delivery", &played.notes.response,  way + ms(10).0, way + ms(50).0),
+    ];
+    for (name, times, min, max) in table {
+        let found = [times.min(), times.max()].map(Option::unwrap);
+        // As exactly as histograms have them.
+        let is_near = |found: Nanos, known: u64| found.0.abs_diff(known) < known / 1000;
+        assert!(is_near(found[0], min) && is_near(found[1], max), "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn deliveries_that_a_relay_swaps_are_found_over_every_transport() {
+    for scheme in TRANSPORTS {
+        for seed in 0..20 {
+            let mut chance = Random::new(seed);
+            let swaps = move |data: &[u8]| {
+                let is_overtaken = is_counted(data) && chance.below(5) == 0;
+                Fault { is_overtaken, delay: ms(3), ..Fault::default() }
+            };
+            let play = over(scheme, publish(2, 1, 5, "20/s").duration(ms(1000)));
+            let mut relay = relay().with_faults(swaps);
+            let played = play.against(&mut relay);
+            let found = counts(&played);
+            let known = relay.totals().reordered;
+            assert!(known > 0, "{scheme}, seed {seed}");
+            assert_eq!(found.reordered, known, "{scheme}, seed {seed}");
+            let all = DeliveryCounts { owed: 200, delivered: 200, ..found };
+            assert_eq!((found, found.missing()), (all, 0), "{scheme}, seed {seed}");
+            assert_eq!((found.duplicate, found.foreign), (0, 0), "{scheme}, seed {seed}");
+        }
+    }
+}
+
 /// The schemes over which a relay is spoken to.
 const TRANSPORTS: [&str; 5] =
     ["ws", "sockjs", "sockjs+xhr", "sockjs+xhr-streaming", "sockjs+eventsource"];
@@ -222,17 +282,20 @@ fn over(scheme: &str, mut play: Play) -> Play {
 }
 
 /// Faults of a relay, and the counts of what it dropped and doubled.
-fn faults(seed: u64, told: [Arc<AtomicU64>; 2]) -> impl FnMut(&[u8]) -> usize + Send + 'static {
+fn faults(seed: u64, told: [Arc<AtomicU64>; 2]) -> impl FnMut(&[u8]) -> Fault + Send + 'static {
     let mut chance = Random::new(seed);
     move |data: &[u8]| {
         let copies = [0, 1, 1, 1, 1, 1, 1, 2][chance.below(8)];
-        // Those that no schedule wanted are delivered: they were due at the very beginning.
-        let is_counted = Header::read(data, true).is_some_and(|header| header.due.0 > 0);
-        let copies = if is_counted { copies } else { 1 };
+        let copies = if is_counted(data) { copies } else { 1 };
         told[0].fetch_add(u64::from(copies == 0), Ordering::Relaxed);
         told[1].fetch_add(u64::from(copies == 2), Ordering::Relaxed);
-        copies
+        Fault { copies, ..Fault::default() }
     }
+}
+
+/// True for a message of the schedule; the others were due at the very beginning.
+fn is_counted(data: &[u8]) -> bool {
+    Header::read(data, true).is_some_and(|header| header.due.0 > 0)
 }
 
 /// A play whose connections are cut with `probability`, each within 2.5 s of its beginning; its sums close.

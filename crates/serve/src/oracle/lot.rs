@@ -5,7 +5,7 @@ use units::{Nanos, Random};
 
 /// Draws the lots of messages, one after the other.
 #[derive(Debug)]
-pub(super) struct Lots {
+pub(crate) struct Lots {
     behaviour: Behaviour,
     random: Random,
     /// For what only a server draws that speaks a language: the lots of an echo are what they would be without it.
@@ -14,19 +14,19 @@ pub(super) struct Lots {
 
 /// The fate of one message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lot {
-    pub(super) delay: Nanos,
-    pub(super) drop: bool,
-    pub(super) duplicate: bool,
-    pub(super) reorder: bool,
-    pub(super) corrupt: bool,
-    pub(super) refuse: bool,
-    pub(super) push: bool,
-    pub(super) ask: bool,
+pub(crate) struct Lot {
+    pub(crate) delay: Nanos,
+    pub(crate) drop: bool,
+    pub(crate) duplicate: bool,
+    pub(crate) reorder: bool,
+    pub(crate) corrupt: bool,
+    pub(crate) refuse: bool,
+    pub(crate) push: bool,
+    pub(crate) ask: bool,
 }
 
 impl Lots {
-    pub(super) fn new(behaviour: Behaviour) -> Self {
+    pub(crate) fn new(behaviour: Behaviour) -> Self {
         let random = Random::new(behaviour.seed);
         let spoken = Random::new(behaviour.seed ^ SPOKEN);
         Self { behaviour, random, spoken }
@@ -34,7 +34,7 @@ impl Lots {
 
     /// Draws the lot of the next message. Each takes the same number of random numbers, so that no part of the
     /// behaviour changes the effect of another.
-    pub(super) fn draw(&mut self) -> Lot {
+    pub(crate) fn draw(&mut self) -> Lot {
         let Behaviour { delay, drop, duplicate, reorder, corrupt, refuse, push, ask, .. } =
             &self.behaviour;
         let random = &mut self.random;

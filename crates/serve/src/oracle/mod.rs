@@ -10,4 +10,5 @@ mod lot;
 mod server;
 mod streaming;
 
+pub(crate) use lot::{Lot, Lots};
 pub use server::Oracle;

@@ -20,7 +20,7 @@ struct Room {
 }
 
 /// A member of rooms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
     /// A session of SockJS over HTTP.
     Session(u32),

@@ -5,27 +5,34 @@
 //! HTTP (`over_http`, `sessions`) and streams of server-sent events (`plain`). A message is encoded once for all who
 //! get it in the same form, where no layer (TLS, compression) has a state of its own for each connection. What a
 //! receiver does not read waits for it up to a limit; beyond that the receiver is dropped, so that it costs no other
-//! one anything.
+//! one anything. A relay whose faults are known lets each delivery wait for its turn (`late`, `faulty`).
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
 //! Start reading at [`Relay::step`](engine::Node::step).
 
+mod faulty;
 mod hub;
+mod late;
 mod over_http;
 mod plain;
 mod sessions;
 mod words;
 
+pub use late::Fault;
+
 use crate::Handshakes;
 use crate::peers::{Heard, Patience, Peers, RX_LEN, STOP_POLL, TX_LEN, flush, hear};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use hub::{Hub, Seat, Who};
+use late::{Line, Words};
 use sessions::Sessions;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use units::{Bytes, Random};
+use units::{Bytes, Instant, Random};
 use wire::sockjs::server::{event, framed_texts, message_frame, write_text};
 use wire::{Input, Kind, Message, Protocol, Stack};
 use words::Said;
@@ -39,6 +46,8 @@ pub struct Relay {
     sessions: Sessions,
     queue_max: usize,
     fate: Option<Fate>,
+    /// The members to look at, each at an instant at which a delivery to it may have its turn; earliest on top.
+    looks: BinaryHeap<Reverse<(Instant, Who)>>,
     stop: Arc<AtomicBool>,
     totals: Totals,
     rx: Box<[u8]>,
@@ -66,6 +75,8 @@ struct Member {
     session: Option<u32>,
     /// The origin of the page that its last request came from, where a browser named it.
     origin: Option<Box<str>>,
+    /// The deliveries that wait for it, over WebSocket or as events, where the relay has faults.
+    line: Option<Box<Line>>,
 }
 
 /// The things that the messages of a connection are.
@@ -106,11 +117,11 @@ impl Forms {
     }
 }
 
-/// The number of copies that a receiver gets of what was published.
-struct Fate(Box<Copies>);
+/// The faults that a relay makes on purpose.
+struct Fate(Box<Faults>);
 
-/// Says how many copies of what was published a receiver gets.
-type Copies = dyn FnMut(&[u8]) -> usize + Send;
+/// Gives the faults of the next delivery of what was published.
+type Faults = dyn FnMut(&[u8]) -> Fault + Send;
 
 impl fmt::Debug for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -135,6 +146,8 @@ pub struct Totals {
     pub dropped: u64,
     /// Copies that were sent besides them on purpose.
     pub duplicated: u64,
+    /// Deliveries that came behind a later one on purpose.
+    pub reordered: u64,
     /// Messages that were answered by an error.
     pub refused: u64,
     /// Receivers that were dropped because they did not read.
@@ -160,6 +173,7 @@ impl Relay {
             sessions: Sessions::default(),
             queue_max: usize::try_from(Self::QUEUE_MAX.0).unwrap_or(usize::MAX),
             fate: None,
+            looks: BinaryHeap::new(),
             stop,
             totals: Totals::default(),
             rx: vec![0; RX_LEN].into_boxed_slice(),
@@ -179,11 +193,12 @@ impl Relay {
         Self { queue_max: bytes, ..self }
     }
 
-    /// Delivers each message to each receiver as often as `copies` says, which is told what was published: a relay
-    /// whose faults are known.
+    /// Delivers each message to each receiver with the faults that `faults` gives, which is told what was published: a
+    /// relay whose faults are known. It is asked in the order in which the receivers of a room have joined it, as long
+    /// as none leaves.
     #[must_use]
-    pub fn with_faults(self, copies: impl FnMut(&[u8]) -> usize + Send + 'static) -> Self {
-        Self { fate: Some(Fate(Box::new(copies))), ..self }
+    pub fn with_faults(self, faults: impl FnMut(&[u8]) -> Fault + Send + 'static) -> Self {
+        Self { fate: Some(Fate(Box::new(faults))), ..self }
     }
 
     /// Ends connections with much that has not come whole, or that their peers do not read, while all together hold
@@ -231,7 +246,11 @@ impl<E: Engine> Node<E> for Relay {
         let now = engine.now();
         self.peers.close_late(engine, now);
         self.keep_sessions(engine, now);
-        if self.stop.load(Ordering::Relaxed) { Step::Done } else { Step::Wait(now + STOP_POLL) }
+        self.hand_over_late(engine, now);
+        if self.stop.load(Ordering::Relaxed) {
+            return Step::Done;
+        }
+        Step::Wait(self.next_look().min(now + STOP_POLL))
     }
 }
 
@@ -387,6 +406,8 @@ impl Relay {
             delivery.extend_from_slice(part);
         }
         let message = Message { kind, payload: &delivery };
+        let (now, is_faulty) = (engine.now(), self.fate.is_some());
+        let words = is_faulty.then(|| Arc::new(Words { kind, bytes: delivery.as_slice().into() }));
         self.forms.for_each(Vec::clear);
         let mut json = None;
         let mut seat = Seat { room: number, member: 0 };
@@ -397,25 +418,23 @@ impl Relay {
                 continue;
             };
             seat.member += 1;
+            if let Some(words) = &words {
+                receivers += usize::from(self.let_wait(who, speaks, words, data, now));
+                continue;
+            }
             if !self.encode(who, speaks, message, &mut json) {
                 continue;
             }
-            let copies = self.fate.as_mut().map_or(1, |Fate(copies)| copies(data));
-            let mut is_slow = false;
-            for _ in 0..copies {
-                let json = json.as_ref().and_then(Option::as_deref);
-                is_slow |= !self.hand_over(engine, who, speaks, json);
-            }
-            self.totals.dropped += u64::from(copies == 0);
-            self.totals.duplicated += (copies as u64).saturating_sub(1);
             receivers += 1;
-            if is_slow {
+            let json = json.as_ref().and_then(Option::as_deref);
+            if !self.hand_over(engine, who, speaks, json) {
                 self.slow.push(who);
             }
         }
         self.delivery = delivery;
         self.totals.delivered += receivers as u64;
         self.drop_slow(engine);
+        self.hand_over_late(engine, now);
         receivers
     }
 

@@ -1,6 +1,7 @@
 //! Sessions of SockJS over HTTP: what waits for each, and the connection that receives for it.
 
 use super::hub::Seat;
+use super::late::Line;
 use engine::ConnectionId;
 use spec::Transport;
 use std::collections::HashMap;
@@ -30,6 +31,8 @@ pub(super) struct Session {
     pub(super) streamed_len: usize,
     /// The instant of its last frame, or at which its receiver has left.
     pub(super) since: Instant,
+    /// The deliveries that wait for it, where the relay has faults.
+    pub(super) line: Option<Box<Line>>,
 }
 
 /// A thing that is due for a session.
@@ -56,6 +59,7 @@ impl Sessions {
             waiting: String::new(),
             streamed_len: 0,
             since: now,
+            line: None,
         };
         let number = self.vacant.pop().unwrap_or_else(|| {
             self.all.push(None);

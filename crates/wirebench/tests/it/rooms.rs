@@ -74,6 +74,51 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
 }
 
 #[test]
+fn known_faults_of_a_relay_are_found_with_tls_and_without() {
+    let load = "--publish 20/s --rooms 2 --receivers 5 -d 1s --warm-up 0s --drain 5s";
+    for (scheme, trust) in [("ws", ""), ("wss", "--insecure")] {
+        let sandbox = Sandbox::new();
+        let faults = "--delay fixed:20ms --reorder 20% --drop 10% --duplicate 10%";
+        let line = format!("relay {scheme} --listen 127.0.0.1:0 --json {faults}");
+        let server = Server::start(&sandbox, &line);
+        let url = &server.url;
+        let ended = sandbox
+            .run(&format!("run {url} {trust} --conversation room {load} --timeout 1s --json"));
+        let record = record_of(&ended.stdout);
+        let block = &record.blocks[0];
+        let counts = block.deliveries.as_ref().unwrap().counts;
+        assert_eq!(counts.check(), Ok(()), "{scheme}: {ended:?}");
+        assert_eq!((counts.owed, counts.foreign, counts.cut), (200, 0, 0), "{scheme}: {counts:?}");
+        // No delivery is earlier than the delay, but for what histograms round away.
+        let open = block.open_loop.as_ref().unwrap();
+        let response = open.response.as_ref().unwrap();
+        assert!(response.min_ns >= 19_900_000, "{scheme}: {response:?}");
+        server.process.send(Signal::TERM);
+        let totals: serde_json::Value =
+            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        // The relay counts those that prove subscriptions, too.
+        for (name, found) in [
+            ("dropped", counts.lost),
+            ("duplicated", counts.duplicate),
+            ("reordered", counts.reordered),
+        ] {
+            let known = totals["faults"][name].as_u64().unwrap();
+            assert!((1..=known).contains(&found), "{scheme}: {found} {name}, known: {totals}");
+        }
+        assert_eq!(totals["broken_connections"], 0, "{totals}");
+    }
+}
+
+#[test]
+fn relays_refuse_options_that_mean_nothing_to_them() {
+    let sandbox = Sandbox::new();
+    for (option, given) in [("--cap", "--cap 1/s"), ("--corrupt", "--corrupt 1%")] {
+        let words = format!("{option} means nothing to serve relay; leave it out");
+        sandbox.run(&format!("serve relay {given}")).check(2, &[&words]);
+    }
+}
+
+#[test]
 fn clients_of_sockjs_that_we_did_not_write_meet_in_a_room_over_each_transport() {
     let Some(folder) = installed("sockjs-client") else { return };
     let sandbox = Sandbox::new();

@@ -1,16 +1,17 @@
 //! `wirebench serve relay`: what it is asked, and what it says in the end.
 
 use super::Serve;
+use engine::clock;
 use serve::relay::Totals;
 use serve::{Handshakes, Patience, Relay};
 use spec::{Protocol, Scheme};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use units::{Nanos, Random};
+use units::Nanos;
 use wire::Stack;
 
 /// Options of an oracle that mean the same to a relay.
-const SHARED: &[&str] = &["--drop", "--duplicate", "--seed"];
+const SHARED: &[&str] = &["--delay", "--drop", "--duplicate", "--reorder", "--seed"];
 
 impl Serve {
     /// The transport of a relay.
@@ -41,19 +42,15 @@ impl Serve {
         if self.oracle.given().is_none() {
             return relay;
         }
-        let behaviour = self.oracle.behaviour();
-        let mut random = Random::new(behaviour.seed);
-        relay.with_faults(move |_| {
-            let is_dropped = behaviour.drop.draw(&mut random);
-            let is_doubled = behaviour.duplicate.draw(&mut random);
-            if is_dropped { 0 } else { 1 + usize::from(is_doubled) }
-        })
+        clock::sharpen_timers().ok(); // Blunt ones make deliveries later than they are told to be.
+        relay.with_behaviour(self.oracle.behaviour())
     }
 
     /// The relay's counts, as one line of text or JSON.
     pub(super) fn relay_report(&self, scheme: Scheme, totals: Totals) -> String {
         let Totals { connections, broken, timed_out, published, delivered, .. } = totals;
-        let Totals { dropped, duplicated, refused, slow, bytes_received, bytes_sent, .. } = totals;
+        let Totals { dropped, duplicated, reordered, refused, slow, .. } = totals;
+        let Totals { bytes_received, bytes_sent, .. } = totals;
         let Handshakes { full, resumed, failed } = totals.handshakes;
         if self.json {
             let mut json = serde_json::json!({
@@ -66,7 +63,7 @@ impl Serve {
                 "refused": refused,
                 "received_bytes": bytes_received,
                 "sent_bytes": bytes_sent,
-                "faults": { "dropped": dropped, "duplicated": duplicated },
+                "faults": { "dropped": dropped, "duplicated": duplicated, "reordered": reordered },
             });
             if scheme.tls {
                 json["tls_handshakes"] =
@@ -78,9 +75,11 @@ impl Serve {
             true => format!(", TLS handshakes: {full} full, {resumed} resumed, {failed} failed"),
             false => String::new(),
         };
-        let faults = match dropped + duplicated {
+        let faults = match dropped + duplicated + reordered {
             0 => String::new(),
-            _ => format!(", {dropped} deliveries dropped and {duplicated} doubled on purpose"),
+            _ => format!(
+                ", {dropped} deliveries dropped, {duplicated} doubled and {reordered} overtaken on purpose"
+            ),
         };
         format!(
             "served {connections} connections ({broken} broke the protocol, {timed_out} timed out, {slow} did not read \
