@@ -6,11 +6,13 @@ use engine::thread::{self, ThreadError};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use tokio::sync::watch;
 
 /// All runs of a session, by their number, from 0.
@@ -31,7 +33,7 @@ pub enum StartError {
         /// The file or the program.
         what: String,
         /// The reason of the system.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// Two at a time would disturb each other.
     #[error(
@@ -96,13 +98,19 @@ impl Runs {
         let folder = self.folder.join(std::process::id().to_string());
         let path = folder.join(ask.file_name());
         let failed = |error| StartError::Failed { what: path.display().to_string(), error };
-        self.check_idle()?;
+        let mut all = self.idle()?;
         fs::create_dir_all(&folder).map_err(failed)?;
         // It may hold secrets.
         let mut options = fs::OpenOptions::new();
         let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
-        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
-        self.start(ask.name(), &ask.words(&path), Some(path))
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed);
+        let words = ask.words(&path);
+        let started = written
+            .and_then(|()| self.start(&mut all, ask.name(), &words, Some(path.clone())));
+        if started.is_err() {
+            remove(&path);
+        }
+        started
     }
 
     /// Starts the program with `words`, to whose first one `--feed` is added, and answers with the number of the run.
@@ -111,23 +119,29 @@ impl Runs {
     ///
     /// [`StartError`]: another one goes on, or the system refuses.
     pub fn start_words(&self, name: &str, words: &[OsString]) -> Result<usize, StartError> {
-        self.check_idle()?;
-        self.start(name.to_owned(), words, None)
+        let mut all = self.idle()?;
+        self.start(&mut all, name.to_owned(), words, None)
     }
 
-    fn check_idle(&self) -> Result<(), StartError> {
+    /// The list of runs, for the caller to add one: nobody else starts one while the caller holds the list.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError::Busy`] and [`StartError::TooMany`].
+    fn idle(&self) -> Result<MutexGuard<'_, Vec<Arc<Run>>>, StartError> {
         let all = lock(&self.all);
         if all.len() >= RUNS_MAX {
             return Err(StartError::TooMany);
         }
-        match all.iter().find(|run| !run.is_over()) {
-            Some(run) => Err(StartError::Busy { name: run.name.clone() }),
-            None => Ok(()),
+        if let Some(run) = all.iter().find(|run| !run.is_over()) {
+            return Err(StartError::Busy { name: run.name.clone() });
         }
+        Ok(all)
     }
 
     fn start(
         &self,
+        all: &mut Vec<Arc<Run>>,
         name: String,
         words: &[OsString],
         file: Option<PathBuf>,
@@ -136,18 +150,31 @@ impl Runs {
         let (first, rest) = words.split_at(words.len().min(1));
         command.args(first).arg("--feed").args(rest);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let failed = |error| StartError::Failed { what: self.program.display().to_string(), error };
-        let mut child = command.spawn().map_err(failed)?;
         let run = Arc::new(Run {
             name,
             lines: Mutex::default(),
             changed: watch::channel(0).0,
-            commands: Mutex::new(child.stdin.take()),
+            commands: Mutex::default(),
             over: Mutex::default(),
         });
+        // The threads come first and wait: if the system refuses one, there is no process yet that would go on unseen.
+        let (to_words, stderr) = channel();
+        let read = move || stderr.recv().map(words_of).unwrap_or_default();
+        let words = thread::start("words", read)?;
+        let (to_run, child) = channel();
         let follows = Arc::clone(&run);
-        thread::start("run", move || follows.follow(child, file.as_deref()))?;
-        let mut all = lock(&self.all);
+        thread::start("run", move || {
+            if let Ok(child) = child.recv() {
+                follows.follow(child, words, file.as_deref());
+            }
+        })?;
+        let failed = |error| StartError::Failed { what: self.program.display().to_string(), error };
+        let mut child = command.spawn().map_err(failed)?;
+        *lock(&run.commands) = child.stdin.take();
+        if let Some(stderr) = child.stderr.take() {
+            to_words.send(stderr).ok();
+        }
+        to_run.send(child).ok();
         all.push(run);
         Ok(all.len() - 1)
     }
@@ -186,23 +213,12 @@ impl Runs {
 }
 
 impl Run {
-    /// Keeps the lines of the process until it ends, and removes its file.
-    fn follow(&self, mut child: Child, file: Option<&Path>) {
-        let stderr = child.stderr.take();
-        let words = thread::start("words", move || {
-            let mut words = String::new();
-            if let Some(stderr) = stderr {
-                // What is not text is shown as such.
-                let mut bytes = Vec::new();
-                BufReader::new(stderr).take(WORDS_MAX).read_to_end(&mut bytes).ok();
-                words = String::from_utf8_lossy(&bytes).into_owned();
-            }
-            words
-        });
+    /// Keeps the lines of the process until it ends, then `words`, its stderr; and removes its file.
+    fn follow(&self, mut child: Child, words: JoinHandle<String>, file: Option<&Path>) {
         let mut record = None;
         if let Some(stdout) = child.stdout.take() {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                // What is no JSON is none of our lines.
+                // Other lines are not from the feed.
                 let Ok(told) = serde_json::from_str::<serde_json::Value>(&line) else { continue };
                 if told["event"] == "record" {
                     record = told["file"].as_str().map(PathBuf::from);
@@ -211,7 +227,7 @@ impl Run {
             }
         }
         let code = child.wait().ok().and_then(|status| status.code());
-        let words = words.ok().and_then(|words| words.join().ok()).unwrap_or_default();
+        let words = words.join().unwrap_or_default();
         *lock(&self.commands) = None;
         if let Some(file) = file {
             remove(file);
@@ -251,6 +267,15 @@ impl Run {
         let Some(stdin) = commands.as_mut() else { return false };
         writeln!(stdin, "{command}").and_then(|()| stdin.flush()).is_ok()
     }
+}
+
+/// The beginning of `stderr` as text: [`WORDS_MAX`] bytes of it. The rest is read and dropped, because the process
+/// would fail to write into a pipe that nobody reads.
+fn words_of(mut stderr: impl Read) -> String {
+    let mut bytes = Vec::new();
+    stderr.by_ref().take(WORDS_MAX).read_to_end(&mut bytes).ok();
+    io::copy(&mut stderr, &mut io::sink()).ok();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Removes the file of an experiment, and its folder with the last one.

@@ -7,8 +7,8 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 use store::{Filter, Store, StoreError};
 use tempfile::TempDir;
@@ -296,6 +296,37 @@ fn commands_reach_the_process_and_a_second_run_waits_for_the_end_of_the_first() 
         ]
     );
     assert_eq!(served.post("api/runs", FILE).body, r#"{"number":1}"#);
+}
+
+#[test]
+fn of_runs_that_are_asked_for_at_once_one_is_started() {
+    let served = Served::start("read line");
+    let barrier = Barrier::new(8);
+    let ask = || {
+        barrier.wait();
+        served.post("api/runs", FILE).status
+    };
+    let mut answers: Vec<u16> = std::thread::scope(|scope| {
+        let asking: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        asking.into_iter().map(|asking| asking.join().unwrap()).collect()
+    });
+    answers.sort_unstable();
+    assert_eq!(answers, [200, 409, 409, 409, 409, 409, 409, 409]);
+    let listed: Vec<serde_json::Value> =
+        serde_json::from_str(&served.get("api/runs").body).unwrap();
+    assert_eq!(listed.len(), 1, "{listed:?}");
+}
+
+#[test]
+fn a_process_may_write_more_to_stderr_than_is_kept() {
+    // The script ends with the exit code of `tr`, which fails if nobody reads its pipe.
+    let served = Served::start("head -c 300000 /dev/zero | tr '\\0' x >&2");
+    assert_eq!(served.post("api/runs", FILE).status, 200);
+    let told = served.get("api/runs/0/feed").body;
+    let last = told.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap();
+    let over: serde_json::Value = serde_json::from_str(last).unwrap();
+    assert_eq!(over["code"], 0);
+    assert_eq!(over["words"], "x".repeat(64 << 10));
 }
 
 #[test]
