@@ -35,7 +35,7 @@ use store::{Filter, Store};
 use tokio::sync::watch;
 use units::Rate;
 
-/// Opens the history, for each request anew.
+/// Opens the history; called anew for each request.
 pub(crate) type History = Box<dyn Fn() -> Result<Option<Box<dyn Store>>, String> + Send + Sync>;
 
 /// Everything that requests share.
@@ -59,7 +59,7 @@ impl IntoResponse for Refusal {
 type Answer<T> = Result<T, Refusal>;
 type Our = State<Arc<Shared>>;
 
-/// All paths.
+/// The routes of all paths, behind the guard.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let inner = Router::new()
         .route("/", get(async || Html(page::HTML)))
@@ -76,14 +76,14 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/records/{base}/to/{id}", get(compared));
     Router::new()
         .nest("/{token}", inner)
-        // Nest leaves this one out.
+        // `nest` does not route the path that ends with a slash.
         .route("/{token}/", get(async || Html(page::HTML)))
         .fallback(async || Refusal(StatusCode::NOT_FOUND, "there is no such page".to_owned()))
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), guarded))
         .with_state(shared)
 }
 
-/// Refuses whom the guard refuses, and says to the others what a browser may do with the answer.
+/// Refuses requests that the guard refuses, and adds headers to all other answers that limit the browser's use of them.
 async fn guarded(State(shared): Our, request: Request, next: Next) -> Response {
     let first = request.uri().path().split('/').nth(1).unwrap_or_default();
     let (method, headers) = (request.method(), request.headers());
@@ -137,7 +137,7 @@ async fn start(State(shared): Our, body: Bytes) -> Answer<Json<Started>> {
     Ok(Json(Started { number }))
 }
 
-/// The value that a page sent, or its fault, without a place in a text that the reader does not see.
+/// Reads the JSON that a page sent. The error leaves out line and column: the user does not see that text.
 fn read_json<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Answer<T> {
     serde_json::from_slice(body).map_err(|error| {
         let text = error.to_string();
@@ -146,7 +146,7 @@ fn read_json<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Answer<T> {
     })
 }
 
-/// The run of a path.
+/// The run whose number stands in a path.
 fn found(shared: &Shared, number: usize) -> Answer<Arc<Run>> {
     let none =
         || Refusal(StatusCode::NOT_FOUND, format!("there is no run {number} in this session"));
@@ -162,7 +162,7 @@ async fn feed(State(shared): Our, Path((_, number)): Path<(String, usize)>) -> A
     Ok((head, Body::from_stream(stream)).into_response())
 }
 
-/// A browser that watches a run. It has its place among the lines, and nothing waits for it but these.
+/// A browser that watches a run, with its own position among the lines: a slow one delays nobody else.
 struct Viewer {
     run: Arc<Run>,
     changes: watch::Receiver<u64>,
@@ -177,11 +177,11 @@ impl Viewer {
         if self.is_done {
             return None;
         }
-        // Marked first: what comes meanwhile is news.
+        // Marked before the lines are read: a line that comes in between wakes us.
         self.changes.mark_unchanged();
         let (mut lines, mut is_end) = self.run.lines(self.next);
         if lines.is_empty() && !is_end {
-            // Its other end lives as long as the run, which we hold.
+            // `changed` cannot fail: its sender lives as long as the run, which `self` holds.
             let changed = tokio::time::timeout(SIGN_OF_LIFE, self.changes.changed()).await;
             if changed.is_err() {
                 return Some((Ok(Bytes::from_static(b": still here\n\n")), self));
@@ -190,7 +190,7 @@ impl Viewer {
         }
         let mut text = String::new();
         for line in &lines {
-            // JSON in one line has no line end.
+            // A line is JSON without a line end, so an event has it whole in one `data` field.
             text += &format!("id: {}\ndata: {}\n\n", line.number, line.text);
         }
         self.next = lines.last().map_or(self.next, |line| line.number + 1);
@@ -297,7 +297,7 @@ async fn compared(
     shown(move || report::compare_html(&base, &record)).await
 }
 
-/// A report, which may do nothing but show itself.
+/// Answers with the report that `draw` makes. Its policy lets it show itself and request nothing.
 async fn shown(draw: impl FnOnce() -> String + Send + 'static) -> Answer<Response> {
     let page = blocking(draw).await?;
     let policy = [(header::CONTENT_SECURITY_POLICY, page::REPORT_POLICY)];
@@ -312,7 +312,7 @@ fn read(store: &mut dyn Store, name: &str) -> Result<RunRecord, String> {
     RunRecord::from_json(&json).map_err(|error| error.to_string())
 }
 
-/// Does `work` with the history; `None`: there is none yet.
+/// Calls `work` with the history; `None`: there is none yet.
 async fn in_history<T: Send + 'static>(
     shared: Arc<Shared>,
     work: impl FnOnce(&mut dyn Store) -> Result<T, String> + Send + 'static,
@@ -324,12 +324,12 @@ async fn in_history<T: Send + 'static>(
     done.await?.map_err(|error| Refusal(StatusCode::NOT_FOUND, error))
 }
 
-/// The refusal where a record is asked for, and there is no history.
+/// The refusal of a request for a record while there is no history.
 fn none_yet() -> Refusal {
     Refusal(StatusCode::NOT_FOUND, "nothing was measured in this folder yet".to_owned())
 }
 
-/// Does `work`, which reads files or takes its time, beside the requests of others.
+/// Runs `work`, which may block, on another thread, so that other requests go on.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
     let failed = |_| {
         Refusal(StatusCode::INTERNAL_SERVER_ERROR, "wirebench has a bug: see stderr".to_owned())
@@ -337,5 +337,5 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
-/// The longest silence towards a viewer: one that is gone is noticed by then.
+/// The longest silence towards a viewer. The sign of life after it fails if the viewer is gone.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);

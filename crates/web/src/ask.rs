@@ -6,7 +6,7 @@ use spec::Options;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Everything that the page says of a run that is to begin.
+/// The request of the page for a new run.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Ask {
     /// True if a public address may be loaded.
@@ -37,7 +37,7 @@ enum What {
     },
 }
 
-/// Options that are good, as they came: written anew they would lack all that may be secret.
+/// Checks options and keeps them as they came: [`Options`] leaves out those that may be secret when it is written.
 fn options<'de, D: Deserializer<'de>>(deserializer: D) -> Result<toml::Table, D::Error> {
     let table = toml::Table::deserialize(deserializer)?;
     Options::deserialize(table.clone()).map_err(|error| D::Error::custom(error.message()))?;
@@ -49,7 +49,7 @@ impl Ask {
     pub(crate) fn name(&self) -> String {
         match &self.what {
             What::File { name, .. } => stem(name),
-            // The rest of it may hold secrets.
+            // User, password and query may be secret.
             What::Target { url, .. } => {
                 let host = url.trim().split(['?', '#']).next().unwrap_or_default();
                 host.rsplit_once('@').map_or(host, |(_, host)| host).to_owned()
@@ -62,16 +62,17 @@ impl Ask {
         match &self.what {
             What::File { text, .. } if text.trim_start().starts_with('{') => self.name() + ".json",
             What::File { .. } => self.name() + ".toml",
-            // The history would take one that ends in .toml for the experiment.
+            // The history takes a file that ends in .toml for an experiment, and this one holds options alone.
             What::Target { .. } => "settings".to_owned(),
         }
     }
 
-    /// The text of its file: the experiment, or the options. They may hold secrets, and are no arguments therefore.
+    /// The text of its file: the experiment, or the options. Options are not passed as arguments because others on the
+    /// machine can read those, and some options are secret.
     ///
     /// # Errors
     ///
-    /// The options have no such text.
+    /// The options cannot be written as TOML.
     pub(crate) fn text(&self) -> Result<String, toml::ser::Error> {
         match &self.what {
             What::File { text, .. } => Ok(text.clone()),
@@ -82,7 +83,7 @@ impl Ask {
         }
     }
 
-    /// The arguments of the process, which finds that text in `file`.
+    /// The arguments of the process; `file` is the path of the file with [`Ask::text`].
     pub(crate) fn words(&self, file: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["run".into(), "-q".into()];
         if self.public_allowed {
@@ -91,7 +92,7 @@ impl Ask {
         if let What::Target { .. } = self.what {
             words.extend(["--settings".into(), file.into()]);
         }
-        // What the page says is no option, whatever it begins with.
+        // The target comes from the page: behind `--` it is never read as an option.
         words.push("--".into());
         words.push(match &self.what {
             What::File { .. } => file.into(),
@@ -101,7 +102,7 @@ impl Ask {
     }
 }
 
-/// `name` as that of a file: letters, digits and `-` alone.
+/// A file name of letters, digits and `-` alone, made from `name`.
 fn stem(name: &str) -> String {
     let letters = name.trim().chars().take(NAME_MAX);
     let plain = letters.map(|it| if it.is_ascii_alphanumeric() { it } else { '-' });

@@ -1,13 +1,13 @@
-//! The guard: it lets requests of our own page pass, by whoever has the token, and no others.
+//! The guard: a request passes if it has the token and comes from our own page.
 //!
-//! A page of somebody else that is open in the same browser can send requests here. It cannot know the token; it cannot
-//! hide its origin in a request that changes something; and a name of its own that it lets point to this machine (DNS
-//! rebinding) stands in `Host`.
+//! The page of another site in the same browser can send requests here. It does not know the token. The browser names
+//! its origin in each request that changes something. If it points a host name of its own to this machine (DNS
+//! rebinding), that name stands in `Host`.
 
 use axum::http::{HeaderMap, Method, header};
 use std::net::IpAddr;
 
-/// The reason to refuse a request; `None`: it may pass. `first` is the first part of its path, `port` ours.
+/// The reason to refuse a request; `None`: it may pass. `first` is the first part of its path, `port` the server's.
 pub(crate) fn refusal(
     method: &Method,
     headers: &HeaderMap,
@@ -38,14 +38,14 @@ pub(crate) fn refusal(
     }
 }
 
-/// True for a number or `localhost`, with our port: names of others may point anywhere.
+/// True if `host` is an IP address or `localhost`, with the server's port. Any other name may point anywhere.
 fn is_ours(host: &str, port: u16) -> bool {
     let Some((name, of)) = host.rsplit_once(':') else { return false };
     let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     of.parse() == Ok(port) && (name == "localhost" || name.parse::<IpAddr>().is_ok())
 }
 
-/// Compares the whole of both, wherever they differ first.
+/// Compares two texts. The time does not tell the place of the first difference.
 fn is_same(one: &str, other: &str) -> bool {
     let differing =
         one.bytes().zip(other.bytes()).fold(0, |bits, (one, other)| bits | (one ^ other));

@@ -1,15 +1,15 @@
 //! Runs and records in a browser: start one, watch it, change its rate, stop it; find records again, and compare them.
 //!
-//! A run is a process of its own, `wirebench run FILE --feed`, so that nothing here shares a thread, a heap or a number
-//! with what is measured. Its lines are kept, and passed on to every browser that asks (server-sent events): one that
-//! comes late or again gets all of them, and one that does not read is dropped.
+//! A run is a process of its own, `wirebench run FILE --feed`, so that the server shares no thread and no heap with the
+//! measurement. Its lines are kept and passed on to every browser that asks (server-sent events). A browser that comes
+//! late or again gets all of them, and one that does not read is dropped.
 //!
-//! Whoever asks has to know the token, which is the first part of every path, and has to come from our own page
-//! (`guard`). What a record or a peer says is data to the page, which writes it as text alone; reports, which are pages
-//! of their own, are shown without any right to ask for more.
+//! A request needs the token, which is the first part of every path, and has to come from our own page (`guard`). The
+//! page shows words of records and peers as text, never as HTML. Reports are pages of their own, which may request
+//! nothing.
 //!
-//! Left out: what is measured and how (`run`), the rule which addresses may be loaded (it is that of the process which
-//! measures), and other people's certificates: this is plain HTTP for the machine in front of you.
+//! Left out: measuring (`run`), the rule about public addresses (the process that measures has it), and TLS: this is
+//! plain HTTP for the machine in front of you.
 //!
 //! Start reading at [`Ui`]; `api` has every path.
 

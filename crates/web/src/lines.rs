@@ -11,7 +11,7 @@ pub(crate) struct Line {
     pub(crate) text: Arc<str>,
 }
 
-/// All lines of a run; of a long one every second interval of its past, or every fourth, and so on.
+/// The lines of a run. A long run keeps every second interval of its past, later every fourth, and so on.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     all: VecDeque<Line>,
@@ -29,7 +29,7 @@ impl Lines {
         self.next += 1;
     }
 
-    /// No more lines will come.
+    /// Marks the end: no more lines will come.
     pub(crate) fn end(&mut self) {
         self.is_over = true;
     }
@@ -39,7 +39,7 @@ impl Lines {
         self.is_over
     }
 
-    /// The first lines from `number` on, at most so many.
+    /// The first lines from `number` on, at most `most` of them.
     pub(crate) fn from(&self, number: u64, most: usize) -> Vec<Line> {
         let first = self.all.partition_point(|line| line.number < number);
         self.all.iter().skip(first).take(most).cloned().collect()
@@ -59,7 +59,7 @@ impl Lines {
     }
 }
 
-/// The most lines that are kept: ten minutes of intervals, or twenty of every second one.
+/// The most lines that are kept: ten minutes of intervals of 100 ms, or twenty minutes of every second one.
 const LINES_MAX: usize = 6_000;
 /// The beginning of a line that is an interval.
 const INTERVAL: &str = r#"{"event":"interval""#;

@@ -1,4 +1,5 @@
-//! The page: made from `page` beside `src`, committed, and held against it by the gate.
+//! The files of the page, which are built from the folder `page` beside `src` and committed. The gate compares them
+//! with a new build.
 
 /// The frame of the page; its script fills it.
 pub(crate) const HTML: &str = include_str!("../page/index.html");
@@ -7,10 +8,9 @@ pub(crate) const SCRIPT: &str = include_str!("../page/dist/ui.js");
 /// The style sheet.
 pub(crate) const STYLE: &str = include_str!("../page/dist/ui.css");
 
-/// The permissions of the page: its own script and style, and requests to where it came from.
+/// The permissions of the page: its own script and style, and requests to its own origin.
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The permissions of a report: those that it gives itself, and an origin of its own, from which nothing here can be
-/// asked.
+/// The permissions of a report: it may run its scripts. Its origin is of its own, so that it can request nothing here.
 pub(crate) const REPORT_POLICY: &str = "sandbox allow-scripts; frame-ancestors 'none'";

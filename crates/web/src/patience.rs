@@ -1,7 +1,7 @@
 //! Connections of viewers that are dropped if they do not read.
 //!
-//! What is written to one that does not read waits in the kernel's buffer, and then in one of HTTP. Nothing else waits:
-//! lines are fetched as there is room for them.
+//! Lines for a viewer that does not read fill the kernel's buffer and then that of the HTTP library. No other buffer
+//! grows: a viewer fetches further lines when there is room for them.
 
 use std::io;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use units::Nanos;
 pub(crate) struct Patient<S> {
     inner: S,
     longest: Duration,
-    /// The end of our patience, while there is no room.
+    /// The timer that fails the connection; set while there is no room to write.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
@@ -26,7 +26,7 @@ impl<S> Patient<S> {
         Self { inner, longest: longest.into(), waits: None }
     }
 
-    /// Passes on what came of a write, and fails it once it has waited for too long.
+    /// Passes on the result of a write; the error `TimedOut` once there was no room for `longest`.
     fn bounded<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -73,7 +73,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 }
 
-/// Accepts connections that are dropped if they do not read.
+/// A listener whose connections are dropped if they do not read.
 #[derive(Debug)]
 pub(crate) struct Door(pub(crate) TcpListener);
 
@@ -82,7 +82,7 @@ impl axum::serve::Listener for Door {
     type Addr = std::net::SocketAddr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        // It waits where no more can be accepted, and goes on.
+        // After an error, such as too many open files, the listener of axum waits and tries again.
         let (stream, address) = axum::serve::Listener::accept(&mut self.0).await;
         (Patient::new(stream, PATIENCE), address)
     }
@@ -92,7 +92,7 @@ impl axum::serve::Listener for Door {
     }
 }
 
-/// The longest time in which nothing can be written before a viewer is dropped.
+/// The longest time without room to write before a viewer is dropped.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The runs that were started here: a process each, one after the other, and the lines that each has told.
+//! The runs of a session: each is a process, one at a time, whose lines are kept.
 
 use crate::ask::Ask;
 use crate::lines::{Line, Lines};
@@ -27,7 +27,7 @@ pub struct Runs {
 /// The reason why a run was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The file of the experiment cannot be written, or the process not be started.
+    /// The file of the experiment cannot be written, or the process cannot be started.
     #[error("cannot start {what}: {error}")]
     Failed {
         /// The file or the program.
@@ -35,7 +35,7 @@ pub enum StartError {
         /// The reason of the system.
         error: io::Error,
     },
-    /// Two at a time would disturb each other.
+    /// Another run goes on: two at a time would disturb each other.
     #[error(
         "`{name}` is being measured, and two runs disturb each other: stop it, or wait for its end"
     )]
@@ -49,7 +49,7 @@ pub enum StartError {
     /// The options cannot be written as a file.
     #[error("the options have no form as a file: {0}")]
     Text(#[from] toml::ser::Error),
-    /// There are too many of them in this session.
+    /// The session has as many runs as are kept.
     #[error(
         "{RUNS_MAX} runs were started here, which is all that is kept: start `wirebench ui` anew"
     )]
@@ -63,7 +63,7 @@ pub struct Over {
     pub code: Option<i32>,
     /// The file of its record, if it has one.
     pub record: Option<PathBuf>,
-    /// The words that it left on stderr.
+    /// The beginning of its stderr.
     pub words: String,
 }
 
@@ -72,7 +72,7 @@ pub struct Over {
 pub(crate) struct Run {
     name: String,
     lines: Mutex<Lines>,
-    /// Rises with every line.
+    /// Rises with every line, which wakes viewers.
     changed: watch::Sender<u64>,
     /// The stdin of the process, for commands; `None` once it has ended.
     commands: Mutex<Option<ChildStdin>>,
@@ -92,7 +92,7 @@ impl Runs {
         Self { program, folder, all: Mutex::default() }
     }
 
-    /// Starts what the page asks for.
+    /// Starts the run that the page asks for, and answers with its number.
     pub(crate) fn start_asked(&self, ask: &Ask) -> Result<usize, StartError> {
         let text = ask.text()?;
         let folder = self.folder.join(std::process::id().to_string());
@@ -105,8 +105,8 @@ impl Runs {
         let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
         let written = file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed);
         let words = ask.words(&path);
-        let started = written
-            .and_then(|()| self.start(&mut all, ask.name(), &words, Some(path.clone())));
+        let started =
+            written.and_then(|()| self.start(&mut all, ask.name(), &words, Some(path.clone())));
         if started.is_err() {
             remove(&path);
         }
@@ -256,7 +256,7 @@ impl Run {
         (some, is_end)
     }
 
-    /// Tells whenever there are new lines.
+    /// A receiver that wakes up with every new line.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -287,7 +287,7 @@ fn remove(file: &Path) {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panicked left a whole state behind: every change is one assignment or one call.
+    // A thread that panicked left a consistent value: every change is one assignment or one call.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

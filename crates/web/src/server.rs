@@ -21,11 +21,11 @@ pub struct Settings {
     pub program: PathBuf,
     /// The folder for the files of experiments, while they are measured.
     pub folder: PathBuf,
-    /// Opens the history; `Ok(None)`: there is none yet. `Err`: why it cannot be opened.
+    /// Opens the history; `Ok(None)`: there is none yet. `Err`: the reason why it cannot be opened.
     pub history: History,
 }
 
-/// The server, which listens.
+/// A server that listens.
 pub struct Ui {
     runtime: Runtime,
     socket: TcpListener,
@@ -39,7 +39,7 @@ pub enum UiError {
     /// The address is taken, or none of this machine.
     #[error("cannot listen at {address}: {error}; name another one, as in --listen 127.0.0.1:0")]
     Address {
-        /// It.
+        /// The address.
         address: SocketAddr,
         /// The reason of the system.
         error: std::io::Error,
@@ -50,7 +50,7 @@ pub enum UiError {
 }
 
 impl Ui {
-    /// Listens.
+    /// Opens the socket and the runtime. [`Ui::serve`] answers requests.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Ui {
         &self.shared.runs
     }
 
-    /// Answers until `is_over`, which is asked ten times a second.
+    /// Answers requests until `is_over` is true; it is called ten times a second.
     ///
     /// # Errors
     ///
@@ -115,5 +115,5 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// The time between two looks at the wish to end.
+/// The time between two calls of `is_over`.
 const LOOKED_EVERY: Nanos = Nanos::from_millis(100);

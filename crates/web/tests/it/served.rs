@@ -56,7 +56,7 @@ impl Served {
         Self { address, is_over, thread, folder }
     }
 
-    /// Asks, with `Host` and what else stands in `headers`.
+    /// Sends a request with the lines of `headers`.
     fn open(&self, line: &str, headers: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         write!(
@@ -166,7 +166,7 @@ impl Store for Many {
     }
 }
 
-/// The words with which a page starts a run of a file.
+/// The body of a request that starts a run of a file.
 const FILE: &str = r#"{"file": {"name": "it", "text": "rounds = 1"}}"#;
 
 #[test]
@@ -195,7 +195,7 @@ fn a_request_without_the_token_or_of_another_page_is_refused_with_a_sentence() {
         assert_eq!(answer.status, 403, "{line} {headers}");
         assert!(answer.body.contains(word), "{line} {headers}: {}", answer.body);
     }
-    // Nothing was started by any of them.
+    // None of them has started a run.
     assert_eq!(served.get("api/runs").body, "[]");
     assert_eq!(served.get("nothing").status, 404);
 }
@@ -254,16 +254,16 @@ fn viewers_get_every_line_whatever_another_one_reads() {
     );
     let served = Served::start(&script);
     assert_eq!(served.post("api/runs", FILE).body, r#"{"number":0}"#);
-    // It never reads, and the one after it does not wait for it.
+    // This viewer never reads, and the next one does not wait for it.
     let path = format!("GET /{TOKEN}/api/runs/0/feed");
     let _stopped = served.open(&path, &served.host(), "");
     let all = served.get("api/runs/0/feed");
     assert!(all.head.contains("content-type: text/event-stream"), "{}", all.head);
-    // Those of the script, and the end of its process.
+    // The lines of the script, and the one that tells the end of its process.
     assert_eq!(ids(&all.body), (0..5002).collect::<Vec<u64>>());
     let last = all.body.lines().rfind(|line| line.starts_with("data: ")).unwrap();
     assert_eq!(last, r#"data: {"code":13,"event":"over","words":"words\n"}"#);
-    // Whoever comes after the end has all of it too.
+    // A viewer that comes after the end has all lines too.
     assert_eq!(ids(&served.get("api/runs/0/feed").body).len(), 5002);
     assert!(served.get("api/runs").body.contains(r#""is_over":true"#));
     let over = served.post("api/runs/0/stop", "");
