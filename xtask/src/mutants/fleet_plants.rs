@@ -4,7 +4,7 @@ use super::plants::Plant;
 use super::switch::Change;
 
 const AGENT: &str = "crates/fleet/src/agent/mod.rs";
-const CONTROLLER: &str = "crates/fleet/src/controller/mod.rs";
+const BLOCKS: &str = "crates/fleet/src/controller/blocks.rs";
 const WORLDS: &str = "seeds::two_thousand_fleets_keep_their_promises_whatever_goes_wrong";
 
 /// The list. The tests of `fleet` find each.
@@ -13,7 +13,7 @@ pub(super) const FLEET_PLANTS: &[Plant] = &[
         name: "lost without a race",
         lie: "a part is lost because its controller thinks so, though its result is in the log",
         had_by: "Artillery: late batches are deleted",
-        file: CONTROLLER,
+        file: BLOCKS,
         caught_by: "fleet",
         test: WORLDS,
         changes: &[Change {
@@ -60,7 +60,7 @@ pub(super) const FLEET_PLANTS: &[Plant] = &[
         name: "closed with open slots",
         lie: "a block is whole though a part of it is neither measured nor lost",
         had_by: "tools that take what has come when the time is over",
-        file: CONTROLLER,
+        file: BLOCKS,
         caught_by: "fleet",
         test: WORLDS,
         changes: &[Change {
@@ -84,7 +84,7 @@ pub(super) const FLEET_PLANTS: &[Plant] = &[
         name: "told before it is written",
         lie: "a block began, and the log knows nothing of it",
         had_by: "all that start their workers by a message alone",
-        file: CONTROLLER,
+        file: BLOCKS,
         caught_by: "fleet",
         test: WORLDS,
         changes: &[Change {
@@ -96,7 +96,7 @@ pub(super) const FLEET_PLANTS: &[Plant] = &[
         name: "repeated without end",
         lie: "a fleet that loses an agent in every block gets it right the next time",
         had_by: "retry loops",
-        file: CONTROLLER,
+        file: BLOCKS,
         caught_by: "fleet",
         test: WORLDS,
         changes: &[Change {
