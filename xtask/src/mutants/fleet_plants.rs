@@ -4,6 +4,7 @@ use super::plants::Plant;
 use super::switch::Change;
 
 const AGENT: &str = "crates/fleet/src/agent/mod.rs";
+const OFFERS: &str = "crates/fleet/src/agent/offers.rs";
 const BLOCKS: &str = "crates/fleet/src/controller/blocks.rs";
 const WORLDS: &str = "seeds::two_thousand_fleets_keep_their_promises_whatever_goes_wrong";
 
@@ -51,7 +52,7 @@ pub(super) const FLEET_PLANTS: &[Plant] = &[
         name: "exists means mine",
         lie: "a result that was decided without its agent is in the record",
         had_by: "whoever reads a refusal as a duplicate of its own",
-        file: AGENT,
+        file: OFFERS,
         caught_by: "fleet",
         test: WORLDS,
         changes: &[Change { place: "offer.is_in = «value == *write.entry()»;", bug: "true" }],

@@ -14,20 +14,21 @@
 //! Start reading at [`Agent::handle`].
 
 mod contract;
+mod offers;
+mod preparing;
 
 pub use contract::{Action, Event, Measured, Options, Task};
 
 use crate::Word;
-use crate::bus::{BusEvent, Read};
-use crate::protocol::limits::{BEAT_EVERY, GRACE, PREPARE_MAX, START_LATE_MAX};
+use crate::bus::BusEvent;
+use crate::protocol::limits::{BEAT_EVERY, GRACE, START_LATE_MAX};
 use crate::protocol::{
-    Answer, Beat, BlockId, Command, Entry, Go, Health, Hello, Name, NotStarted, Phase, Plan,
-    Refusal, Slot, Subject,
+    Answer, Beat, BlockId, BlockWork, Command, Go, Health, Hello, Kind, Name, NotStarted, Part,
+    Phase, Plan, Refusal, Seat, Slot, Subject,
 };
-use crate::write::{Next, Write};
-use std::collections::BTreeMap;
+use offers::Offers;
 use std::sync::Arc;
-use units::{Instant, Nanos};
+use units::Instant;
 
 /// One process of an agent.
 #[derive(Debug)]
@@ -37,8 +38,7 @@ pub struct Agent {
     state: State,
     /// The plan that was read last.
     plan: Option<(Name, Arc<Plan>)>,
-    /// Results that are on disk, or were to be.
-    offers: BTreeMap<Subject, Offer>,
+    offers: Offers,
     /// The run that ended last.
     ended: Option<Name>,
     health: Health,
@@ -66,9 +66,9 @@ enum State {
 struct Asked {
     run: Name,
     block: BlockId,
-    work: crate::protocol::BlockWork,
-    kind: crate::protocol::Kind,
-    part: crate::protocol::Part,
+    work: BlockWork,
+    kind: Kind,
+    part: Part,
 }
 
 #[derive(Debug)]
@@ -81,29 +81,16 @@ enum Stage {
     Refused(Refusal),
 }
 
-#[derive(Debug)]
-struct Offer {
-    slot: Arc<Slot>,
-    /// `None` once the log has a value.
-    write: Option<Write>,
-    /// True if that value is this one.
-    is_in: bool,
-}
-
 impl Agent {
     /// A process that has just started.
     pub fn new(options: Options) -> Self {
         let Options { hello, spool } = options;
-        let offer = |(subject, slot): (Subject, Arc<Slot>)| {
-            let write = Some(Write::new(subject.clone(), Entry::Slot(Arc::clone(&slot))));
-            (subject, Offer { slot, write, is_in: false })
-        };
         Self {
             hello,
             is_connected: false,
             state: State::Idle,
             plan: None,
-            offers: spool.into_iter().map(offer).collect(),
+            offers: Offers::new(spool),
             ended: None,
             health: Health::default(),
             beats: 0,
@@ -152,15 +139,12 @@ impl Agent {
 
     /// Slots of which this process knows that the log has them as it offered them.
     pub fn accepted(&self) -> impl Iterator<Item = (&Subject, &Arc<Slot>)> {
-        self.offers
-            .iter()
-            .filter(|(_, offer)| offer.is_in)
-            .map(|(subject, offer)| (subject, &offer.slot))
+        self.offers.accepted()
     }
 
     /// Slots that are still on their way into the log.
     pub fn offered(&self) -> usize {
-        self.offers.values().filter(|offer| offer.write.is_some()).count()
+        self.offers.waiting().count()
     }
 
     fn bus(&mut self, event: &BusEvent, now: Instant) {
@@ -175,47 +159,7 @@ impl Agent {
             }
             BusEvent::Read(..) => {}
         }
-        let mut words = Vec::new();
-        let mut superseded = Vec::new();
-        for (subject, offer) in &mut self.offers {
-            let Some(write) = &mut offer.write else { continue };
-            let Some(value) = write.ended(event, now, &mut words) else { continue };
-            offer.is_in = value == *write.entry();
-            offer.write = None;
-            if !offer.is_in {
-                superseded.push(subject.clone());
-            }
-        }
-        self.actions.extend(words.into_iter().map(Action::Say));
-        for subject in superseded {
-            self.offers.remove(&subject);
-            self.actions.push(Action::Say(Word::Superseded(subject.clone())));
-            self.actions.push(Action::Unspool(subject));
-        }
-    }
-
-    fn plan_read(&mut self, of: &Name, subject: &Subject, read: &Read, now: Instant) {
-        let State::Preparing { task, stage, .. } = &mut self.state else { return };
-        if task.run != *of || !matches!(stage, Stage::AwaitPlan) {
-            return;
-        }
-        *stage = match read {
-            Read::Found(Entry::Plan(plan)) => {
-                self.plan = Some((of.clone(), Arc::clone(plan)));
-                self.actions.push(prepare(task, plan));
-                Stage::AwaitReady
-            }
-            Read::Found(Entry::Step(_) | Entry::Slot(_)) => {
-                Stage::Refused(Refusal::Plan { because: format!("{subject} holds something else") })
-            }
-            Read::Unreadable(because) => Stage::Refused(Refusal::Plan { because: because.clone() }),
-            Read::Denied => {
-                self.actions.push(Action::Say(Word::Denied(subject.clone())));
-                let because = format!("the server does not let it read {subject}");
-                Stage::Refused(Refusal::Plan { because })
-            }
-            Read::Nothing | Read::TimedOut => Stage::PlanAgain(now + PLAN_AGAIN),
-        };
+        self.offers.ended(event, now, &mut self.actions);
     }
 
     fn command(&mut self, command: Command, now: Instant) -> Answer {
@@ -245,71 +189,15 @@ impl Agent {
         }
     }
 
-    fn prepare(&mut self, wanted: Asked, now: Instant) -> Answer {
-        if self.leaves.is_some() {
-            return not_ready("it was told to end");
-        }
-        let slot = Subject::Slot(wanted.run.clone(), wanted.block, self.hello.agent.clone());
-        if self.offers.contains_key(&slot) {
-            return not_ready("it has a result of this block already");
-        }
-        match &mut self.state {
-            State::Preparing { task, stage, asked } if *task == wanted => {
-                *asked = now;
-                return match stage {
-                    Stage::AwaitPlan | Stage::PlanAgain(_) | Stage::AwaitReady => Answer::Preparing,
-                    Stage::Ready => Answer::Ready,
-                    Stage::Refused(refusal) => Answer::Refused(refusal.clone()),
-                };
-            }
-            State::Preparing { task, asked, .. } => {
-                if task.run != wanted.run && now.since(*asked) < FORGOTTEN {
-                    return Answer::Refused(Refusal::Busy { run: task.run.clone() });
-                }
-                let block = task.block;
-                self.actions.push(Action::Discard(block));
-            }
-            State::Begun { run, .. } | State::Spooling { subject: Subject::Slot(run, ..), .. } => {
-                return match *run == wanted.run {
-                    true => Answer::Preparing,
-                    false => Answer::Refused(Refusal::Busy { run: run.clone() }),
-                };
-            }
-            State::Idle | State::Spooling { .. } | State::Gone => {}
-        }
-        self.forget_other_runs(&wanted.run);
-        let stage = match &self.plan {
-            Some((run, plan)) if *run == wanted.run => {
-                self.actions.push(prepare(&wanted, plan));
-                Stage::AwaitReady
-            }
-            Some(_) | None => {
-                self.actions.push(Action::Read(Subject::Plan(wanted.run.clone())));
-                Stage::AwaitPlan
-            }
-        };
-        self.state = State::Preparing { task: wanted, stage, asked: now };
-        Answer::Preparing
-    }
-
-    fn prepared(&mut self, of: BlockId, result: Result<(), Refusal>) {
-        if let State::Preparing { task, stage, .. } = &mut self.state
-            && task.block == of
-            && matches!(stage, Stage::AwaitReady)
-        {
-            *stage = result.map_or_else(Stage::Refused, |()| Stage::Ready);
-        }
-    }
-
     /// A block begins.
     fn go(&mut self, run: Name, go: &Go, now: Instant) -> Answer {
-        let own = |seat: &&crate::protocol::Seat| {
+        let own = |seat: &&Seat| {
             seat.agent == self.hello.agent && seat.instance == self.hello.instance
         };
         let Some(seat) = go.roster.iter().find(own) else { return Answer::Done };
         let subject = Subject::Slot(run.clone(), go.block, self.hello.agent.clone());
-        if let Some(offer) = self.offers.get(&subject) {
-            return match *offer.slot {
+        if let Some(slot) = self.offers.slot(&subject) {
+            return match slot {
                 Slot::NotStarted { .. } => Answer::NotStarted,
                 Slot::Result(_) | Slot::Aborted(_) | Slot::Lost { .. } => Answer::Armed,
             };
@@ -348,7 +236,7 @@ impl Agent {
         }
         let slot = Arc::new(Slot::NotStarted { instance: self.hello.instance, why });
         self.actions.push(Action::Spool(subject.clone(), Arc::clone(&slot)));
-        self.offer(subject, slot);
+        self.offers.add(subject, slot);
         Answer::NotStarted
     }
 
@@ -381,13 +269,8 @@ impl Agent {
         {
             let (subject, slot) = (subject.clone(), Arc::clone(slot));
             self.state = State::Idle;
-            self.offer(subject, slot);
+            self.offers.add(subject, slot);
         }
-    }
-
-    fn offer(&mut self, subject: Subject, slot: Arc<Slot>) {
-        let write = Some(Write::new(subject.clone(), Entry::Slot(Arc::clone(&slot))));
-        self.offers.insert(subject, Offer { slot, write, is_in: false });
     }
 
     fn stop(&mut self, run: &Name) {
@@ -404,22 +287,6 @@ impl Agent {
     fn end(&mut self, run: Name) {
         self.stop(&run);
         self.ended = Some(run);
-    }
-
-    /// Forgets what is prepared.
-    fn discard(&mut self) {
-        if let State::Preparing { task, .. } = &self.state {
-            self.actions.push(Action::Discard(task.block));
-            self.state = State::Idle;
-        }
-    }
-
-    fn forget_other_runs(&mut self, run: &Name) {
-        if let Some((of, _)) = &self.plan
-            && of != run
-        {
-            self.ended = Some(of.clone());
-        }
     }
 
     fn signal(&mut self, now: Instant) {
@@ -447,28 +314,11 @@ impl Agent {
         }
         self.wake = Instant::NEVER;
         self.prepare_again(now);
-        for (subject, offer) in &mut self.offers {
-            let Some(write) = &mut offer.write else { continue };
-            match write.poll(now) {
-                Next::Put => self.actions.push(Action::Put(subject.clone(), write.entry().clone())),
-                Next::Read => self.actions.push(Action::Read(subject.clone())),
-                Next::Wait(until) => self.wake = self.wake.min(until),
-                Next::Nothing => {}
-            }
-        }
+        let wake = self.offers.poll(now, &mut self.actions);
+        self.wake = self.wake.min(wake);
         // The log has them for good once the run is over.
         if let Some(run) = &self.ended {
-            let is_done = |subject: &Subject, offer: &Offer| offer.is_in && subject.run() == run;
-            let done: Vec<Subject> = self
-                .offers
-                .iter()
-                .filter(|(subject, offer)| is_done(subject, offer))
-                .map(|(subject, _)| subject.clone())
-                .collect();
-            for subject in done {
-                self.offers.remove(&subject);
-                self.actions.push(Action::Unspool(subject));
-            }
+            self.offers.forget(run, &mut self.actions);
         }
         if self.is_connected {
             if now >= self.beat_at {
@@ -480,31 +330,12 @@ impl Agent {
         if let Some(since) = self.leaves
             && matches!(self.state, State::Idle)
         {
-            let is_done = self.offers.values().all(|offer| offer.write.is_none());
+            let is_done = self.offered() == 0;
             if is_done || now.since(since) >= GRACE {
                 self.beat();
                 self.exit();
             } else {
                 self.wake = self.wake.min(since + GRACE);
-            }
-        }
-    }
-
-    /// Reads the plan again, and gives up what nobody asks for any more.
-    fn prepare_again(&mut self, now: Instant) {
-        let State::Preparing { task, stage, asked } = &mut self.state else { return };
-        let forgotten = *asked + PREPARE_MAX;
-        if now >= forgotten {
-            self.discard();
-            return;
-        }
-        self.wake = self.wake.min(forgotten);
-        if let Stage::PlanAgain(at) = *stage {
-            if now >= at {
-                self.actions.push(Action::Read(Subject::Plan(task.run.clone())));
-                *stage = Stage::AwaitPlan;
-            } else {
-                self.wake = self.wake.min(at);
             }
         }
     }
@@ -522,9 +353,9 @@ impl Agent {
             }
             State::Spooling { subject, .. } => (Phase::Spooling, block_of(subject)),
             State::Idle | State::Gone => {
-                match self.offers.iter().find(|(_, offer)| offer.write.is_some()) {
+                match self.offers.waiting().next() {
                     _ if self.leaves.is_some() => (Phase::Leaving, None),
-                    Some((subject, _)) => (Phase::Committing, block_of(subject)),
+                    Some(subject) => (Phase::Committing, block_of(subject)),
                     None => (Phase::Idle, None),
                 }
             }
@@ -543,23 +374,9 @@ impl Agent {
     }
 }
 
-fn prepare(asked: &Asked, plan: &Arc<Plan>) -> Action {
-    let Asked { run, block, work, kind, part } = asked.clone();
-    Action::Prepare(Box::new(Task { run, plan: Arc::clone(plan), block, work, kind, part }))
-}
-
-fn not_ready(because: &str) -> Answer {
-    Answer::Refused(Refusal::NotReady { because: because.to_owned() })
-}
-
 fn block_of(subject: &Subject) -> Option<(Name, BlockId)> {
     match subject {
         Subject::Slot(run, block, _) => Some((run.clone(), *block)),
         Subject::Plan(_) | Subject::Step(..) => None,
     }
 }
-
-/// A plan that is not there yet is read again after this time.
-const PLAN_AGAIN: Nanos = Nanos::from_millis(500);
-/// A run that has not asked for this long makes way for another.
-const FORGOTTEN: Nanos = Nanos::from_secs(5);
