@@ -1,7 +1,7 @@
 //! The promises that must hold after every step, whatever goes wrong.
 
-use super::node::Machine;
-use super::world::{PLANNED, World};
+use super::node::{Machine, PLANNED};
+use super::world::World;
 use fleet::Word;
 use fleet::controller::Closed;
 use fleet::protocol::limits::START_LATE_MAX;

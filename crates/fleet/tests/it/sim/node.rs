@@ -1,9 +1,9 @@
 //! A machine: a controller or an agent with its clock, its disk, and the load that it pretends to send.
 
 use super::clock::SimClock;
-use fleet::agent::{self, Agent};
+use fleet::agent::{self, Agent, Measured};
 use fleet::controller::{self, Controller};
-use fleet::protocol::{BlockId, Instance, Name, Slot, Subject, Version};
+use fleet::protocol::{BlockId, Health, Instance, Name, PartResult, Slot, Subject, Version};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -76,6 +76,40 @@ pub(crate) struct Begun {
     pub(crate) late: Nanos,
 }
 
+impl Engine {
+    /// Begins the part at `now`, or finds that it is too late; `None`: it is another one, or has begun.
+    pub(crate) fn begins(&mut self, block: BlockId, now: Instant) -> Option<agent::Event> {
+        let begun =
+            self.begun.as_mut().filter(|begun| begun.block == block && !begun.has_started)?;
+        if now > begun.latest {
+            let late = now.since(begun.at);
+            self.begun = None;
+            return Some(agent::Event::Measured(block, Measured::Late(late)));
+        }
+        (begun.has_started, begun.late) = (true, now.since(begun.at));
+        Some(agent::Event::Started(block))
+    }
+
+    /// Ends the part, and answers with what it came to; `None`: it is another one.
+    pub(crate) fn ends(&mut self, block: BlockId, instance: Instance) -> Option<Measured> {
+        let Begun { late, has_started, .. } = self.begun.take_if(|begun| begun.block == block)?;
+        let task = self.task.take()?;
+        let planned = task.part.turns().unwrap().count(PLANNED);
+        let mut packed = instance.0.to_le_bytes().to_vec();
+        packed.extend(block.number.to_le_bytes());
+        let sent = if has_started { planned } else { 0 };
+        let health = Health::default();
+        Some(Measured::Whole(PartResult {
+            instance,
+            late,
+            health,
+            planned,
+            sent,
+            packed: packed.into(),
+        }))
+    }
+}
+
 pub(crate) fn version(commit: &str) -> Version {
     Version {
         major: 1,
@@ -86,3 +120,6 @@ pub(crate) fn version(commit: &str) -> Version {
         histogram: "1ns-1h-3".to_owned(),
     }
 }
+
+/// Messages that all parts of a block are to send together.
+pub(crate) const PLANNED: u64 = 1000;
