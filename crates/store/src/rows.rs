@@ -1,10 +1,11 @@
 //! An entry as values of statements, and cells as an entry.
 
 use crate::database::{Cell, Value};
+use crate::statements;
 use record::{Entry, EntryRow};
 use serde::de::DeserializeOwned;
 
-/// The values of a record, without its rows and names.
+/// The values of a record, without its rows and names, in the order of [`statements::RECORD_COLUMNS`].
 pub(crate) fn of_record(entry: &Entry) -> [Value<'_>; 10] {
     [
         Value::text(&entry.id),
@@ -24,27 +25,27 @@ pub(crate) fn of_record(entry: &Entry) -> [Value<'_>; 10] {
 ///
 /// # Errors
 ///
-/// A cell is not of its kind; the sentence says which.
+/// A cell is not of its kind; the sentence names its column.
 pub(crate) fn record(cells: Vec<Cell>) -> Result<Entry, String> {
-    let mut cells = Cells(cells.into_iter());
+    let mut cells = Cells::new(statements::RECORD_COLUMNS, cells);
     Ok(Entry {
-        id: cells.text("id")?,
-        file: cells.maybe_text("file")?,
+        id: cells.text()?,
+        file: cells.maybe_text()?,
         tags: Vec::new(),
         baselines: Vec::new(),
-        started_at: cells.text("started_at")?,
-        kind: cells.word("kind")?,
-        experiment: cells.text("experiment")?,
-        machine: cells.text("machine")?,
-        kernel: cells.maybe_text("kernel")?,
-        version: cells.text("version")?,
-        repository: cells.maybe_text("repository")?,
-        verdict: cells.word("verdict")?,
+        started_at: cells.text()?,
+        kind: cells.word()?,
+        experiment: cells.text()?,
+        machine: cells.text()?,
+        kernel: cells.maybe_text()?,
+        version: cells.text()?,
+        repository: cells.maybe_text()?,
+        verdict: cells.word()?,
         rows: Vec::new(),
     })
 }
 
-/// The values of the row of `record` at this position.
+/// The values of the row of `record` at this position, in the order of [`statements::ROW_COLUMNS`].
 pub(crate) fn of_row<'a>(record: &'a str, position: usize, row: &'a EntryRow) -> [Value<'a>; 11] {
     [
         Value::text(record),
@@ -67,19 +68,19 @@ pub(crate) fn of_row<'a>(record: &'a str, position: usize, row: &'a EntryRow) ->
 ///
 /// As [`record`].
 pub(crate) fn row(cells: Vec<Cell>) -> Result<(String, EntryRow), String> {
-    let mut cells = Cells(cells.into_iter());
-    let record = cells.text("record")?;
-    cells.skip();
+    let mut cells = Cells::new(statements::ROW_COLUMNS, cells);
+    let record = cells.text()?;
+    cells.take();
     let row = EntryRow {
-        name: cells.text("name")?,
-        target: cells.text("target")?,
-        verdict: cells.word("verdict")?,
-        p50_ns: cells.real("p50_ns")?,
-        p99_ns: cells.real("p99_ns")?,
-        messages_per_s: cells.real("messages_per_s")?,
-        server_cpu_us_per_message: cells.real("server_cpu_us_per_message")?,
-        memory_bytes_per_connection: cells.real("memory_bytes_per_connection")?,
-        conditions: cells.text("conditions")?,
+        name: cells.text()?,
+        target: cells.text()?,
+        verdict: cells.word()?,
+        p50_ns: cells.real()?,
+        p99_ns: cells.real()?,
+        messages_per_s: cells.real()?,
+        server_cpu_us_per_message: cells.real()?,
+        memory_bytes_per_connection: cells.real()?,
+        conditions: cells.text()?,
     };
     Ok((record, row))
 }
@@ -90,43 +91,55 @@ pub(crate) fn row(cells: Vec<Cell>) -> Result<(String, EntryRow), String> {
 ///
 /// As [`record`].
 pub(crate) fn name(cells: Vec<Cell>) -> Result<(String, String), String> {
-    let mut cells = Cells(cells.into_iter());
-    Ok((cells.text("record")?, cells.text("name")?))
+    let mut cells = Cells::new("record, name", cells);
+    Ok((cells.text()?, cells.text()?))
 }
 
-/// The cells of a row, from left to right.
-struct Cells(std::vec::IntoIter<Cell>);
+/// The cells of a row, from left to right, each with the name of its column.
+struct Cells {
+    columns: std::str::Split<'static, &'static str>,
+    cells: std::vec::IntoIter<Cell>,
+    /// The column of the cell that was taken last.
+    column: &'static str,
+}
 
 impl Cells {
-    fn skip(&mut self) {
-        self.0.next();
+    /// The cells of these columns, whose names have `, ` between them.
+    fn new(columns: &'static str, cells: Vec<Cell>) -> Self {
+        Self { columns: columns.split(", "), cells: cells.into_iter(), column: "" }
     }
 
-    fn maybe_text(&mut self, column: &str) -> Result<Option<String>, String> {
-        match self.0.next() {
+    /// Takes the next cell; `None`: the row is shorter than its columns.
+    fn take(&mut self) -> Option<Cell> {
+        self.column = self.columns.next().unwrap_or_default();
+        self.cells.next()
+    }
+
+    fn maybe_text(&mut self) -> Result<Option<String>, String> {
+        match self.take() {
             Some(Cell::Text(text)) => Ok(Some(text)),
             Some(Cell::Null) => Ok(None),
-            other => Err(format!("column {column} has {other:?} where a text belongs")),
+            other => Err(format!("column {} has {other:?} where a text belongs", self.column)),
         }
     }
 
-    fn text(&mut self, column: &str) -> Result<String, String> {
-        let text = self.maybe_text(column)?;
-        text.ok_or_else(|| format!("column {column} is empty where a text belongs"))
+    fn text(&mut self) -> Result<String, String> {
+        let text = self.maybe_text()?;
+        text.ok_or_else(|| format!("column {} is empty where a text belongs", self.column))
     }
 
-    fn real(&mut self, column: &str) -> Result<Option<f64>, String> {
-        match self.0.next() {
+    fn real(&mut self) -> Result<Option<f64>, String> {
+        match self.take() {
             Some(Cell::Real(number)) => Ok(Some(number)),
             Some(Cell::Null) => Ok(None),
-            other => Err(format!("column {column} has {other:?} where a number belongs")),
+            other => Err(format!("column {} has {other:?} where a number belongs", self.column)),
         }
     }
 
     /// A value that records write as one word.
-    fn word<T: DeserializeOwned>(&mut self, column: &str) -> Result<T, String> {
-        let text = self.text(column)?;
+    fn word<T: DeserializeOwned>(&mut self) -> Result<T, String> {
+        let text = self.text()?;
         serde_json::from_value(serde_json::Value::String(text.clone()))
-            .map_err(|_| format!("column {column} has the unknown word `{text}`"))
+            .map_err(|_| format!("column {} has the unknown word `{text}`", self.column))
     }
 }

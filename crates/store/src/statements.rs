@@ -1,13 +1,13 @@
 //! The statements that every database understands, with the values `?1`, `?2`, ….
 
-/// The columns of a record, in the order of [`crate::rows::of_record`] and [`crate::rows::record`].
+/// [`RECORD_COLUMNS`] for statements.
 macro_rules! record_columns {
     () => {
         "id, file, started_at, kind, experiment, machine, kernel, version, repository, verdict"
     };
 }
 
-/// The columns of a row of a record, in the order of [`crate::rows::of_row`] and [`crate::rows::row`].
+/// [`ROW_COLUMNS`] for statements.
 macro_rules! row_columns {
     () => {
         "record, position, name, target, verdict, p50_ns, p99_ns, messages_per_s, \
@@ -30,6 +30,11 @@ macro_rules! found {
          ORDER BY started_at DESC, id DESC LIMIT ?7"
     };
 }
+
+/// The columns of a record, in the order in which `rows` writes and reads them.
+pub(crate) const RECORD_COLUMNS: &str = record_columns!();
+/// The columns of a row of a record, in the order in which `rows` writes and reads them.
+pub(crate) const ROW_COLUMNS: &str = row_columns!();
 
 pub(crate) const ADD_RECORD: &str = concat!(
     "INSERT INTO records (",
