@@ -6,7 +6,7 @@ use crate::stream::Sampled;
 use engine::ConnectionId;
 use load::{Lifetime, Pace, Stop, Timeouts, Workload};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::num::NonZeroU32;
 use units::{Instant, Nanos, Rate};
 
@@ -17,8 +17,9 @@ pub(crate) struct Connections {
     slots: Vec<Option<Connection>>,
     /// The index of the connection at each place of the pace.
     by_place: Vec<u32>,
-    /// Those that come back at an instant, over other connections of the engine: their streams broke off.
-    returning: Vec<(Instant, Connection)>,
+    /// Those that come back at an instant, over other connections of the engine, because their streams broke off: by
+    /// that instant and their place.
+    returning: BTreeMap<(Instant, u32), Connection>,
     /// Connections that exist, and those of them that are not open yet.
     live: u32,
     opening: u32,
@@ -86,7 +87,7 @@ impl Connections {
         let is_scheduled = !matches!(workload.arrival, load::Arrival::Closed { .. });
         Self {
             slots: Vec::new(),
-            returning: Vec::new(),
+            returning: BTreeMap::new(),
             by_place: vec![0; workload.connections.get() as usize],
             live: 0,
             opening: 0,
@@ -147,20 +148,20 @@ impl Connections {
 
     /// Keeps a connection that comes back at `due`. Meanwhile it exists, and is not found.
     pub(crate) fn keep(&mut self, connection: Connection, due: Instant) {
-        self.returning.push((due, connection));
+        self.returning.insert((due, connection.place), connection);
         self.live += 1;
     }
 
-    /// Takes a connection that comes back by `now`.
+    /// Takes the next connection that comes back by `now`.
     pub(crate) fn take_returning(&mut self, now: Instant) -> Option<Connection> {
-        let index = self.returning.iter().position(|(due, _)| *due <= now)?;
+        let first = self.returning.first_entry().filter(|first| first.key().0 <= now)?;
         self.live -= 1;
-        Some(self.returning.remove(index).1)
+        Some(first.remove())
     }
 
     /// The instant at which the next connection comes back; [`Instant::NEVER`] without one.
     pub(crate) fn next_return(&self) -> Instant {
-        self.returning.iter().map(|(due, _)| *due).min().unwrap_or(Instant::NEVER)
+        self.returning.first_key_value().map_or(Instant::NEVER, |((due, _), _)| *due)
     }
 
     /// The connection that `id` names, if it still exists; another one may have its index.
@@ -177,12 +178,11 @@ impl Connections {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
-        self.slots.iter().flatten().chain(self.returning.iter().map(|(_, connection)| connection))
+        self.slots.iter().flatten().chain(self.returning.values())
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
-        let returning = self.returning.iter_mut().map(|(_, connection)| connection);
-        self.slots.iter_mut().flatten().chain(returning)
+        self.slots.iter_mut().flatten().chain(self.returning.values_mut())
     }
 
     /// One of the connections that were being opened is open for messages.
