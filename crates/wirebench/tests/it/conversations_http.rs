@@ -2,7 +2,7 @@
 
 use crate::harness::{Ended, Sandbox, Server};
 use crate::peers::{Peer, Stream};
-use record::{Counts, RunRecord};
+use record::{Block, Counts, RunRecord};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -156,6 +156,31 @@ fn a_stream_is_its_events_and_its_end_and_one_that_breaks_off_is_an_error() {
     assert!(shown.iter().all(|shown| words.contains(shown)), "{ended:?}");
 }
 
+/// Runs 40 requests of `conversation`, each of which gets its whole stream, and answers with their block.
+fn forty_streams(
+    sandbox: &Sandbox,
+    server: &Server,
+    conversation: &str,
+    trusts: &str,
+) -> (Ended, Block) {
+    let ended = sandbox.run(&format!(
+        "run {} --conversation {conversation} -n 40 -c 4 --warm-up 0s {trusts}",
+        server.url
+    ));
+    let mut records = sandbox.records();
+    assert_eq!(records.len(), 1, "{ended:?}");
+    let block = records.remove(0).blocks.remove(0);
+    let counts = Counts { planned: 40, sent: 40, ok: 40, ..Counts::default() };
+    assert_eq!(block.counts, counts, "{ended:?}");
+    (ended, block)
+}
+
+/// Ends a server, and answers with the totals that it prints then.
+fn totals_of(server: Server) -> serde_json::Value {
+    server.process.send(rustix::process::Signal::TERM);
+    serde_json::from_str(&server.process.wait().stdout).unwrap()
+}
+
 #[test]
 fn every_event_of_a_known_server_of_streams_is_found() {
     for (kind, publishes, trusts) in [("http", "", ""), ("https", "--ca-out ca.pem", "--ca ca.pem")]
@@ -163,23 +188,13 @@ fn every_event_of_a_known_server_of_streams_is_found() {
         let sandbox = Sandbox::new();
         let line = format!("oracle {kind} --events 20 --first 2ms --gap 1ms --json {publishes}");
         let server = Server::start(&sandbox, &line);
-        let ended = sandbox.run(&format!(
-            "run {} --conversation sse -n 40 -c 4 --warm-up 0s {trusts}",
-            server.url
-        ));
-        let records = sandbox.records();
-        assert_eq!(records.len(), 1, "{ended:?}");
-        let block = &records[0].blocks[0];
-        let counts = Counts { planned: 40, sent: 40, ok: 40, ..Counts::default() };
-        assert_eq!(block.counts, counts, "{ended:?}");
+        let (_, block) = forty_streams(&sandbox, &server, "sse", trusts);
         // The event behind the twenty is `[DONE]`, which ends the stream.
         let parts = block.exchanges[0].parts.as_ref().unwrap();
         assert_eq!(parts.count, 40 * 20);
         assert_eq!(parts.first.as_ref().map(|times| times.count), Some(40));
         assert_eq!(parts.between.as_ref().map(|times| times.count), Some(40 * 19));
-        server.process.send(rustix::process::Signal::TERM);
-        let totals: serde_json::Value =
-            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        let totals = totals_of(server);
         assert_eq!(totals["messages"], 41, "the first one verifies: {totals}");
     }
 }
@@ -196,15 +211,7 @@ fn streams_that_break_off_are_resumed_and_their_events_add_up() {
             "oracle {kind} --events 20 --break-after 7 --retry 2ms --gap 1ms --json {publishes}"
         );
         let server = Server::start(&sandbox, &line);
-        let ended = sandbox.run(&format!(
-            "run {} --conversation ./it.toml -n 40 -c 4 --warm-up 0s {trusts}",
-            server.url
-        ));
-        let records = sandbox.records();
-        assert_eq!(records.len(), 1, "{ended:?}");
-        let block = &records[0].blocks[0];
-        let counts = Counts { planned: 40, sent: 40, ok: 40, ..Counts::default() };
-        assert_eq!(block.counts, counts, "{ended:?}");
+        let (ended, block) = forty_streams(&sandbox, &server, "./it.toml", trusts);
         let parts = block.exchanges[0].parts.as_ref().unwrap();
         // Behind events 6 and 13 of each.
         assert_eq!((parts.count, parts.resumed), (40 * 20, 40 * 2), "{ended:?}");
@@ -214,9 +221,7 @@ fn streams_that_break_off_are_resumed_and_their_events_add_up() {
         let talk = sandbox.run(&talk);
         talk.check(0, &[]);
         assert!(talk.stdout.contains("Last-Event-ID: 13"), "{talk:?}");
-        server.process.send(rustix::process::Signal::TERM);
-        let totals: serde_json::Value =
-            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        let totals = totals_of(server);
         // One verifies, and one is talked to.
         assert_eq!(totals["messages"], 42, "{totals}");
         assert_eq!(totals["faults"]["broken_off_streams"], 42 * 2, "{totals}");
