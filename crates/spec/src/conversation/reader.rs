@@ -1,30 +1,28 @@
 //! Conversations in files: TOML that a person writes (docs/CONVERSATIONS.md), read with the place of every problem.
 //!
-//! Start reading at [`Conversation::read`].
+//! Start reading at [`Conversation::read`]; `messages` has what is sent and awaited.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "values are of the library, and all but one kind are refused"
 )]
 
+mod http;
+mod keys;
+mod messages;
 mod values;
 
-use super::check::{Fault, Part};
-use super::template::{Medium, is_name};
 use super::{
-    AnswerRule, AtEnd, Beat, Before, ByteOrder, Condition, Conversation, Every, Field, Fill, Frame,
-    HttpRequest, LengthWidth, Matcher, Place, PushRule, Reply, Request, Resume, SecretSource, Send,
-    Speaks, Step, Take, TakeFrom, Template, Var,
+    AnswerRule, AtEnd, Beat, Before, ByteOrder, Condition, Conversation, Every, Fill, Frame,
+    LengthWidth, Matcher, Medium, Part, PushRule, Reply, Request, Resume, SecretSource, Send,
+    Speaks, Step, Var,
 };
 use crate::rooms::Part as RoomPart;
 use crate::table::{Error, Source, Table};
 use std::collections::BTreeMap;
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use units::{Bytes, Nanos};
-use values::{
-    Value, constant, digest, one_of, scalar, several, some_constant, status, text_of, texts, whole,
-};
+use values::{Value, one_of, text_of, texts, whole};
 
 impl Conversation {
     /// The longest file of a conversation.
@@ -61,18 +59,6 @@ struct Reader<'s> {
 }
 
 impl Reader<'_> {
-    fn placed(&self, fault: &Fault) -> String {
-        let Fault { part, key, text, message } = fault;
-        let places = [(*part, *key), (*part, ""), (Part::Top, *key)];
-        let at = places.iter().find_map(|place| self.places.get(place)).copied().unwrap_or(0);
-        let inside = self.source.text.get(at..).and_then(|rest| rest.find(text));
-        let at = at + inside.unwrap_or(0);
-        match key {
-            &"" => self.source.at_byte(at, message),
-            key => self.source.at_byte(at, format_args!("`{key}` {message}")),
-        }
-    }
-
     fn conversation(&mut self, mut table: Table<'_>) -> Result<Conversation, Error> {
         let about = self.text(&mut table, Part::Top, "about")?.unwrap_or_default();
         let speaks = self.speaks(&mut table)?;
@@ -123,8 +109,7 @@ impl Reader<'_> {
         Ok(conversation)
     }
 
-    /// The conversation of publishers. Its places are those of its own file, so to speak: a fault that is found later
-    /// stands at its beginning.
+    /// The conversation of publishers. Its places are not kept: a fault that is found later is told at its beginning.
     fn publishers(&mut self, table: Table<'_>, _: Part) -> Result<Box<Conversation>, Error> {
         let mut reader = Reader { source: self.source, places: BTreeMap::new() };
         reader.conversation(table).map(Box::new)
@@ -401,318 +386,6 @@ impl Reader<'_> {
         Ok(Beat { every, send })
     }
 
-    /// The keys `http`, `headers` and `body`, if there is any.
-    fn http(&mut self, table: &mut Table<'_>, part: Part) -> Result<Option<HttpRequest>, Error> {
-        let line = self.take(table, part, "http");
-        let headers: Vec<Field> =
-            self.headers(table, part)?.into_iter().map(|(_, field)| field).collect();
-        let is_form = headers.iter().any(|field| {
-            field.name.eq_ignore_ascii_case("content-type")
-                && field.value.to_string().contains("x-www-form-urlencoded")
-        });
-        let medium = if is_form { Medium::Url } else { Medium::Message };
-        let body = self.template(table, part, "body", medium)?;
-        let Some(line) = line else {
-            let key = if body.is_some() { "body" } else { "headers" };
-            return match body.is_some() || !headers.is_empty() {
-                true => Err(Error::new(
-                    self.places[&(part, key)],
-                    format!(
-                        "`{key}` belongs to a request of HTTP; say `http = \"POST /path\"` too"
-                    ),
-                )),
-                false => Ok(None),
-            };
-        };
-        let at = line.span().start;
-        let inner = inner_start(&self.source.text, at);
-        let written = text_of("http", line)?;
-        let is_method = |method: &&str| {
-            !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase())
-        };
-        let alone = (&*written, "");
-        let (method, path) = written
-            .split_once(' ')
-            .filter(|(_, path)| path.starts_with('/'))
-            .or_else(|| matches!(part, Part::Request(_)).then_some(alone))
-            .filter(|(method, _)| is_method(method))
-            .ok_or_else(|| {
-                Error::new(
-                    at,
-                    "`http` is a method and a path with a space between, as in \"POST /login\"",
-                )
-            })?;
-        let path = Template::parse(path, Medium::Url).map_err(|error| {
-            Error::new(inner + method.len() + 1 + error.at, format!("`http` {error}"))
-        })?;
-        Ok(Some(HttpRequest { method: method.to_owned(), path, headers, body }))
-    }
-
-    /// Header fields with their places.
-    fn headers(&mut self, table: &mut Table<'_>, part: Part) -> Result<Vec<(usize, Field)>, Error> {
-        let Some(headers) = table.take_table("headers")? else { return Ok(Vec::new()) };
-        self.places.insert((part, "headers"), headers.at());
-        let field = |(name, value): (Spanned<String>, Value<'_>)| {
-            let at = name.span().start;
-            let name = name.into_inner();
-            let is_token =
-                |letter: u8| letter.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&letter);
-            if name.is_empty() || !name.bytes().all(is_token) {
-                return Err(Error::new(at, format!("`{name}` is not the name of a header field")));
-            }
-            let place = value.span().start;
-            let value = self.template_of(&name, value, Medium::Header)?;
-            match value.to_string().contains(|letter: char| letter.is_control() && letter != '\t') {
-                true => {
-                    Err(Error::new(place, format!("a header field has no line ends; `{name}` has")))
-                }
-                false => Ok((at, Field { name, value })),
-            }
-        };
-        headers.entries().into_iter().map(field).collect()
-    }
-
-    fn takes(&mut self, table: &mut Table<'_>, part: Part) -> Result<Vec<Take>, Error> {
-        let Some(takes) = table.take_table("take")? else { return Ok(Vec::new()) };
-        self.places.insert((part, "take"), takes.at());
-        let take = |(name, value): (Spanned<String>, Value<'_>)| {
-            let var = name.into_inner();
-            let from = match value.get_ref() {
-                DeValue::Table(_) => {
-                    let mut table = Table::of_value("take", value)?;
-                    let header = table.need("header")?;
-                    table.finish(&["header"])?;
-                    TakeFrom::Header(header)
-                }
-                _ => TakeFrom::Message(self.place("take", &var, value)?),
-            };
-            Ok(Take { var, from })
-        };
-        takes.entries().into_iter().map(take).collect()
-    }
-
-    fn needed_matcher(
-        &mut self,
-        table: &mut Table<'_>,
-        part: Part,
-        key: &'static str,
-    ) -> Result<Matcher, Error> {
-        let at = table.at();
-        let missing = || {
-            Error::new(
-                at,
-                format!("`{key}` is missing: a matcher, as in {{ \"$.type\" = \"ping\" }}"),
-            )
-        };
-        self.matcher(table, part, key)?.ok_or_else(missing)
-    }
-
-    fn matcher(
-        &mut self,
-        table: &mut Table<'_>,
-        part: Part,
-        key: &'static str,
-    ) -> Result<Option<Matcher>, Error> {
-        self.take(table, part, key).map(|value| self.matcher_of(key, value)).transpose()
-    }
-
-    fn matcher_of(&self, key: &str, value: Value<'_>) -> Result<Matcher, Error> {
-        if !matches!(value.get_ref(), DeValue::Table(_)) {
-            let message =
-                format!("`{key}` is a matcher, as in {{ id = \"$.id\", has = \"$.result\" }}");
-            return Err(Error::new(value.span().start, message));
-        }
-        let mut matcher = Matcher::default();
-        for (name, value) in Table::of_value(key, value)?.entries() {
-            let at = name.span().start;
-            let conditions = &mut matcher.conditions;
-            match name.get_ref().as_str() {
-                "id" => matcher.id = Some(self.place("id", "id", value)?),
-                "has" => {
-                    conditions.extend(self.paths("has", value)?.into_iter().map(Condition::Has))
-                }
-                "lacks" => {
-                    conditions.extend(self.paths("lacks", value)?.into_iter().map(Condition::Lacks))
-                }
-                "is" => conditions.push(Condition::Is(constant("is", value)?)),
-                "sha256" => conditions.push(Condition::Sha256(digest(value)?)),
-                "starts" => conditions.push(Condition::Starts(some_constant("starts", value)?)),
-                "contains" => {
-                    conditions
-                        .extend(texts("contains", value)?.into_iter().map(Condition::Contains));
-                }
-                "status" => conditions.push(Condition::Status(status(value)?)),
-                written if written.starts_with('$') => {
-                    let path = written
-                        .parse()
-                        .map_err(|error| Error::new(at, format!("`{written}`: {error}")))?;
-                    conditions.push(Condition::Equals { path, value: scalar(written, value)? });
-                }
-                unknown => {
-                    let known =
-                        ["id", "has", "lacks", "is", "starts", "contains", "sha256", "status"];
-                    let expected = crate::near::expected(unknown, known.into_iter());
-                    let message = format!("unknown condition `{unknown}`{expected}");
-                    let place = "; or a place, as in \"$.type\" = \"next\"";
-                    return Err(Error::new(at, message + place));
-                }
-            }
-        }
-        Ok(matcher)
-    }
-
-    fn paths(&self, key: &str, value: Value<'_>) -> Result<Vec<super::Path>, Error> {
-        let one = |value: Value<'_>| {
-            let at = value.span().start;
-            let text = text_of(key, value)?;
-            text.parse().map_err(|error| Error::new(at, format!("`{key}` `{text}`: {error}")))
-        };
-        several(value).into_iter().map(one).collect()
-    }
-
-    /// A place in a message: a path, or a text with a hole called `hole`.
-    fn place(&self, key: &str, hole: &str, value: Value<'_>) -> Result<Place, Error> {
-        let at = value.span().start;
-        let text = text_of(key, value)?;
-        if text.starts_with('$') && !text.starts_with("${") {
-            let path = text.parse();
-            return path
-                .map(Place::Json)
-                .map_err(|error| Error::new(at, format!("`{key}` `{text}`: {error}")));
-        }
-        let marker = format!("${{{hole}}}");
-        match text.split_once(&marker) {
-            Some((before, after)) if !after.contains(&marker) => {
-                Ok(Place::Text { before: before.to_owned(), after: after.to_owned() })
-            }
-            _ => Err(Error::new(
-                at,
-                format!(
-                    "`{key}` is a place in JSON, as in \"$.id\", or a text with one `{marker}`; `{text}` is neither"
-                ),
-            )),
-        }
-    }
-
-    fn needed_template(&mut self, table: &mut Table<'_>, part: Part) -> Result<Template, Error> {
-        let at = table.at();
-        let send = self.template(table, part, "send", Medium::Message)?;
-        send.ok_or_else(|| Error::new(at, "`send` is missing: the message"))
-    }
-
-    fn template(
-        &mut self,
-        table: &mut Table<'_>,
-        part: Part,
-        key: &'static str,
-        medium: Medium,
-    ) -> Result<Option<Template>, Error> {
-        self.take(table, part, key).map(|value| self.template_of(key, value, medium)).transpose()
-    }
-
-    fn template_of(&self, key: &str, value: Value<'_>, medium: Medium) -> Result<Template, Error> {
-        let at = inner_start(&self.source.text, value.span().start);
-        let text = text_of(key, value)?;
-        let key = if key.is_empty() { String::new() } else { format!("`{key}` ") };
-        Template::parse(&text, medium).map_err(|error| {
-            // Where the text is written as it is, the hole has a place of its own.
-            let exact = self.source.text.get(at..).is_some_and(|rest| rest.starts_with(&text));
-            Error::new(if exact { at + error.at } else { at }, format!("{key}{error}"))
-        })
-    }
-
-    fn text(
-        &mut self,
-        table: &mut Table<'_>,
-        part: Part,
-        key: &'static str,
-    ) -> Result<Option<String>, Error> {
-        self.take(table, part, key).map(|value| text_of(key, value)).transpose()
-    }
-
-    fn flag(
-        &mut self,
-        table: &mut Table<'_>,
-        part: Part,
-        key: &'static str,
-    ) -> Result<Option<bool>, Error> {
-        let Some(value) = self.take(table, part, key) else { return Ok(None) };
-        match value.get_ref() {
-            DeValue::Boolean(value) => Ok(Some(*value)),
-            _ => Err(Error::new(value.span().start, format!("`{key}` is true or false"))),
-        }
-    }
-
-    /// The value of a key, whose place is remembered.
-    fn take<'i>(
-        &mut self,
-        table: &mut Table<'i>,
-        part: Part,
-        key: &'static str,
-    ) -> Option<Value<'i>> {
-        let value = table.take_value(key)?;
-        self.places.insert((part, key), value.span().start);
-        Some(value)
-    }
-
-    /// The table of a key.
-    fn one<'i, T>(
-        &mut self,
-        table: &mut Table<'i>,
-        key: &'static str,
-        part: Part,
-        read: impl FnOnce(&mut Self, Table<'i>, Part) -> Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
-        let Some(table) = table.take_table(key)? else { return Ok(None) };
-        self.places.insert((part, ""), table.at());
-        self.places.insert((Part::Top, key), table.at());
-        read(self, table, part).map(Some)
-    }
-
-    /// The tables of `[[key]]`.
-    fn listed<'i, T>(
-        &mut self,
-        table: &mut Table<'i>,
-        key: &'static str,
-        part: fn(usize) -> Part,
-        read: impl Fn(&mut Self, Table<'i>, Part) -> Result<T, Error>,
-    ) -> Result<Vec<T>, Error> {
-        let mut all = Vec::new();
-        for (index, table) in table.take_tables(key)?.into_iter().enumerate() {
-            self.places.insert((part(index), ""), table.at());
-            self.places.entry((Part::Top, key)).or_insert_with(|| table.at());
-            all.push(read(self, table, part(index))?);
-        }
-        Ok(all)
-    }
-
-    /// The tables of `[key.NAME]`, in the order of the file.
-    fn named<'i, T>(
-        &mut self,
-        table: &mut Table<'i>,
-        key: &'static str,
-        part: fn(usize) -> Part,
-        read: impl Fn(&mut Self, String, Table<'i>, Part) -> Result<T, Error>,
-    ) -> Result<Vec<T>, Error> {
-        let Some(tables) = table.take_table(key)? else { return Ok(Vec::new()) };
-        self.places.insert((Part::Top, key), tables.at());
-        let mut all = Vec::new();
-        for (index, (name, value)) in tables.entries().into_iter().enumerate() {
-            let at = name.span().start;
-            let name = name.into_inner();
-            if !is_name(&name.replace('-', "_")) {
-                return Err(Error::new(
-                    at,
-                    format!("`{name}` is no name; it has letters, digits, `_` and `-`"),
-                ));
-            }
-            let table = Table::of_value(&format!("{key}.{name}"), value)?;
-            self.places.insert((part(index), ""), at);
-            all.push(read(self, name, table, part(index))?);
-        }
-        Ok(all)
-    }
-
     /// The path of a file that stands beside this one.
     fn beside(&self, file: &str) -> String {
         let folder = std::path::Path::new(&self.source.name).parent();
@@ -724,13 +397,6 @@ impl Reader<'_> {
 fn name_of(path: &str) -> String {
     let stem = std::path::Path::new(path).file_stem();
     stem.map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned())
-}
-
-/// The byte at which the text of a string begins whose value begins at `at`.
-fn inner_start(source: &str, at: usize) -> usize {
-    let rest = source.get(at..).unwrap_or_default();
-    let many = ["'''\r\n", "\"\"\"\r\n", "'''\n", "\"\"\"\n", "'''", "\"\"\"", "'", "\""];
-    at + many.into_iter().find(|quotes| rest.starts_with(quotes)).map_or(0, str::len)
 }
 
 /// A status of the 2xx kind.

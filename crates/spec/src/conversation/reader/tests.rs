@@ -1,7 +1,7 @@
 //! Files of conversations: what they become, and what is said about mistakes.
 
 use super::*;
-use crate::conversation::{Escape, Key, Path, Piece, Scalar};
+use crate::conversation::{Escape, Key, Path, Piece, Place, Scalar, TakeFrom};
 
 fn read(text: &str) -> Conversation {
     Conversation::read("talk.toml", text).unwrap_or_else(|error| panic!("{error}"))

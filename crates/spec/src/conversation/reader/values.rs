@@ -135,3 +135,10 @@ pub(super) fn scalar(key: &str, value: Value<'_>) -> Result<Scalar, Error> {
         other => Err(error(other.type_str())),
     }
 }
+
+/// The byte at which the text of a string begins whose value begins at `at`.
+pub(super) fn inner_start(source: &str, at: usize) -> usize {
+    let rest = source.get(at..).unwrap_or_default();
+    let many = ["'''\r\n", "\"\"\"\r\n", "'''\n", "\"\"\"\n", "'''", "\"\"\"", "'", "\""];
+    at + many.into_iter().find(|quotes| rest.starts_with(quotes)).map_or(0, str::len)
+}
