@@ -12,6 +12,7 @@
 mod check;
 mod csv;
 mod cue;
+mod fault;
 mod fill;
 mod matcher;
 mod mix;
@@ -24,8 +25,9 @@ mod template;
 mod types;
 mod vars;
 
-pub use check::{Fault, Part, WRITTEN_FIELDS};
+pub use check::WRITTEN_FIELDS;
 pub use cue::Cue;
+pub use fault::{Fault, Part};
 pub use matcher::{Condition, Matcher, Place, Scalar, Status, StatusError};
 pub use mix::Mix;
 pub use mqtt::{MqttCommand, MqttConnect, MqttError};

@@ -1,0 +1,170 @@
+//! Messages: matchers, templates with their holes, and the values that are taken.
+
+use super::{Checker, Holes};
+use crate::conversation::template::{RESERVED, is_name};
+use crate::conversation::{
+    Condition, Fault, Frame, Matcher, Part, Piece, Place, Take, TakeFrom, Template, mqtt, overlap,
+};
+use crate::near::expected;
+
+impl<'c> Checker<'c> {
+    /// Refuses two matchers of which one matches all that the other does: the refusal, and the awaited message.
+    pub(super) fn check_apart(
+        &self,
+        awaited: Option<&Matcher>,
+        key: &str,
+        refused: Option<&Matcher>,
+    ) -> Result<(), Fault> {
+        let (Some(awaited), Some(refused)) = (awaited, refused) else { return Ok(()) };
+        if overlap::implies(refused, awaited) || overlap::implies(awaited, refused) {
+            return Err(self.fault(
+                "refused",
+                format!(
+                    "and `{key}` match the same message; say in one of them what tells them apart, as in \
+                     lacks = \"$.error\""
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses a matcher that can never match. `asked` is true if the message that is answered has an id; `None`: none
+    /// is answered.
+    pub(super) fn check_matcher(
+        &self,
+        key: &'static str,
+        matcher: &Matcher,
+        is_http: bool,
+        asked: Option<bool>,
+    ) -> Result<(), Fault> {
+        let has_status = |condition: &Condition| matches!(condition, Condition::Status(_));
+        if !is_http && matcher.conditions.iter().any(has_status) {
+            return Err(self.fault(key, "has a `status`, which responses of HTTP alone have"));
+        }
+        match (&matcher.id, asked) {
+            (Some(_), None) => {
+                return Err(self.fault(key, "has an `id`, and nothing was asked; leave it out"));
+            }
+            (Some(_), Some(false)) => {
+                return Err(
+                    self.fault(key, "has an `id`, and what is sent has none; put `${id}` into it")
+                );
+            }
+            (Some(Place::Text { before, after }), _) if before.is_empty() && after.is_empty() => {
+                return Err(self.fault(key, "has an `id` without a text beside it"));
+            }
+            _ => {}
+        }
+        match overlap::contradiction(matcher) {
+            Some(message) => Err(self.fault(key, format!("can never match: {message}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a template with a hole that has no value here, or that is too long.
+    pub(super) fn check_template(
+        &self,
+        key: &'static str,
+        template: &Template,
+        holes: Holes,
+    ) -> Result<(), Fault> {
+        for piece in &template.0 {
+            let misplaced = match piece {
+                Piece::Id if holes == Holes::Plain => {
+                    "is the id of a request or of an opening step"
+                }
+                Piece::Now | Piece::NowMs if holes != Holes::All => {
+                    "is the instant at which a request is due"
+                }
+                Piece::Header if holes != Holes::All => "is the header of a request",
+                Piece::Var { name, .. } => {
+                    self.check_known(key, name)?;
+                    continue;
+                }
+                Piece::Text(_)
+                | Piece::Id
+                | Piece::Now
+                | Piece::NowMs
+                | Piece::Client
+                | Piece::ClientModulo(_)
+                | Piece::Room
+                | Piece::Header
+                | Piece::Pad(_)
+                | Piece::Random(_) => continue,
+            };
+            let text = Template(vec![piece.clone()]).to_string();
+            let fault = self.fault(key, format!("`{text}` {misplaced}, and this is none"));
+            return Err(Fault { text, ..fault });
+        }
+        let (len, max) = (template.len_min(), Template::LEN_MAX);
+        if len > u64::from(max) {
+            return Err(self.fault(key, format!("is {len} bytes long; at most {max} are possible")));
+        }
+        if self.conversation.frame == Frame::Mqtt && key == "send" {
+            let packet = mqtt::check(template, self.part == Part::Open(0));
+            return packet.map_err(|error| self.fault(key, error.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Refuses a value that is not known at this part.
+    pub(super) fn check_known(&self, key: &'static str, name: &str) -> Result<(), Fault> {
+        if self.known.contains(&name) {
+            return Ok(());
+        }
+        let message = if self.taken_anywhere().any(|taken| taken == name) {
+            format!("`{name}` is not known yet: it is taken from a message that comes later")
+        } else {
+            let all = RESERVED.into_iter().chain(self.known.iter().copied());
+            format!("no value is called `{name}`{}", expected(name, all))
+        };
+        Err(Fault { text: format!("${{{name}}}"), ..self.fault(key, message) })
+    }
+
+    /// The names of all values, wherever they are taken.
+    fn taken_anywhere(&self) -> impl Iterator<Item = &'c str> {
+        let all = self.conversation;
+        let vars = all.vars.iter().map(|var| var.name.as_str());
+        let before = all.before.iter().flat_map(|before| &before.take);
+        let steps = all.open.iter().chain(&all.close).flat_map(|step| &step.take);
+        vars.chain(before.chain(steps).map(|take| take.var.as_str()))
+    }
+
+    /// Checks the values that are taken from a message, which are known from here on.
+    pub(super) fn take(&mut self, takes: &'c [Take], is_http: bool) -> Result<(), Fault> {
+        for Take { var, from } in takes {
+            self.check_name(var, "take")?;
+            match from {
+                TakeFrom::Header(_) if !is_http => {
+                    return Err(
+                        self.fault("take", "messages have no headers; only `[[before]]` has")
+                    );
+                }
+                TakeFrom::Message(Place::Text { before, after })
+                    if before.is_empty() && after.is_empty() =>
+                {
+                    return Err(self.fault("take", format!("`{var}` has no text beside its hole")));
+                }
+                TakeFrom::Header(_) | TakeFrom::Message(_) => {}
+            }
+            self.known.push(var);
+        }
+        Ok(())
+    }
+
+    /// Refuses a name that no value can have.
+    pub(super) fn check_name(&self, name: &str, key: &'static str) -> Result<(), Fault> {
+        if !is_name(name) {
+            return Err(self.fault(
+                key,
+                format!("`{name}` is no name for a value; it has letters, digits and `_`, and no digit first"),
+            ));
+        }
+        if RESERVED.contains(&name) {
+            return Err(
+                self.fault(key, format!("`${{{name}}}` is known already; choose another name"))
+            );
+        }
+        Ok(())
+    }
+}
