@@ -18,6 +18,13 @@
 //! ([`crate::replay`]).
 //!
 //! Left out: sockets, protocols, and what replies say (crate `drive`).
+//!
+//! Start reading at [`Pace`]; `due` has the messages that become due, and this file the connections that send them.
+
+mod answers;
+mod due;
+
+pub use answers::{Batch, Next, Taken};
 
 use crate::replay::Replay;
 use crate::waiting::Waiting;
@@ -132,62 +139,6 @@ enum Whose {
     Schedule(u32),
     /// A session that has begun, or a bot that has thought.
     Thinker(Thinker),
-}
-
-/// Messages to send on one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batch {
-    /// The place of the connection.
-    pub place: u32,
-    /// The number of messages, at least one; one where they have an instant at which they are due.
-    pub count: u32,
-    /// The instant at which the message was due; `None` in a closed loop, where that is when it is sent.
-    pub due: Option<Instant>,
-    /// The instant from which on it could have been sent: what passed before that is not our lag.
-    pub possible: Instant,
-}
-
-/// The answer to something that happened on a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Nothing for this connection to do; others may have their turn ([`Pace::next_send`]).
-    Others,
-    /// Send on this very connection.
-    Send(Batch),
-    /// All messages of this connection have their replies: it is to end.
-    Served {
-        /// The instant at which the session was due, if it is one.
-        session: Option<Instant>,
-    },
-    /// Its next message is due at this instant.
-    Thinks(Instant),
-}
-
-/// The fate of messages that have become due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// Held back, because it was due in the gap that ended at this instant.
-    Held(Instant),
-    /// To be sent now.
-    Send(Batch),
-    /// A session was to begin.
-    Session {
-        /// The instant at which it was due, and its first message.
-        due: Instant,
-        /// True if there is room for it: connect. Otherwise its first message is unsent.
-        begins: bool,
-    },
-    /// Never sent, because too many are outstanding or the connection is gone.
-    Unsent {
-        /// The instant at which the first of them was due.
-        due: Instant,
-        /// The number of messages.
-        count: u64,
-        /// The end of the gap in the worker's loop in which they were due, if they were.
-        gap: Option<Instant>,
-    },
-    /// Waits for its turn on a connection, or belonged to a bot that is gone.
-    Waits,
 }
 
 impl Pace {
@@ -320,43 +271,6 @@ impl Pace {
         self.end = self.end.min(end);
     }
 
-    /// Nothing is sent any more. Calls `each` for messages that were due and never sent: with the instant at which the
-    /// first was due, and their number.
-    pub fn stop(&mut self, mut each: impl FnMut(Instant, u64)) {
-        let was_measured = self.stage >= Stage::Measure;
-        self.stage = Stage::AfterTraffic;
-        if let Load::Open { waiting, .. } = &mut self.load {
-            waiting.drain(|due| each(due, 1));
-        }
-        self.replay.drain().for_each(|due| each(due, 1));
-        match &mut self.load {
-            Load::Closed { .. } => return,
-            _ if self.quota != u64::MAX => {
-                if was_measured {
-                    each(self.begin, std::mem::take(&mut self.quota));
-                }
-                return;
-            }
-            Load::ThinkingBots { .. } => return, // No schedule wanted more.
-            Load::Open { .. } => {}
-            Load::Sessions { thinkers, .. } => {
-                while let Some((due, _)) = thinkers.queue.pop_front()
-                    && due < self.end
-                {
-                    each(due, 1);
-                }
-            }
-        }
-        loop {
-            let due = self.next_arrival();
-            if due >= self.end {
-                return;
-            }
-            let count = self.skip(due, self.end, u64::MAX);
-            each(due, count);
-        }
-    }
-
     /// A connection begins, for the session that was due at `due` if it is one. Returns its place.
     pub fn join(&mut self, due: Instant) -> u32 {
         let place = self.vacant.pop_front().expect("there are no more connections than places");
@@ -478,55 +392,6 @@ impl Pace {
         Some(since)
     }
 
-    /// The worker's loop stood still: messages due meanwhile are held back, and those that are so already for longer.
-    pub fn stalled(&mut self, from: Instant, until: Instant) {
-        if self.is_timed() {
-            self.replay.forget_before(self.next_due().0);
-            self.replay.stalled(from, until);
-        }
-    }
-
-    /// Takes the next message that is due by `now`. Those that will not be sent come together, but not those before the
-    /// measurement with those of it.
-    pub fn take(&mut self, now: Instant) -> Option<Taken> {
-        if let Some((due, whose)) = self.replay.release(now) {
-            return Some(self.line_up(due, whose));
-        }
-        let (due, thinker) = self.next_due();
-        if due > now || due >= self.end || self.stage == Stage::AfterTraffic {
-            return None;
-        }
-        self.replay.forget_before(due);
-        let gap = self.replay.gap_end(due);
-        if thinker.is_none() && self.is_full() {
-            let limit = self.end.min(now + Nanos(1)).min(gap.unwrap_or(Instant::NEVER));
-            let count = self.skip(due, limit.min(due + SKIPPED_MAX), self.quota);
-            self.spend(due, count, now);
-            return Some(Taken::Unsent { due, count, gap });
-        }
-        let whose = match (&mut self.load, thinker) {
-            (
-                Load::Sessions { thinkers, .. } | Load::ThinkingBots { thinkers, .. },
-                Some(thinker),
-            ) => {
-                thinkers.queue.pop_front();
-                Whose::Thinker(thinker)
-            }
-            (Load::Open { arrivals, .. } | Load::Sessions { arrivals, .. }, _) => {
-                let connection = arrivals.next_due().connection;
-                arrivals.advance();
-                Whose::Schedule(connection)
-            }
-            (Load::Closed { .. } | Load::ThinkingBots { .. }, _) => return None,
-        };
-        self.spend(due, 1, now);
-        if let Some(gap) = gap {
-            self.replay.hold(due, whose);
-            return Some(Taken::Held(gap));
-        }
-        Some(self.line_up(due, whose))
-    }
-
     /// The next messages to send, on the connection whose turn it is.
     #[inline]
     pub fn next_send(&mut self) -> Option<Batch> {
@@ -592,6 +457,7 @@ impl Pace {
     }
 
     /// True if as many messages are outstanding as may be.
+    #[inline]
     pub fn is_full(&self) -> bool {
         match &self.load {
             Load::Open { outstanding_max, .. } => self.in_flight + self.waits() >= *outstanding_max,
@@ -618,6 +484,7 @@ impl Pace {
     }
 
     /// Messages that are due and not sent.
+    #[inline]
     pub fn waits(&self) -> u64 {
         self.replay.len()
             + match &self.load {
@@ -645,36 +512,6 @@ impl Pace {
     /// The number that the connection at a place has among those of all workers.
     pub fn number(&self, place: u32) -> u32 {
         self.stripe.number(place.min(self.stripe.connections() - 1))
-    }
-
-    /// A message is due: it waits for a connection, begins a session, or goes on with one.
-    fn line_up(&mut self, due: Instant, whose: Whose) -> Taken {
-        match (whose, &mut self.load) {
-            (Whose::Schedule(_), Load::Open { pick: Pick::Any, waiting, .. }) => {
-                waiting.push(0, due);
-                Taken::Waits
-            }
-            (Whose::Schedule(place), Load::Open { pick: Pick::Own, waiting, .. }) => {
-                waiting.push(place as usize, due);
-                if self.members[place as usize].is_open {
-                    self.queue(place);
-                }
-                Taken::Waits
-            }
-            (Whose::Schedule(_), _) => Taken::Session { due, begins: !self.vacant.is_empty() },
-            (Whose::Thinker(Thinker { place, generation }), load) => {
-                let has_schedule = matches!(load, Load::Sessions { .. });
-                let member = &self.members[place as usize];
-                if member.generation == generation && member.may_send(1) {
-                    self.count(place, 1);
-                    Taken::Send(Batch { place, count: 1, due: Some(due), possible: due })
-                } else if has_schedule {
-                    Taken::Unsent { due, count: 1, gap: None } // Its connection was lost meanwhile.
-                } else {
-                    Taken::Waits
-                }
-            }
-        }
     }
 
     fn next_turn(&mut self) -> Option<Batch> {
@@ -768,21 +605,6 @@ impl Pace {
         self.quota != u64::MAX && self.stage >= Stage::Measure
     }
 
-    /// Messages that were due from `due` on are taken: the quota has so many less.
-    fn spend(&mut self, due: Instant, count: u64, now: Instant) {
-        if self.quota == u64::MAX || due < self.begin {
-            return;
-        }
-        self.quota -= count;
-        if self.quota == 0 {
-            // The measurement goes on until one more would be due.
-            self.end = match &self.load {
-                Load::Open { .. } => self.next_arrival(),
-                Load::Closed { .. } | Load::Sessions { .. } | Load::ThinkingBots { .. } => now,
-            };
-        }
-    }
-
     /// The connection waits for its turn, if there is something for it to send or may be.
     fn queue_if_wanted(&mut self, place: u32) {
         let is_wanted = match &self.load {
@@ -815,48 +637,6 @@ impl Pace {
             Load::Closed { .. } | Load::Open { .. } => Next::Others,
         }
     }
-
-    /// The next instant at which something is due, and whose it is if not the schedule's.
-    #[inline]
-    fn next_due(&self) -> (Instant, Option<Thinker>) {
-        let arrival = self.next_arrival();
-        let thinkers = match &self.load {
-            Load::Sessions { thinkers, .. } | Load::ThinkingBots { thinkers, .. } => thinkers,
-            Load::Closed { .. } | Load::Open { .. } => return (arrival, None),
-        };
-        match thinkers.queue.front() {
-            Some((due, thinker)) if *due < arrival => (*due, Some(*thinker)),
-            _ => (arrival, None),
-        }
-    }
-
-    /// The next arrival of the schedule.
-    fn next_arrival(&self) -> Instant {
-        match &self.load {
-            Load::Open { arrivals, .. } | Load::Sessions { arrivals, .. } => {
-                self.start + arrivals.next_due().at
-            }
-            Load::Closed { .. } | Load::ThinkingBots { .. } => Instant::NEVER,
-        }
-    }
-
-    /// Leaves out the arrivals from `due` on that are due before `limit`, at most `count_max`, but not those before the
-    /// measurement together with those of it. Returns their number.
-    fn skip(&mut self, due: Instant, limit: Instant, count_max: u64) -> u64 {
-        let limit = if due < self.begin { limit.min(self.begin) } else { limit };
-        let (Load::Open { arrivals, .. } | Load::Sessions { arrivals, .. }) = &mut self.load else {
-            return 0;
-        };
-        if count_max == u64::MAX {
-            return arrivals.skip_before(limit.since(self.start));
-        }
-        let mut count = 0;
-        while count < count_max && self.start + arrivals.next_due().at < limit {
-            arrivals.advance();
-            count += 1;
-        }
-        count
-    }
 }
 
 impl Member {
@@ -884,9 +664,6 @@ fn place(index: usize) -> u32 {
 /// The replies that a turn lasts, where connections take turns. A connection that has been quiet for long costs the
 /// kernel several times what one costs that is in use: its memory is cold, and its acknowledgements travel alone.
 const TURN_LEN: u32 = 32;
-
-/// The longest time whose arrivals are left out at once.
-const SKIPPED_MAX: Nanos = Nanos::from_millis(1);
 
 /// The waiting messages for which there is memory from the start.
 const WAITING_RESERVED: usize = 4096;

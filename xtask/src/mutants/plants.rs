@@ -31,7 +31,7 @@ const PLANTS: &[Plant] = &[
         name: "re-timing at wake-up",
         lie: "a message is due when the worker gets round to it, so its own delays are nobody's",
         had_by: "tools whose users sleep, wake up, and take the time then",
-        file: "crates/load/src/pace.rs",
+        file: "crates/load/src/pace/due.rs",
         caught_by: "drive",
         test: "open_loop::a_worker_that_hears_late_of_the_start_keeps_to_the_schedule_of_all",
         changes: &[Change {
@@ -167,7 +167,7 @@ const PLANTS: &[Plant] = &[
         name: "catch-up burst",
         lie: "after its own stall the generator floods the server and times the flood",
         had_by: "token buckets, `while due <= now { send }`",
-        file: "crates/load/src/pace.rs",
+        file: "crates/load/src/pace/due.rs",
         caught_by: "drive",
         test: "sessions::sessions_that_were_due_while_we_stood_still_begin_one_gap_later",
         changes: &[Change { place: "«self.replay.stalled(from, until);»", bug: "" }],
