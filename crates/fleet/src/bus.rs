@@ -38,7 +38,7 @@ pub enum Read {
 /// Something that happened on the bus.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BusEvent {
-    /// The connection is up; what was subscribed to is subscribed to again.
+    /// The connection is up, with all its subscriptions.
     Connected,
     /// The connection is lost. Operations underway end as timed out.
     Disconnected,

@@ -1,15 +1,16 @@
 //! The clock of an agent against that of a controller, from questions and answers over the bus.
 //!
-//! Of an exchange four instants are known: the question left (controller), came (agent), the answer left (agent), came
-//! (controller). Half of the time on the way is the most by which the offset can be off, however unequal the two ways
-//! are. Clocks drift apart by at most [`DRIFT_PER_MILLION`] millionths; a clock that has moved further has jumped.
+//! An exchange has four instants: the question leaves the controller and reaches the agent, the answer leaves the agent
+//! and reaches the controller. The offset is off by at most half of the time that the two were on their way, however
+//! unequal their ways are. Clocks drift apart by at most [`DRIFT_PER_MILLION`] millionths; a clock that has moved
+//! further has jumped.
 //!
 //! Start reading at [`OffsetClock::add`].
 
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
 
-/// The clock of an agent, as far as it is known.
+/// The clock of an agent, estimated from the latest exchanges.
 #[derive(Clone, Debug, Default)]
 pub struct OffsetClock {
     /// The latest exchanges, the oldest first.
@@ -30,14 +31,14 @@ pub struct Exchange {
     pub answered: Instant,
 }
 
-/// An offset, never without its bound.
+/// An offset with its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// The agent's clock less the controller's, in nanoseconds.
     pub ahead_ns: i128,
     /// The most by which that may be off.
     pub bound: Nanos,
-    /// The time on the way, both ways together, of the exchange that it comes from.
+    /// The time on the way, both ways together, in the exchange that gave the offset.
     pub round_trip: Nanos,
 }
 
@@ -49,7 +50,7 @@ struct Sample {
 }
 
 impl OffsetClock {
-    /// Takes an exchange in. One that no clocks could give (an answer before its question) is left out.
+    /// Adds an exchange. An impossible one (an answer before its question) is left out.
     pub fn add(&mut self, exchange: Exchange) {
         let Exchange { asked, received, sent, answered } = exchange;
         let whole = answered.since(asked);
@@ -77,13 +78,13 @@ impl OffsetClock {
         self.samples.push_back(sample);
     }
 
-    /// True if the clock has jumped since this was asked last.
+    /// True if the clock has jumped since the last call.
     pub const fn take_jump(&mut self) -> bool {
         std::mem::replace(&mut self.has_jumped, false)
     }
 
-    /// The best that is known at `now`: of the latest exchanges the one with the smallest bound. `None` before the
-    /// first.
+    /// The best offset at `now`: the one with the smallest bound among those of the latest exchanges. `None` before the
+    /// first exchange.
     pub fn offset(&self, now: Instant) -> Option<Offset> {
         let best = self.samples.iter().min_by_key(|sample| sample.bound(now))?;
         let Sample { ahead_ns, round_trip, .. } = *best;
@@ -94,7 +95,7 @@ impl OffsetClock {
 impl Sample {
     fn bound(&self, now: Instant) -> Nanos {
         let drift = u128::from(now.since(self.at).0) * DRIFT_PER_MILLION / 1_000_000;
-        // One for the half nanosecond that is cut off.
+        // One more, because halving cuts off half a nanosecond.
         Nanos(self.round_trip.0.div_ceil(2))
             + Nanos(u64::try_from(drift).unwrap_or(u64::MAX))
             + Nanos(1)
@@ -120,7 +121,7 @@ fn shifted(at: Instant, by: i128) -> Instant {
 
 /// Exchanges that are kept.
 const KEPT: usize = 16;
-/// The most by which two clocks of quartz move against each other, in millionths, with what NTP may add.
+/// The largest drift between two quartz clocks, in millionths, with the most that NTP adds to it.
 pub const DRIFT_PER_MILLION: u128 = 50;
 
 #[cfg(test)]

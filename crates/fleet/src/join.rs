@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct Join {
     /// The address of the NATS server: `nats://host:4222`, or `tls://host:4222`.
     pub url: String,
-    /// The name of whoever joins.
+    /// The name of the member.
     pub name: Name,
     /// The task that its permissions are for.
     pub role: Role,
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Join {
     }
 }
 
-/// The reason why a join file is of no use.
+/// The reason why a join file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -110,14 +110,14 @@ impl Join {
         let failed = |error| JoinError::File { file: file(), error };
         let metadata = std::fs::metadata(path).map_err(failed)?;
         let mode = metadata.mode() & 0o7777;
-        // One that a service manager lends us belongs to another, and its group may read it: we are in it.
+        // A file that a service manager lends belongs to another user, and a group of this process may read it.
         let is_lent = metadata.uid() != rustix::process::getuid().as_raw();
         let allowed = if is_lent { 0o740 } else { 0o700 };
         if mode & !allowed & 0o777 != 0 {
             return Err(JoinError::Open { file: file(), mode });
         }
         let text = std::fs::read_to_string(path).map_err(failed)?;
-        // The error of the parser shows the line, which may be that of the key.
+        // The parser's error as a whole shows the line, which may be that of the key.
         let garbage = |error: toml::de::Error| JoinError::Garbage {
             file: file(),
             reason: error.message().to_owned(),

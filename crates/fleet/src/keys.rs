@@ -1,8 +1,9 @@
 //! Keys for a fleet: an authority and the server's certificate, a key pair for each member, and the part of the
-//! server's configuration that says what each may do.
+//! server's configuration that has the permissions of each.
 //!
-//! An agent may write its own slots, say that it is alive, answer what it is asked, and read the plan, the steps and
-//! its own slots: nothing of another agent's. Only controllers may write plans and steps, and make the log.
+//! An agent may write its own slots, send its beats, answer questions, and read the plan, the steps and its own slots.
+//! It may neither read nor write anything of another agent. Only controllers may write plans and steps, and make the
+//! log.
 
 use crate::join::{Join, JoinError, Role, write_secret};
 use crate::protocol::Name;
@@ -17,14 +18,14 @@ pub struct Keys {
     members: Vec<(Name, Role, nkeys::KeyPair)>,
 }
 
-/// The keys themselves are left out.
+/// Shows no key.
 impl std::fmt::Debug for Keys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Keys").field("members", &self.members.len()).finish_non_exhaustive()
     }
 }
 
-/// The reason why there are no keys.
+/// The reason why keys cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeysError {
@@ -135,7 +136,7 @@ fn user(name: &Name, role: Role, public: &str) -> String {
     text
 }
 
-/// The subjects that somebody may publish to, and subscribe to.
+/// The subjects that a member may publish to, and those that it may subscribe to.
 fn permissions(name: &Name, role: Role) -> (Vec<String>, Vec<String>) {
     let inbox = inbox(name);
     match role {
@@ -163,7 +164,7 @@ fn permissions(name: &Name, role: Role) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// The prefix of the answers to a member: with a common one everybody could read those to others.
+/// The prefix of the subjects of answers to a member. Each member has its own, so that nobody else can read them.
 pub(crate) fn inbox(name: &Name) -> String {
     format!("_INBOX_{name}")
 }

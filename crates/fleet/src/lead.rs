@@ -19,12 +19,12 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use units::{Instant, Nanos};
 
-/// Something that the state machine waits for.
+/// An input of the state machine.
 #[derive(Debug)]
 pub enum In {
     /// From the bus.
     Heard(Heard),
-    /// The work of a block: of this number.
+    /// The work of the block with this number.
     Work(u32, BlockWork),
     /// No block is left.
     Done,
@@ -32,7 +32,7 @@ pub enum In {
     Stop,
 }
 
-/// Something that it has to say.
+/// An output of the state machine, for the executor.
 #[derive(Clone, Debug)]
 enum Back {
     /// The work of this block is wanted: blocks before it are closed.
@@ -41,7 +41,7 @@ enum Back {
     Closed(Box<Closed>),
     /// A block begins so long from now.
     Begins(Nanos),
-    /// For people.
+    /// Words for people.
     Say(String),
     /// The run is over.
     Ended(Why),
@@ -65,7 +65,7 @@ pub struct Lead<'a> {
 }
 
 impl<'a> Lead<'a> {
-    /// Leads the run of `options` on `bus`, which tells what it hears to the first end of the channel. Words go to
+    /// Leads the run of `options` on `bus`, which sends what it hears into the first end of the channel. Words go to
     /// `feed`.
     ///
     /// # Errors
@@ -84,7 +84,8 @@ impl<'a> Lead<'a> {
         Ok(Self { feed, run, tell, told: hears, next: 0, closed, wants, ended, begins })
     }
 
-    /// Says that no block is left, and waits until the log has it: the end of the run in words, if it came in time.
+    /// Ends the run, because no block is left, and waits until the end is in the log. Answers with the end in words;
+    /// `None` if it did not come in time.
     pub fn finish(mut self) -> Option<String> {
         drop(self.tell.send(In::Done));
         let clock = Clock::start();
@@ -94,7 +95,7 @@ impl<'a> Lead<'a> {
         self.ended
     }
 
-    /// Takes what the state machine says, if it says something in time.
+    /// Takes the next output of the state machine; waits for it no longer than `most`.
     fn hear(&mut self, most: Nanos, now: Instant) {
         match self.told.recv_timeout(most.into()) {
             Ok(Back::Wants(block)) => self.wants = Some(block),
@@ -130,7 +131,7 @@ impl Elsewhere for Lead<'_> {
         let mut work = Some(work);
         let mut is_stopped = false;
         loop {
-            // Of a block that may be repeated the end is that the next one is wanted.
+            // A block may be repeated, so it is over when the next one is wanted.
             let is_over = self.ended.is_some() || self.wants.is_some_and(|wanted| wanted > block);
             if is_over {
                 break;
@@ -170,7 +171,7 @@ impl Elsewhere for Lead<'_> {
     }
 }
 
-/// The life of the state machine's thread.
+/// The loop of the state machine's thread.
 fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
     let clock = Clock::start();
     let run = options.run.clone();
@@ -208,7 +209,7 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
                 }
             },
             Err(RecvTimeoutError::Timeout) => Some(Event::Tick),
-            // Whoever wanted the run is gone.
+            // The executor is gone.
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let mut events: Vec<Event> = event.into_iter().collect();
@@ -269,7 +270,7 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
     }
 }
 
-/// From asking for the signal to asking for it again.
+/// The time between two looks at the signal to stop.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 /// The longest time for the log to take the end of a run.
 const END_MAX: Nanos = Nanos::from_secs(30);

@@ -1,4 +1,4 @@
-//! The log of a run as far as one controller knows it, and what it adds up to.
+//! The log of a run as far as one controller knows it, and the blocks that it adds up to.
 //!
 //! Entries come in any order and any number of times, and the first value of a subject is the only one. The fold is a
 //! function of the log alone: two controllers that know the same entries have the same blocks, whoever wrote them and
@@ -24,7 +24,7 @@ pub(crate) struct Ledger {
     pub(crate) end: Option<Why>,
 }
 
-/// A block of the record: what was asked of whom, and what became of each part.
+/// A block of the record: its work, its agents, and the end of each part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closed {
     /// The block, its work and its roster.
@@ -69,7 +69,7 @@ impl Ledger {
                 let key = (*block, agent.clone());
                 self.slots.entry(key).or_insert_with(|| Arc::clone(slot));
             }
-            // Something else stands under that subject: nobody of ours wrote it.
+            // The entry is not of the kind of its subject: no agent and no controller wrote it.
             (Subject::Plan(_) | Subject::Step(..) | Subject::Slot(..), _) => {}
         }
     }

@@ -1,7 +1,7 @@
-//! Parts put together: what workers of many machines counted becomes what one would have counted.
+//! Parts put together: the counts of workers on many machines become those that one machine would have.
 //!
-//! Only what adds up exactly is put together: counts, histograms, errors by class, seconds. A part counts as a whole or
-//! not at all: one that is not trusted is left out, and stands beside the block with its own numbers.
+//! Only values that add up exactly are put together: counts, histograms, errors by class, seconds. A part counts as a
+//! whole or not at all: one that is not trusted is left out, and stands beside the block with its own numbers.
 
 use crate::ledger::Closed;
 use crate::protocol::{Doubt, PartResult, Seat, Slot, SlotKind, limits};
@@ -24,8 +24,8 @@ pub fn pack(outcome: &Outcome) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// It is something else, or inflates beyond [`limits::INFLATED_MAX`], or more than [`limits::INFLATION_MAX`] times and
-/// beyond what is small in any case.
+/// The bytes are something else; or they inflate beyond [`limits::INFLATED_MAX`]; or beyond 1 MiB and to more than
+/// [`limits::INFLATION_MAX`] times their number.
 pub fn unpack(packed: &[u8]) -> Result<Outcome, UnpackError> {
     let grown = (packed.len() as u64).saturating_mul(limits::INFLATION_MAX);
     let max = limits::INFLATED_MAX.0.min(grown.max(SMALL));
@@ -45,7 +45,7 @@ pub enum UnpackError {
     /// They are something else.
     #[error("not a part of this version: {0}")]
     Other(String),
-    /// They become too many.
+    /// They inflate to too many.
     #[error("{packed} bytes inflate to more than {max}")]
     TooLarge {
         /// Their number.
@@ -162,7 +162,7 @@ fn in_words(doubt: Doubt) -> &'static str {
     }
 }
 
-/// Whatever inflates to no more is not worth a word.
+/// The number of bytes up to which a part may inflate any number of times.
 const SMALL: u64 = 1 << 20;
 
 /// A worker of an open loop that is busier than this delays what it sends.

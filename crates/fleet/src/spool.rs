@@ -25,7 +25,7 @@ impl Spool {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// All that an earlier process left behind. What cannot be read is left where it is.
+    /// All results that an earlier process left behind. Files that cannot be read stay where they are.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Spool {
 
     /// Forgets a result.
     pub fn forget(&self, subject: &Subject) {
-        // What stays is offered again, and found in the log.
+        // A file that stays is offered again, and the log has its result already.
         drop(fs::remove_file(self.path(subject)));
     }
 

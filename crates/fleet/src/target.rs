@@ -41,7 +41,7 @@ impl Targets {
     }
 }
 
-/// The words for `endpoint` that allow it.
+/// The name by which an owner allows `endpoint`.
 pub(crate) fn shown(endpoint: &Endpoint) -> String {
     match &endpoint.address {
         Address::Unix(path) => path.display().to_string(),

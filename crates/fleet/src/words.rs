@@ -12,9 +12,9 @@ pub enum Word {
     Joined {
         /// The agent.
         agent: Name,
-        /// Agents that are there now.
+        /// The number of agents that are there now.
         agents: usize,
-        /// Agents that are waited for.
+        /// The number of agents that are waited for.
         needed: u32,
     },
     /// An agent cannot take part.
@@ -46,9 +46,9 @@ pub enum Word {
         silent: Nanos,
         /// The block that it is busy with.
         block: Option<BlockId>,
-        /// Its last beat: messages a second.
+        /// Messages a second, by its last beat.
         sent_per_s: u64,
-        /// The others of the block.
+        /// The number of other agents in the block.
         others: usize,
     },
     /// The process of an agent is gone.
@@ -80,7 +80,7 @@ pub enum Word {
         block: BlockId,
         /// Its agents.
         agents: usize,
-        /// From now.
+        /// The time until then.
         in_time: Nanos,
     },
     /// A block is over.
@@ -100,14 +100,14 @@ pub enum Word {
         block: BlockId,
         /// The agents.
         agents: Vec<Name>,
-        /// Until they are decided as lost.
+        /// The time until they are decided as lost.
         left: Nanos,
     },
     /// The bus is lost.
     Disconnected,
     /// The bus is there again.
     Connected {
-        /// From its loss.
+        /// The time since its loss.
         after: Nanos,
     },
     /// Another controller leads.
@@ -146,7 +146,7 @@ pub enum Word {
     TooLate {
         /// The block.
         block: BlockId,
-        /// From the begin until it heard of it.
+        /// The time from the begin until it heard of it.
         by: Nanos,
     },
     /// The run is over.

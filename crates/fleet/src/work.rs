@@ -1,6 +1,6 @@
 //! The agent's driver: connects the state machine with the bus, the disk and the one executor.
 //!
-//! The bus has a thread of its own, and so has each part that is measured; this one waits for what either tells.
+//! The bus has a thread of its own, and so has each part that is measured; the driver waits for the events of both.
 //!
 //! Start reading at [`work`].
 
@@ -27,7 +27,7 @@ use units::{Instant, Nanos};
 /// An agent.
 #[derive(Debug)]
 pub struct Asked {
-    /// Its way into the fleet.
+    /// Its join file.
     pub join: Join,
     /// All that it says of itself.
     pub hello: Hello,
@@ -66,8 +66,8 @@ enum In {
     Live(BlockId, Name, u32, Box<Traffic>),
 }
 
-/// Works as an agent until `signal` asks to stop: once to leave in peace, twice at once. `say` is told what people are
-/// to know.
+/// Works as an agent until `signal` asks to stop: once to finish what is underway, twice to end at once. `say` gets the
+/// words for people.
 ///
 /// # Errors
 ///
@@ -165,7 +165,7 @@ struct Worker {
 /// A part that is being made ready, or measured.
 struct Held {
     block: BlockId,
-    /// The wish to stop it.
+    /// Set to a signal's number to stop it.
     stop: Arc<AtomicUsize>,
     starter: Arc<Mutex<Option<Starter>>>,
 }
@@ -192,7 +192,7 @@ impl Worker {
     }
 
     fn event(&self, event: Event) {
-        // We hold the other end too.
+        // It cannot fail: this thread holds the other end too.
         drop(self.tell.send(In::Event(event)));
     }
 
@@ -326,7 +326,7 @@ impl Measuring {
                     if is_whole { Measured::Whole(result) } else { Measured::Stopped(result) };
                 send(Event::Measured(block, measured));
             }
-            // It was discarded.
+            // The part was discarded.
             Ok(None) | Err(RunError::Interrupted { .. }) => {}
             Err(error) if is_ready.get() => {
                 send(Event::Measured(block, Measured::Failed(error.to_string())));
@@ -397,5 +397,5 @@ fn not_ready(because: &str) -> Refusal {
 
 /// The longest time between two looks for a signal.
 const LOOK_EVERY: Nanos = Nanos::from_millis(100);
-/// Stands for the signal that stops a part.
+/// The number of SIGTERM, which stops a part.
 const STOPPED: usize = 15;

@@ -1,4 +1,4 @@
-//! A write-once entry on its way into the log, until it is known what the subject holds.
+//! A write-once entry on its way into the log, until the value of its subject is known.
 //!
 //! A refusal says that the subject has some value, or that the log is full; a time-out says nothing. Neither is an
 //! answer to "is mine in?", and reading the subject is. So a write ends with the value that the log has, whoever wrote
@@ -67,7 +67,7 @@ impl Write {
         &self.entry
     }
 
-    /// The operation that is due at `now`; it is taken to be done by the caller.
+    /// The operation that is due at `now`, which the caller has to do.
     pub(crate) fn poll(&mut self, now: Instant) -> Next {
         let (state, next) = match self.state {
             State::Fresh => (State::AwaitPut, Next::Put),

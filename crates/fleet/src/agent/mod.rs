@@ -46,7 +46,7 @@ pub struct Agent {
     beat_at: Instant,
     /// The reason for which this process was refused last.
     refused: Option<Refusal>,
-    /// Since a signal asked it to end.
+    /// The instant at which a signal asked it to end.
     leaves: Option<Instant>,
     wake: Instant,
     actions: Vec<Action>,
@@ -74,7 +74,7 @@ struct Asked {
 #[derive(Debug)]
 enum Stage {
     AwaitPlan,
-    /// The plan could not be read; it is tried again then.
+    /// The plan could not be read; it is read again at this instant.
     PlanAgain(Instant),
     AwaitReady,
     Ready,
@@ -137,7 +137,7 @@ impl Agent {
         self.wake
     }
 
-    /// Slots of which this process knows that the log has them as it offered them.
+    /// Slots that the log has as this process offered them, as far as it knows.
     pub fn accepted(&self) -> impl Iterator<Item = (&Subject, &Arc<Slot>)> {
         self.offers.accepted()
     }
@@ -189,11 +189,10 @@ impl Agent {
         }
     }
 
-    /// A block begins.
+    /// Takes the begin of a block, if this process is ready for it and in time.
     fn go(&mut self, run: Name, go: &Go, now: Instant) -> Answer {
-        let own = |seat: &&Seat| {
-            seat.agent == self.hello.agent && seat.instance == self.hello.instance
-        };
+        let own =
+            |seat: &&Seat| seat.agent == self.hello.agent && seat.instance == self.hello.instance;
         let Some(seat) = go.roster.iter().find(own) else { return Answer::Done };
         let subject = Subject::Slot(run.clone(), go.block, self.hello.agent.clone());
         if let Some(slot) = self.offers.slot(&subject) {
@@ -316,7 +315,7 @@ impl Agent {
         self.prepare_again(now);
         let wake = self.offers.poll(now, &mut self.actions);
         self.wake = self.wake.min(wake);
-        // The log has them for good once the run is over.
+        // Once the run is over, results that the log has are not needed on disk any more.
         if let Some(run) = &self.ended {
             self.offers.forget(run, &mut self.actions);
         }
@@ -352,13 +351,11 @@ impl Agent {
                 (phase, Some((run.clone(), *block)))
             }
             State::Spooling { subject, .. } => (Phase::Spooling, block_of(subject)),
-            State::Idle | State::Gone => {
-                match self.offers.waiting().next() {
-                    _ if self.leaves.is_some() => (Phase::Leaving, None),
-                    Some(subject) => (Phase::Committing, block_of(subject)),
-                    None => (Phase::Idle, None),
-                }
-            }
+            State::Idle | State::Gone => match self.offers.waiting().next() {
+                _ if self.leaves.is_some() => (Phase::Leaving, None),
+                Some(subject) => (Phase::Committing, block_of(subject)),
+                None => (Phase::Idle, None),
+            },
         };
         let spooled = self.offered();
         self.actions.push(Action::Beat(Beat {

@@ -21,7 +21,7 @@ pub(super) struct Member {
     pub(super) jumped: bool,
     /// Nobody answers for the process.
     pub(super) is_gone: bool,
-    /// It was said that it is silent or gone.
+    /// True once people were told that it is silent or gone.
     is_missed: bool,
 }
 
@@ -86,7 +86,7 @@ impl Member {
         Some(Word::Silent { agent, silent, block, sent_per_s, others })
     }
 
-    /// The bus was away: silence until now says nothing.
+    /// Forgives the silence until now, for which the bus or this controller was the reason.
     pub(super) fn excuse(&mut self, now: Instant) {
         if !self.is_missed {
             self.heard = now;
@@ -102,5 +102,5 @@ pub(super) struct Twin {
     pub(super) tell_at: Instant,
 }
 
-/// A process that cannot take part is told again after this time.
+/// The time after which a process that cannot take part is told again.
 pub(super) const TOLD_EVERY: Nanos = Nanos::from_secs(1);

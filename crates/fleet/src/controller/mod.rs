@@ -1,4 +1,4 @@
-//! The controller of a run: gathers agents, begins blocks, and decides what became of each part.
+//! The controller of a run: gathers agents, begins blocks, and decides the end of each part.
 //!
 //! ```text
 //! Opening --> Between <------------------------------------------.

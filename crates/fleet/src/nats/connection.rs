@@ -177,7 +177,7 @@ fn is_of_tls(reason: &str) -> bool {
     ["certificate", "tls", "TLS"].iter().any(|word| reason.contains(word))
 }
 
-/// True if the server says with this error that our credentials are good no more. The library would try again for ever.
+/// True if the server refuses our credentials for good with this error. The library would try again for ever.
 pub(super) fn is_shut_out(error: &str) -> bool {
     let error = error.to_lowercase();
     [
@@ -200,9 +200,9 @@ fn is_enough(version: &str) -> bool {
 
 const VERSION_LEAST: &str = "2.11";
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// Two that are not answered end a connection.
+/// The time between two pings. A connection ends after two without an answer.
 const PING_EVERY: Duration = Duration::from_millis(500);
-/// With some milliseconds more that differ from attempt to attempt.
+/// The least pause before a connection is tried again. Up to 99 ms are added, others for each attempt.
 const RECONNECT_LEAST: Duration = Duration::from_millis(100);
 /// Refusals that are remembered until the operations that they belong to have seen them.
 const DENIED_KEPT: usize = 256;

@@ -55,7 +55,7 @@ impl Log {
         let stream = stream.map_err(|_| ConnectError::NoLog { url: url(), stream: STREAM })?;
         let log = Self { context, stream };
         if !makes {
-            // A plan that nobody has: the answer is that of the stream, or there is none.
+            // No run has this plan: the stream answers that it has none, and without a stream nobody answers.
             let asked = log.stream.direct_get_last_for_subject("wb.log.none.plan").await;
             if let Err(error) = asked
                 && error.kind() != DirectGetErrorKind::NotFound
@@ -85,7 +85,7 @@ impl Log {
         format!("{}.{subject}", Self::NEXT)
     }
 
-    /// The value of a subject, or that it has none; the outer `None`: unknown.
+    /// The value of a subject: `Some(None)` if it has none, `None` if that is unknown.
     pub(super) async fn read(&self, subject: &str) -> Option<Option<Vec<u8>>> {
         match self.stream.direct_get_last_for_subject(subject).await {
             Ok(message) => Some(Some(message.payload.to_vec())),
@@ -94,8 +94,8 @@ impl Log {
         }
     }
 
-    /// The first entry under `filter` from `sequence` on, with its number and subject, or that there is none; the outer
-    /// `None`: unknown.
+    /// The first entry under `filter` from `sequence` on, with its number and subject: `Some(None)` if there is none,
+    /// `None` if that is unknown.
     pub(super) async fn next(
         &self,
         filter: &str,
@@ -164,7 +164,7 @@ fn fault(config: &Config) -> Option<String> {
 }
 
 const STREAM: &str = "WB";
-/// A week.
+/// The time for which entries are kept: a week.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
-/// A gibibyte: a thousand runs of a hundred blocks.
+/// The largest log, in bytes: a gibibyte, which is a thousand runs of a hundred blocks.
 const SIZE_MAX: i64 = 1 << 30;

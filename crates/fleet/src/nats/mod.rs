@@ -1,5 +1,5 @@
-//! The bus on NATS: one connection, on a thread of its own, which does what the state machines ask for and tells what
-//! it hears.
+//! The bus on NATS: one connection, on a thread of its own. It carries out the orders of state machines, and tells them
+//! what happens.
 //!
 //! The log is a stream of JetStream in which each subject can be written once; everything else is NATS without it. The
 //! thread has a runtime for one thread; nothing else in this program knows of either.
@@ -124,7 +124,7 @@ impl Bus {
     }
 }
 
-/// The life of the thread.
+/// The loop of the thread.
 fn work(
     join: &Join,
     member: &Member,
@@ -156,7 +156,7 @@ fn work(
     });
 }
 
-/// A connection that is there.
+/// A connection that is up, or comes back by itself.
 struct Session {
     client: Client,
     log: Log,
@@ -168,7 +168,7 @@ struct Session {
     number: Cell<u64>,
 }
 
-/// Does what is ordered until nobody orders any more, or the server does not let us in.
+/// Carries out orders until there are no more, or until the server does not let us in.
 async fn serve(
     connection: Connection,
     log: Log,
@@ -199,7 +199,7 @@ async fn serve(
             },
         }
     }
-    // What was said last is still on its way.
+    // The last messages are still on their way.
     drop(tokio::time::timeout(LAST_WORDS, session.client.flush()).await);
 }
 
@@ -321,7 +321,7 @@ impl Session {
         }
     }
 
-    /// Says something that may get lost, and drops it if the connection is down.
+    /// Publishes a message that may get lost. It is dropped if the connection is down.
     fn say<T: Serialize>(self: &Rc<Self>, subject: String, message: &T) {
         if self.client.connection_state() != State::Connected {
             return;
@@ -373,7 +373,7 @@ impl Session {
     /// Tells the entries of a run in their order, from the first on, for as long as the connection is there.
     async fn follow(&self, run: Name) {
         let filter = format!("{}.{run}.>", Subject::PREFIX);
-        // A hint that there is something to read; what it misses is found a little later.
+        // A hint says that there is an entry to read. An entry without a hint is found a little later.
         let mut hints = self.client.subscribe(filter.clone()).await.ok();
         let (mut next, mut has_caught_up) = (1, false);
         loop {
@@ -450,7 +450,7 @@ impl Session {
         self.unless_denied_in(subject, OPERATION_MAX, done).await
     }
 
-    /// `done`, unless the server refuses `subject` before it, or the time is over.
+    /// Waits for `done`, until the server refuses `subject` or the time `most` is over.
     async fn unless_denied_in<T>(
         &self,
         subject: &str,
@@ -476,7 +476,7 @@ impl Session {
     }
 }
 
-/// The reasons for which an operation came to nothing.
+/// The reasons why an operation has no result.
 enum NotDone {
     /// The permissions do not allow it.
     Denied,
@@ -484,9 +484,9 @@ enum NotDone {
     TimedOut,
 }
 
-/// Questions that wait for their answer at most.
+/// The most questions that wait for their answers.
 const UNANSWERED_MAX: usize = 1024;
 /// The longest time between two looks for a new entry.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// The time in which what was said last has to be sent.
+/// The longest time for the last messages to be sent.
 const LAST_WORDS: Duration = Duration::from_millis(500);

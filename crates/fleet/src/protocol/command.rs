@@ -110,7 +110,7 @@ impl Lead {
 pub enum Command {
     /// Asks who is there. Answered by [`Answer::Hello`].
     Hello,
-    /// Says why this process takes no part. Answered by [`Answer::Done`].
+    /// Tells the process the reason why it takes no part. Answered by [`Answer::Done`].
     Refuse(Refusal),
     /// Asks for the agent's clock. Answered by [`Answer::Clock`].
     Clock,

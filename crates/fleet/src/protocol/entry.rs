@@ -1,4 +1,4 @@
-//! The entries of the log: what is written once, and what a record is made of.
+//! The entries of the log, which are written once, and of which a record is made.
 
 use super::health::Health;
 use super::names::{BlockId, Instance, Name};
@@ -71,7 +71,7 @@ pub struct BlockWork {
     /// The load in place of that of the workload: a step of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<spec::Load>,
-    /// From the begin until every agent has its result: warm-up, measurement, drain, and the time-out of replies.
+    /// The time from the begin until every agent has its result: warm-up, measurement, drain, time-out of replies.
     pub lasts: Nanos,
 }
 

@@ -18,12 +18,12 @@ pub const SLOT_MAX: Bytes = Bytes(900 << 10);
 pub const INFLATED_MAX: Bytes = Bytes(8 << 20);
 /// The most by which a part of a record may grow when it is inflated.
 pub const INFLATION_MAX: u64 = 32;
-/// The largest beat, command, answer and word of who leads.
+/// The largest beat, command, answer and sign of a leader.
 pub const TALK_MAX: Bytes = Bytes(64 << 10);
 
 /// From one beat of an agent to its next.
 pub const BEAT_EVERY: Nanos = Nanos::from_millis(250);
-/// An agent that has been silent for this long is asked whether it is there.
+/// An agent that has been silent for this long does not take part in a new block.
 pub const SUSPECT: Nanos = Nanos::from_millis(1500);
 /// An agent that has been silent for this long is said to be lost. Its slot stays open until the grace is over.
 pub const LOST: Nanos = Nanos::from_millis(2500);
@@ -31,7 +31,7 @@ pub const LOST: Nanos = Nanos::from_millis(2500);
 pub const GRACE: Nanos = Nanos::from_secs(10);
 /// The longest time in which agents get ready for a block: connect, verify.
 pub const PREPARE_MAX: Nanos = Nanos::from_secs(60);
-/// The least time from writing that a block begins until it begins.
+/// The least time from writing the begin of a block until it begins.
 pub const START_AHEAD_MIN: Nanos = Nanos::from_millis(500);
 /// A begin is at least this many of the longest round trips ahead.
 pub const START_AHEAD_ROUND_TRIPS: u64 = 20;

@@ -5,11 +5,11 @@
 //! - **entries of the log** ([`Entry`]): the plan, the numbered steps of the controllers, and one slot for each part of
 //!   each block. Every subject of the log can be written once, for ever. All that a record claims comes from here;
 //! - **everything else** is said once and may be lost, doubled or late: beats ([`Beat`]), live totals ([`Live`]), the
-//!   controller's questions ([`Command`]) and their answers ([`Answer`]), and who leads ([`Lead`]). Nothing that is
-//!   claimed depends on any of it.
+//!   controller's questions ([`Command`]) and their answers ([`Answer`]), and the sign of a leader ([`Lead`]). Nothing
+//!   that is claimed depends on any of it.
 //!
-//! All questions go from a controller to an agent. An agent never asks: it beats, and whoever leads a run hears that
-//! and asks it who it is ([`Command::Hello`]). So an agent that was started before the controller, or outlives it,
+//! All questions go from a controller to an agent. An agent never asks: it beats, and the leader of a run hears that
+//! and asks for its identity ([`Command::Hello`]). So an agent that was started before the controller, or outlives it,
 //! needs no other way to join.
 //!
 //! A message is JSON. [`encode`] and [`decode`] hold the limits ([`limits`]) in both directions.

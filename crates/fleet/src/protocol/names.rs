@@ -170,7 +170,7 @@ impl FromStr for Subject {
     }
 }
 
-/// The beginning of a text that may be anything.
+/// The beginning of a text for errors, with other than plain letters escaped.
 fn short(text: &str) -> String {
     text.chars().take(LEN_MAX + 1).flat_map(char::escape_default).collect()
 }
