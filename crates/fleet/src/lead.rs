@@ -192,12 +192,7 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
             Ok(In::Stop) => Some(Event::Stop),
             Ok(In::Heard(heard)) => match heard {
                 Heard::Bus(event) => Some(Event::Bus(event)),
-                Heard::Logged(subject, entry) => Some(Event::Logged(subject, entry)),
-                Heard::CaughtUp => Some(Event::CaughtUp),
-                Heard::Beat(beat) => Some(Event::Beat(beat)),
-                Heard::Lead(lead) => Some(Event::Lead(lead)),
-                Heard::Live(live) => Some(Event::Live(live)),
-                Heard::Answered(number, answer) => Some(Event::Answer(number, answer)),
+                Heard::Controller(event) => Some(event),
                 Heard::Command(..) => None,
                 Heard::Problem(words) => {
                     drop(back.send(Back::Say(words)));

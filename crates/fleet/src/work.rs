@@ -119,12 +119,7 @@ pub fn work(
                     None
                 }
                 Heard::Over(words) => return Err(WorkError::Over(words)),
-                Heard::Answered(..)
-                | Heard::Beat(_)
-                | Heard::CaughtUp
-                | Heard::Lead(_)
-                | Heard::Live(_)
-                | Heard::Logged(..) => None,
+                Heard::Controller(_) => None,
             },
             Err(RecvTimeoutError::Timeout) => Some(Event::Tick),
             Err(RecvTimeoutError::Disconnected) => return Ok(()),

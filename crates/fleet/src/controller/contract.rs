@@ -41,11 +41,11 @@ pub enum Event {
     Logged(Subject, Entry),
     /// All entries that were in the log when it was asked for have been told.
     CaughtUp,
-    /// The driver heard a beat.
+    /// An agent gave a sign of life.
     Beat(Beat),
-    /// The driver heard totals.
+    /// An agent told its totals.
     Live(Live),
-    /// The driver heard who leads the run.
+    /// A controller told its part in the run.
     Lead(Lead),
     /// The end of [`Action::Ask`] of this number.
     Answer(u64, Result<Answer, NoAnswer>),

@@ -16,7 +16,7 @@ mod log;
 pub use connection::ConnectError;
 
 use crate::bus::{BusEvent, OPERATION_MAX, Put, Read};
-use crate::controller::NoAnswer;
+use crate::controller::{self, NoAnswer};
 use crate::join::Join;
 use crate::protocol::{
     Answer, Beat, Command, Entry, Instance, Lead, Live, Name, Subject, decode, encode, limits,
@@ -49,20 +49,10 @@ pub enum Member {
 pub enum Heard {
     /// Of the connection, or the end of an operation.
     Bus(BusEvent),
-    /// An entry of the run that is followed.
-    Logged(Subject, Entry),
-    /// All that was there when it was asked for has been told.
-    CaughtUp,
-    /// A sign of life.
-    Beat(Beat),
-    /// Totals.
-    Live(Live),
-    /// The leader of a run.
-    Lead(Lead),
-    /// A question, with the number of its answer.
+    /// Something that only controllers hear.
+    Controller(controller::Event),
+    /// A question to an agent, with the number of its answer.
     Command(u64, Command),
-    /// An answer, or its lack.
-    Answered(u64, Result<Answer, NoAnswer>),
     /// Something that people are to know, and that ends nothing.
     Problem(String),
     /// The server does not let us in any more: nothing will come after this.
@@ -237,11 +227,17 @@ impl Session {
     fn hear(&self, message: Message) {
         let subject = message.subject.as_str();
         let heard = if subject.starts_with("wb.hb.") {
-            decode(&message.payload, limits::TALK_MAX).map(Heard::Beat)
+            decode(&message.payload, limits::TALK_MAX)
+                .map(controller::Event::Beat)
+                .map(Heard::Controller)
         } else if subject.starts_with("wb.live.") {
-            decode(&message.payload, limits::TALK_MAX).map(Heard::Live)
+            decode(&message.payload, limits::TALK_MAX)
+                .map(controller::Event::Live)
+                .map(Heard::Controller)
         } else if subject.starts_with("wb.lead.") {
-            decode(&message.payload, limits::TALK_MAX).map(Heard::Lead)
+            decode(&message.payload, limits::TALK_MAX)
+                .map(controller::Event::Lead)
+                .map(Heard::Controller)
         } else {
             let Some(reply) = message.reply.clone() else { return };
             decode(&message.payload, limits::TALK_MAX).map(|command| {
@@ -315,7 +311,7 @@ impl Session {
                 let session = Rc::clone(self);
                 spawn_local(async move {
                     let answer = session.ask(&agent, instance, &command, timeout).await;
-                    session.tell(Heard::Answered(number, answer));
+                    session.tell(Heard::Controller(controller::Event::Answer(number, answer)));
                 });
             }
         }
@@ -386,7 +382,7 @@ impl Session {
                 }
                 Ok(Some(None)) if !has_caught_up => {
                     has_caught_up = true;
-                    self.tell(Heard::CaughtUp);
+                    self.tell(Heard::Controller(controller::Event::CaughtUp));
                 }
                 Err(NotDone::Denied) => {
                     let text = format!("the server refuses {} with these credentials", Log::NEXT);
@@ -411,7 +407,9 @@ impl Session {
             Ok((subject, entry))
         });
         match entry {
-            Ok((subject, entry)) => self.tell(Heard::Logged(subject, entry)),
+            Ok((subject, entry)) => {
+                self.tell(Heard::Controller(controller::Event::Logged(subject, entry)));
+            }
             Err(error) => self.tell(Heard::Problem(format!("{subject} cannot be read: {error}"))),
         }
     }

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::random;
 use crate::terminal::Terminal;
-use ::fleet::controller::Options;
+use ::fleet::controller::{Event, Options};
 use ::fleet::join::{Join, Role};
 use ::fleet::lead::{In, Lead};
 use ::fleet::nats::{Bus, ConnectError, Heard, Member};
@@ -147,7 +147,9 @@ pub(crate) fn agents_heard(tell: &Sender<In>, told: &Receiver<In>) -> BTreeSet<N
     let (mut there, mut others) = (BTreeSet::new(), Vec::new());
     while let Some(left) = BEATS.0.checked_sub(clock.now().0).filter(|left| *left > 0) {
         match told.recv_timeout(Nanos(left).into()) {
-            Ok(In::Heard(Heard::Beat(beat))) => drop(there.insert(beat.agent)),
+            Ok(In::Heard(Heard::Controller(Event::Beat(beat)))) => {
+                there.insert(beat.agent);
+            }
             Ok(other) => others.push(other),
             Err(_) => break,
         }
