@@ -1,4 +1,4 @@
-// Elements and requests. Whatever was not written here becomes text, never markup.
+// Elements and requests. Text from elsewhere never becomes markup.
 
 type Child = Node | string | null;
 type Attributes = Record<string, string | boolean | ((event: Event) => void)>;
@@ -18,7 +18,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** What went wrong, for the reader. */
+/** The words of an error, for the reader. */
 export function failed(error: unknown): HTMLElement {
   const words = error instanceof Error ? error.message : String(error);
   return element("p", { role: "alert", class: "failed" }, words);

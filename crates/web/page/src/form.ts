@@ -15,7 +15,7 @@ interface Schema {
   $defs?: Record<string, Schema>;
 }
 
-/** The fields that stand first, with what they are called here. */
+/** The fields that stand first, with their labels. */
 const COMMON: [string, string, string][] = [
   ["rate", "Rate (open loop)", "2000/s; empty: closed loop"],
   ["connections", "Connections", "50"],
@@ -128,7 +128,7 @@ function field(root: Schema, name: string, schema: Schema, label: string, exampl
   return element("label", {}, ...words, input);
 }
 
-/** What a schema says without `null` and references. */
+/** A schema without `null`, with its reference followed. */
 function resolved(root: Schema, schema: Schema): Schema {
   if (schema.$ref !== undefined) {
     return resolved(root, root.$defs?.[schema.$ref.replace("#/$defs/", "")] ?? {});

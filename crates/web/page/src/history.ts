@@ -28,7 +28,7 @@ export interface Entry {
 
 const FILTERS: [string, string][] = [["experiment", "Experiment"], ["target", "Target or row"], ["machine", "Machine"], ["tag", "Tag"]];
 
-/** The fields of a filter; `changed` hears what is asked for, as the query of a URL. */
+/** The fields of a filter; `changed` gets the filter as the query of a URL. */
 export function filters(changed: (query: URLSearchParams) => void): HTMLElement {
   const verdicts = ["", "trusted", "degraded", "invalid"].map((name) => element("option", { value: name }, name || "any"));
   const tell = (event: Event): void => {

@@ -1,4 +1,4 @@
-// A run while it goes on, and after: every line that it told comes again to whoever asks later.
+// A run while it goes on, and after it. A page that is opened later gets all its lines too.
 
 import { element, failed, fetched, posted, table } from "./dom";
 import { line } from "./plot";
@@ -140,7 +140,7 @@ export function live(main: HTMLElement, rest: string): () => void {
   const changed = (): void => {
     if (isDue) return;
     isDue = true;
-    // A page that is not looked at is drawn when it is.
+    // A hidden page is drawn once it is shown.
     requestAnimationFrame(draw);
   };
   addEventListener("repaint", changed);
@@ -193,7 +193,7 @@ export function live(main: HTMLElement, rest: string): () => void {
     }
   };
   source.onerror = () => {
-    // It asks again by itself, but for a run that there is not.
+    // The browser asks again by itself, unless the run does not exist.
     if (source.readyState === EventSource.CLOSED) {
       state.textContent = "there is no such run in this session";
       stop.hidden = true;

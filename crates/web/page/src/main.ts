@@ -1,4 +1,4 @@
-// The page of `wirebench ui`: which of its views is shown, by the part of the address after `#`.
+// The page of `wirebench ui`. The part of the address after `#` names the view that is shown.
 
 import "../node_modules/uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -8,7 +8,7 @@ import { form } from "./form";
 import { live, runs } from "./live";
 import { trends } from "./trends";
 
-/** Fills `main`, and answers with what ends the view. */
+/** Fills `main`, and returns the function that ends the view. */
 export type View = (main: HTMLElement, rest: string) => Promise<(() => void) | void> | (() => void) | void;
 
 const VIEWS: Record<string, [string, View]> = {

@@ -1,4 +1,4 @@
-// Lines over time, which grow while they are looked at.
+// A chart of lines over time, which grows while a run goes on.
 
 import uPlot from "uplot";
 import { type Unit } from "../../../report/web/src/data";
@@ -30,7 +30,7 @@ export function line(holder: HTMLElement, look: Look): Plot {
       cursor: { y: false, points: { size: 6 } },
       scales: {
         x: { time: look.isDate === true },
-        // A log axis has no place for nothing.
+        // A logarithmic axis has no place for zero.
         y: look.log ? { distr: 3 } : { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
       },
       axes: [

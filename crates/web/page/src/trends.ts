@@ -1,4 +1,4 @@
-// The trend of each row: its numbers from record to record, and where they went over to another level.
+// The trend of each row: its numbers from record to record, and the records at which their level changed.
 
 import { element, failed, fetched } from "./dom";
 import { type Entry, filters } from "./history";
