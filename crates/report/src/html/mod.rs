@@ -13,7 +13,7 @@ mod data;
 
 use crate::chart::{Chart, Figure, Key};
 use crate::compare;
-use crate::document::{Document, Part};
+use crate::document::{Depth, Document, Part, Table};
 use crate::escape::flow;
 use crate::figures::table;
 use crate::page;
@@ -36,9 +36,13 @@ pub fn compare_html(base: &RunRecord, record: &RunRecord) -> String {
 
 fn printed(document: &Document) -> String {
     let charts: Vec<&Chart> = document.figures.iter().filter_map(Figure::lines).collect();
+    let is_ratio = |figure: &&Figure| matches!(figure, Figure::Ratios(_));
+    let (ratios, curves): (Vec<&Figure>, Vec<&Figure>) = document.figures.iter().partition(is_ratio);
     let page = Page {
         document,
-        figures: document.figures.iter().map(Shown::of).collect(),
+        ratios: ratios.into_iter().map(Shown::of).collect(),
+        first: document.tables(Depth::First).collect(),
+        curves: curves.into_iter().map(Shown::of).collect(),
         data: data::of(&charts),
         policy: policy(),
         style: PAGE_STYLE,
@@ -63,7 +67,12 @@ pub const HAS_FRONT_END: bool = !FRONT_END.is_empty();
 #[template(path = "page.html")]
 struct Page<'a> {
     document: &'a Document,
-    figures: Vec<Shown<'a>>,
+    /// The drawings that answer, above everything else.
+    ratios: Vec<Shown<'a>>,
+    /// The tables of the first page of a terminal, with their bars.
+    first: Vec<&'a Table>,
+    /// All other drawings.
+    curves: Vec<Shown<'a>>,
     data: String,
     policy: String,
     style: &'a str,
@@ -76,6 +85,18 @@ struct Page<'a> {
 #[template(path = "part.html")]
 struct PartShown<'a> {
     part: &'a Part,
+}
+
+#[derive(Template)]
+#[template(path = "table.html")]
+struct TableShown<'a> {
+    table: &'a Table,
+    depth: Depth,
+}
+
+/// `table` as HTML, as a page of this depth has it.
+fn table_of(table: &Table, depth: Depth) -> String {
+    TableShown { table, depth }.render().expect("writing to memory does not fail")
 }
 
 /// `part` as HTML.
