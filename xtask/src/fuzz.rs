@@ -110,6 +110,7 @@ fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
 }
 
 /// Asks a process of ours to end after so much CPU time. Returns when it has, or has ended by itself.
+#[expect(clippy::disallowed_methods, reason = "another process is waited for")]
 fn end_after(id: u32, seconds: u32) -> Result<()> {
     loop {
         let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;

@@ -37,7 +37,8 @@ pub fn compare_html(base: &RunRecord, record: &RunRecord) -> String {
 fn printed(document: &Document) -> String {
     let charts: Vec<&Chart> = document.figures.iter().filter_map(Figure::lines).collect();
     let is_ratio = |figure: &&Figure| matches!(figure, Figure::Ratios(_));
-    let (ratios, curves): (Vec<&Figure>, Vec<&Figure>) = document.figures.iter().partition(is_ratio);
+    let (ratios, curves): (Vec<&Figure>, Vec<&Figure>) =
+        document.figures.iter().partition(is_ratio);
     let page = Page {
         document,
         ratios: ratios.into_iter().map(Shown::of).collect(),
