@@ -5,7 +5,7 @@
 
 use super::{Complaint, File};
 use crate::shell;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -135,19 +135,27 @@ fn way_to_runtime(packages: &BTreeMap<&str, BTreeSet<&str>>, from: &str) -> Opti
     None
 }
 
-/// Checks the licence of every package that is compiled here, as cargo tells it.
+/// Checks the licence of every package that is compiled here with any feature, as cargo tells it.
 ///
 /// # Errors
 ///
 /// Cargo does not tell.
 pub(super) fn licences() -> Result<Vec<Complaint>> {
+    Ok(compiled()?.iter().filter_map(licence_of).collect())
+}
+
+/// The packages that are compiled on this machine if every feature of every crate is on.
+fn compiled() -> Result<Vec<Value>> {
     let host = shell::output(shell::command("rustc").arg("-vV"))?;
     let host = host.lines().find_map(|line| line.strip_prefix("host: "));
-    let mut cargo = shell::cargo("metadata --format-version 1 --locked --filter-platform");
+    let words = "metadata --format-version 1 --locked --all-features --filter-platform";
+    let mut cargo = shell::cargo(words);
     let told = shell::output(cargo.arg(host.context("rustc does not name its host")?))?;
-    let told: Value = serde_json::from_str(&told)?;
-    let packages = told["packages"].as_array().context("cargo lists no packages")?;
-    Ok(packages.iter().filter_map(licence_of).collect())
+    let mut told: Value = serde_json::from_str(&told)?;
+    let Value::Array(packages) = told["packages"].take() else {
+        bail!("cargo lists no packages");
+    };
+    Ok(packages)
 }
 
 /// A complaint about a package whose licence is not allowed.
@@ -288,6 +296,14 @@ mod tests {
             let manifest =
                 format!("[{kind}]\ntokio-postgres = {{ version = \"1\", optional = true }}");
             assert_eq!(check("drive", &manifest), [format!("`drive` {by_way}")]);
+        }
+    }
+
+    #[test]
+    fn packages_that_a_feature_brings_are_among_those_whose_licences_are_checked() {
+        let compiled = compiled().unwrap();
+        for name in ["async-nats", "axum", "tokio-postgres"] {
+            assert!(compiled.iter().any(|package| package["name"] == name), "no {name}");
         }
     }
 
