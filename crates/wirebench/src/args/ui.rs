@@ -41,9 +41,10 @@ impl Ui {
     /// Answers until a signal comes.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let page = listen(self.listen)?;
+        // Before the URL is told: who reads it may end the page at once.
+        let wish = signals::listen()?;
         terminal.result(&format!("{}\n", page.url()))?;
         terminal.say("open this URL in a browser; Ctrl-C ends the page, and a run with it");
-        let wish = signals::listen()?;
         let is_over = |runs: &Runs| wish.signal.load(Ordering::Relaxed) != 0 && runs.stop_all();
         page.serve(is_over).map_err(|error| Failure::usage(error.to_string()))?;
         Ok(Exit::DONE)
