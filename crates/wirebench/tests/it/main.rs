@@ -12,6 +12,7 @@ mod conversations_http;
 mod decisions;
 mod deploying;
 mod doctor;
+mod documented;
 mod ending;
 mod experiments;
 #[cfg(feature = "fleet")]
