@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod book;
 mod check;
 mod files;
 mod front_end;
@@ -36,6 +37,8 @@ struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Task {
     Bench(bench::BenchArgs),
+    /// Build the documentation as a book, below the target folder
+    Book,
     Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
     Lines(lines::LinesArgs),
@@ -49,6 +52,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Book => book::run(),
         Task::Check(arguments) => check::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Lines(arguments) => lines::run(&arguments),
@@ -63,5 +67,29 @@ fn main() -> ExitCode {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn every_task_of_the_pages_is_one() {
+        let docs = fs::read_dir(shell::root().join("docs")).unwrap();
+        let mut pages: Vec<_> = docs.map(|entry| entry.unwrap().path()).collect();
+        pages.extend(["README.md", "CONTRIBUTING.md"].map(|page| shell::root().join(page)));
+        let mut count = 0;
+        for page in pages.iter().filter(|page| page.extension().is_some_and(|end| end == "md")) {
+            for line in fs::read_to_string(page).unwrap().lines() {
+                let Some(words) = line.strip_prefix("    cargo xtask ") else { continue };
+                let words = words.split(" # ").next().unwrap_or_default().split_whitespace();
+                let read = Arguments::try_parse_from(["cargo xtask"].into_iter().chain(words));
+                assert!(read.is_ok(), "{}: {line}: {read:?}", page.display());
+                count += 1;
+            }
+        }
+        assert!(count >= 5, "{count} tasks");
     }
 }

@@ -11,7 +11,7 @@ mod language;
 mod names;
 mod purity;
 mod ratchet;
-mod text;
+pub(crate) mod text;
 
 use crate::files::{self, Uncommitted};
 use crate::shell;

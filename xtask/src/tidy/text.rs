@@ -65,14 +65,7 @@ fn registry_host(text: &str) -> Option<&str> {
 fn dead_links(file: &File, paths: &BTreeSet<&str>) -> Vec<Complaint> {
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut complaints = Vec::new();
-    let mut in_fence = false;
-    for (line, text) in file.lines() {
-        if text.trim_start().starts_with("```") {
-            in_fence = !in_fence;
-        }
-        if in_fence {
-            continue;
-        }
+    for (line, text) in prose(&file.text) {
         let links = link_targets(text).filter(|target| !exists(&joined(folder, target), paths));
         complaints.extend(
             links.map(|target| file.complain(line, format!("a link to nothing: {target}"))),
@@ -85,8 +78,17 @@ fn dead_links(file: &File, paths: &BTreeSet<&str>) -> Vec<Complaint> {
     complaints
 }
 
+/// The lines of Markdown outside of fences, numbered from 1.
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_fence = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        in_fence ^= line.trim_start().starts_with("```");
+        (!in_fence).then_some((index + 1, line))
+    })
+}
+
 /// The files that `[text](file#place)` points to.
-fn link_targets(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn link_targets(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let files = targets.map(|target| target.split('#').next().unwrap_or_default());
     files.filter(|target| {
@@ -104,7 +106,7 @@ fn named_paths(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `target` seen from `folder`, with `.` and `..` worked out.
-fn joined(folder: &str, target: &str) -> String {
+pub(crate) fn joined(folder: &str, target: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in target.split('/') {
         match part {
