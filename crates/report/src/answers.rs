@@ -189,7 +189,7 @@ fn is_shown(comparison: &Comparison) -> Option<bool> {
 fn would_have_shown(smallest: Option<f64>) -> String {
     let smallest = smallest.filter(|smallest| smallest.is_finite());
     match smallest {
-        None => "what would have shown is not known".to_owned(),
+        None => "it is not known which would have shown".to_owned(),
         Some(smallest) if smallest > 1.0 => "blocks differ too much to tell".to_owned(),
         Some(smallest) => format!("{} or more would have shown", number::percent(smallest)),
     }
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(would_have_shown(Some(0.04)), "4.0 % or more would have shown");
         assert_eq!(would_have_shown(Some(1.0)), "100 % or more would have shown");
         assert_eq!(would_have_shown(Some(3.4)), "blocks differ too much to tell");
-        assert_eq!(would_have_shown(Some(f64::INFINITY)), "what would have shown is not known");
-        assert_eq!(would_have_shown(None), "what would have shown is not known");
+        assert_eq!(would_have_shown(Some(f64::INFINITY)), "it is not known which would have shown");
+        assert_eq!(would_have_shown(None), "it is not known which would have shown");
     }
 }

@@ -106,7 +106,7 @@ pub fn compares_nothing(base: &RunRecord, record: &RunRecord) -> bool {
 
 /// The next thing to do where the records have nothing in common that tells the machine from the change.
 fn inconclusive() -> Section {
-    let text = "the two were measured at different times, and no row of both shows what the machine did between them";
+    let text = "the two were measured at different times, and they share no row that shows the change of the machine";
     let remark = Remark::new(Tone::Doubtful, "inconclusive:", text);
     let next = "measure both in one run: `wirebench ab BASE HEAD`".to_owned();
     Section::new("", vec![Part::Remark(Remark { next, ..remark })])
@@ -334,7 +334,7 @@ fn no_interval(rounds: [usize; 2]) -> String {
         [base, record] if base.min(record) < Pooled::ROUNDS_MIN => {
             format!("{MISSING} {base} and {record} rounds, {} needed", Pooled::ROUNDS_MIN)
         }
-        _ => format!("{MISSING} hangs on few rounds"),
+        _ => format!("{MISSING} depends on few rounds"),
     }
 }
 

@@ -9,7 +9,7 @@ use units::Bytes;
 
 /// All of them, without those that have nothing.
 pub(crate) fn all(record: &RunRecord) -> Vec<Section> {
-    let tables = [("Errors", errors(record)), ("What is missing", missing(record))];
+    let tables = [("Errors", errors(record)), ("Missing values", missing(record))];
     let tables = tables.into_iter().filter_map(|(name, table)| Section::of_tables(name, [table]));
     let mut all: Vec<Section> = tables.collect();
     let facts = [("The machine", machine(record)), ("The plan", plan(record))];

@@ -140,7 +140,7 @@ fn cpu(record: &RunRecord, sweep: &Sweep) -> Chart {
         [("machine idle", &idle), ("server", &server), ("generator", &generator)];
     let axis = Axis { label: "share of all CPUs", unit: Unit::Share, scale: Scale::Linear };
     let mut chart = Chart {
-        caption: "The share of all CPUs that nobody used, and those that the server and the generator took."
+        caption: "The idle share of all CPUs, and the shares of the server and the generator."
             .to_owned(),
         ..stepped("cpu", "CPU", (axis, &measures), sweep)
     };

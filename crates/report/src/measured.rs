@@ -125,7 +125,7 @@ impl Ratio {
     pub(crate) fn could_see(self) -> String {
         match self.smallest.filter(|smallest| smallest.is_finite()) {
             Some(smallest) => format!("{} would have shown", number::percent(smallest)),
-            None => "what would have shown is not known".to_owned(),
+            None => "it is not known which would have shown".to_owned(),
         }
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn title(record: &RunRecord) -> String {
         (Some(sweep), ..) => sweep::title(record, sweep),
         (None, Kind::Ladder, _) => "The ladder".to_owned(),
         (None, Kind::Imported, _) => {
-            "Not measured by wirebench: read from what another program printed.".to_owned()
+            "Not measured by wirebench: imported from the output of another program.".to_owned()
         }
         (None, Kind::Lab, _) => {
             lab.filter(|question| !question.is_empty()).unwrap_or_else(|| "A lab".to_owned())

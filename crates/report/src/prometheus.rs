@@ -23,7 +23,7 @@ pub struct Exposed<'a> {
 /// intervals that are missing from the numbers.
 pub fn prometheus(workloads: &[Exposed<'_>], block: (usize, usize), dropped: u64) -> String {
     let mut text = String::new();
-    family(&mut text, "wirebench_messages_total", "counter", "Messages by what became of them.");
+    family(&mut text, "wirebench_messages_total", "counter", "Messages by outcome.");
     for it in workloads {
         let counts = &it.traffic.counts;
         for (outcome, count) in [

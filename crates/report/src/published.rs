@@ -29,10 +29,10 @@ pub(crate) fn section(record: &RunRecord, groups: &[Group<'_>]) -> Option<Sectio
     if let Some(sweep) = record.sweep.as_ref().filter(|_| !claims.is_empty()) {
         parts.push(Part::Facts(claims.iter().map(|claim| fact(record, sweep, claim)).collect()));
     }
-    let years = "These are other machines and years: what compares is the shape and the ratios.";
+    let years = "Machines and years differ: compare the shape and the ratios.";
     parts.push(Part::Text(Tone::Plain, years.to_owned()));
     parts.extend(notes.iter().map(|note| Part::Text(Tone::Plain, note.clone())));
-    Some(Section::new("Against what was published", parts).at(Depth::Details))
+    Some(Section::new("Against the published figures", parts).at(Depth::Details))
 }
 
 /// The fields of a kind that were published, and the rows that have the first of them.

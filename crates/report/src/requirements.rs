@@ -86,7 +86,7 @@ fn named(record: &RunRecord, against: &Against) -> Remark {
     let mut relative = record.requirements.iter().filter_map(|check| check.relative);
     let machine = match relative.next().map(|relative| relative.machine) {
         Some(None) => {
-            "; what the machine did between the two is in the ratio: no row of both tells it"
+            "; the ratio contains the change of the machine between the two: they share no other row"
         }
         Some(Some(_)) | None => "",
     };

@@ -223,7 +223,7 @@ fn rate(facts: &mut Facts, it: &Measured<'_>) {
     let looked: Vec<f64> = it.all.iter().filter_map(|it| it.cpu.looking_cores_used).collect();
     if let Ok(median) = stats::median(&looked) {
         let share = number::percent(median);
-        facts.add("punctual", format!("{share} of a core went into looking for what was due"));
+        facts.add("punctual", format!("{share} of a core was spent on watching the clock"));
     }
 }
 
@@ -499,7 +499,7 @@ fn intervals(facts: &mut Facts, it: &Measured<'_>) {
             rounds if rounds < Pooled::ROUNDS_MIN => {
                 format!(" (no interval: {rounds} blocks, {} needed)", Pooled::ROUNDS_MIN)
             }
-            _ => " (no interval: it hangs on few of the blocks)".to_owned(),
+            _ => " (no interval: it depends on few of the blocks)".to_owned(),
         };
         facts.add(name, format!("{text}{why}"));
     }

@@ -130,8 +130,7 @@ pub(crate) fn sections(record: &RunRecord, sweep: &Sweep) -> Vec<Section> {
     let costs = record.blocks.iter().filter_map(|block| block.sampling_cpu_fraction);
     if let Some(cost) = costs.max_by(f64::total_cmp) {
         let cost = number::percent(cost);
-        let text =
-            format!("Looking at all of it ten times a second took {cost} of a core at most.");
+        let text = format!("Reading all of this ten times a second took at most {cost} of a core.");
         details.push(Part::Text(Tone::Plain, text));
     }
     details.push(Part::Table(bytes_by_layer(record, sweep)));

@@ -67,8 +67,8 @@ fn without_a_baseline_numbers_stand_side_by_side_and_claim_nothing() {
             p50 round trip   us     us ratio [95 %]
             ws              254    279 ▇▇▇▇▍    ?1.10x [1.07, 1.13]
 
-            inconclusive: the two were measured at different times, and no row of both shows
-              what the machine did between them
+            inconclusive: the two were measured at different times, and they share no row
+              that shows the change of the machine
               next: measure both in one run: `wirebench ab BASE HEAD`
 
             ws
@@ -111,8 +111,8 @@ fn one_block_each_has_two_numbers_and_no_interval() {
             p50 response time   ms     ms ratio [95 %]
             ws                1.25   1.25 - one block each, no interval
 
-            inconclusive: the two were measured at different times, and no row of both shows
-              what the machine did between them
+            inconclusive: the two were measured at different times, and they share no row
+              that shows the change of the machine
               next: measure both in one run: `wirebench ab BASE HEAD`
 
             ws
@@ -213,8 +213,8 @@ fn sweeps_are_compared_by_where_their_lines_bend() {
         WebSocket 14.6 k/s none                -
         Comet     4.90 k/s 4.90 k/s        1.00x
 
-        inconclusive: the two were measured at different times, and no row of both shows
-          what the machine did between them
+        inconclusive: the two were measured at different times, and they share no row
+          that shows the change of the machine
           next: measure both in one run: `wirebench ab BASE HEAD`
 
         base           2026-01-01T00:00:00Z: degraded: generator and server share cores

@@ -61,7 +61,7 @@ fn a_lab_is_a_page_with_a_drawing_of_ratios_for_each_load() {
 #[test]
 fn what_was_published_is_set_beside_what_was_found() {
     let page = report::html(&sweeps::cubeia());
-    let (_, findings) = page.split_once("<h2>Against what was published</h2>").unwrap();
+    let (_, findings) = page.split_once("<h2>Against the published figures</h2>").unwrap();
     let (findings, _) = findings.split_once("</section>").unwrap();
     expect![[r#"
         Cubeia, made up.
@@ -86,7 +86,7 @@ fn what_was_published_is_set_beside_what_was_found() {
         Pigeons
         published: are slower
         here: not shown: there is no line `carrier pigeon`.
-        These are other machines and years: what compares is the shape and the ratios.
+        Machines and years differ: compare the shape and the ratios.
     "#]].assert_eq(&texts(findings));
 
     let mut other = sweeps::cubeia();

@@ -46,8 +46,8 @@ fn a_relative_limit_has_the_ratio_and_the_page_names_the_baseline_and_what_diffe
 ~ p99 <= baseline: 1.02x [0.99, 1.05] (12.1 ms, baseline 11.9 ms); noise is
   larger than the margin: more rounds
 ✗ p99 <= baseline * 0.90: 1.02x [0.99, 1.05] (12.1 ms, baseline 11.9 ms)
-baseline: main.json of 2026-11-01T00:00:00Z, wirebench 0.1.0; what the machine
-  did between the two is in the ratio: no row of both tells it
+baseline: main.json of 2026-11-01T00:00:00Z, wirebench 0.1.0; the ratio contains
+  the change of the machine between the two: they share no other row
 different: the two differ in: kernel: 6.1 against 6.5
 
 ";

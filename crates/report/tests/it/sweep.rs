@@ -96,7 +96,7 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
             WebSocket     160      490       518      1142      1142
             Comet         160      580      2480      4040      4040
 
-            Against what was published
+            Against the published figures
             Cubeia, made up.
             The knee        published: about 1500 events/s
                             here: holds: WebSocket 15.2 k/s [15.0, 15.4], binary 24.0 k/s
@@ -127,7 +127,7 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
                             the knee: a mean of 2.80 ms would take off 0.3 %.
             Pigeons         published: are slower
                             here: not shown: there is no line `carrier pigeon`.
-            These are other machines and years: what compares is the shape and the ratios.
+            Machines and years differ: compare the shape and the ratios.
 
             verdict        degraded: the numbers say less than they seem to
             degraded: generator and server share cores [shared_cores]
@@ -190,7 +190,7 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
             line         B          B                 B                   B                B
             binary     160        250               250                 874              884
 
-            Against what was published
+            Against the published figures
             Cubeia, made up.
             The knee        published: about 1500 events/s
                             here: not shown: there is no line `WebSocket`. How many events
@@ -207,7 +207,7 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
                             here: not shown: there is no line `WebSocket`.
             Pigeons         published: are slower
                             here: not shown: there is no line `carrier pigeon`.
-            These are other machines and years: what compares is the shape and the ratios.
+            Machines and years differ: compare the shape and the ratios.
 
             verdict        degraded: the numbers say less than they seem to
             degraded: generator and server share cores [shared_cores]

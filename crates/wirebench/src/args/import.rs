@@ -71,10 +71,10 @@ impl Import {
 
 /// The record of what stands in the file `path`.
 fn imported(path: &Path, importer: Importer) -> Result<RunRecord, String> {
-    let (name, text) = show::text_of(path, "what google-benchmark prints", SIZE_MAX);
+    let (name, text) = show::text_of(path, "the JSON of google-benchmark", SIZE_MAX);
     let text = text.map_err(|error| format!("cannot read {name}: {error}; {CURE}"))?;
     let file = google_benchmark::read(&text)
-        .map_err(|error| format!("{name}: not what google-benchmark prints: {error}; {CURE}"))?;
+        .map_err(|error| format!("{name}: not the JSON of google-benchmark: {error}; {CURE}"))?;
     record::imported(&file, importer).map_err(|error| format!("{name}: {error}"))
 }
 

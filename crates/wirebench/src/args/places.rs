@@ -40,7 +40,7 @@ impl Places {
             self.installed.clone().or_else(|| set("WIREBENCH_INSTALLED")).or_else(cache);
         let installed = installed.ok_or_else(|| {
             Failure::usage(
-                "where are subjects installed? HOME is not set; name a folder with --installed DIR",
+                "HOME is not set, so subjects have no default folder; name one with --installed DIR",
             )
         })?;
         let catalogue = Catalogue::read(&folder).map_err(|error| {

@@ -49,8 +49,8 @@ pub(crate) struct Serve {
     /// The longest message [default: 16MiB; a game 32KiB]
     #[arg(long, value_name = "SIZE", value_parser = message_size)]
     message_max: Option<Bytes>,
-    /// Memory for messages of which only a part has come, and answers that are not read; connections that hold much are
-    /// ended beyond it [default: a quarter of the machine's, at most 1GiB]
+    /// Memory for incomplete messages and unread answers; beyond it connections that hold much are ended [default: a
+    /// quarter of the machine's, at most 1GiB]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     memory_max: Option<Bytes>,
     /// Agree to a WebSocket subprotocol; repeatable
@@ -58,10 +58,10 @@ pub(crate) struct Serve {
     subprotocol: Vec<String>,
     /// Agree to compress WebSocket messages (RFC 7692)
     ///
-    /// With nothing behind it, to whatever the client offers; or within limits, with commas between them:
+    /// Without a value the server accepts whatever the client offers. A value holds limits, with commas between them:
     /// server_no_context_takeover, client_no_context_takeover, server_max_window_bits=9..15,
-    /// client_max_window_bits=8..15 (declines clients that do not offer to limit theirs), and level=1..9, which is how
-    /// hard the server tries.
+    /// client_max_window_bits=8..15 (declines clients that do not offer to limit theirs), and level=1..9, the effort of
+    /// compression.
     #[arg(
         long,
         value_name = "PARAMETERS",
@@ -72,14 +72,14 @@ pub(crate) struct Serve {
     deflate: Option<Accept>,
     /// Answer every message with this text in place of itself
     ///
-    /// As a message of the same kind. Over tcp, tls and unix, where nothing says how long a message is, it is as long
-    /// as the reply: so many bytes come back for every so many that arrived.
+    /// The answer is a message of the same kind. Over tcp, tls and unix, where messages have no length, every message
+    /// is taken to be as long as this text.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true)]
     reply: Option<String>,
     /// Keep the processor busy this long for each message, before its reply leaves
     ///
-    /// A computation of known length, on the thread that serves. Over tcp, tls and unix an echo server computes for
-    /// each read, since nothing says there how long a message is; an oracle for each message.
+    /// A computation of known length, on the thread that serves. Over tcp, tls and unix, where messages have no length,
+    /// an echo server computes for each read, and an oracle for each message.
     #[arg(long, value_name = "DURATION", hide_short_help = true)]
     work: Option<Nanos>,
     /// Close a connection that takes longer than this to finish what it began [default: 10s]
@@ -232,7 +232,7 @@ impl Serve {
         let of_game = self.game.given_besides(shared);
         if let Some(option) = of_game.filter(|_| self.kind != Kind::Game) {
             return Err(format!(
-                "{option} means nothing but to the game server; leave it out, or take serve game"
+                "{option} is only for the game server; leave it out, or take serve game"
             ));
         }
         match (self.kind, self.transport, self.oracle.given()) {
@@ -244,10 +244,10 @@ impl Serve {
                 self.kind
             )),
             (Kind::Game, None, Some(option)) => {
-                Err(format!("{option} means nothing but to an oracle; leave it out"))
+                Err(format!("{option} is only for an oracle; leave it out"))
             }
             (Kind::Echo(scheme), None, Some(option)) => Err(format!(
-                "{option} means nothing but to an oracle; leave it out, or take serve oracle {scheme}"
+                "{option} is only for an oracle; leave it out, or take serve oracle {scheme}"
             )),
             (Kind::Oracle, Some(transport), _) => Ok(transport),
             (Kind::Oracle, None, _) => {
@@ -292,7 +292,7 @@ impl Serve {
         ];
         match of_websocket.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) if scheme.protocol != Protocol::WebSocket => {
-                Err(format!("{option} means nothing but to ws and wss; leave it out"))
+                Err(format!("{option} is only for ws and wss; leave it out"))
             }
             Some(_) | None => Ok(()),
         }

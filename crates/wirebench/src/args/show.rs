@@ -130,7 +130,8 @@ fn recover(journal: Option<&Path>, terminal: &Terminal) -> Result<(PathBuf, RunR
         .ok_or_else(|| Failure::usage(format!("{name}: no journal with a block that has ended")))?;
     record.conclusion = report::conclusion(&record);
     let Ok(Some(_claim)) = lab::claim(&journal) else {
-        terminal.say(&format!("{name}: its run goes on; this is what it has by now"));
+        terminal
+            .say(&format!("{name}: its run is not over; this is the part that is measured so far"));
         return Ok((journal, record));
     };
     let kept = files::keep(&record, &Destination::Records)?;

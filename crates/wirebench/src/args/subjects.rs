@@ -15,7 +15,8 @@ use units::Nanos;
 
 /// Servers and client libraries that others wrote
 ///
-/// Each is a folder with a manifest and one small program in its own language; docs/SUBJECTS.md has how one is added.
+/// Each is a folder with a manifest and one small program in its own language; docs/SUBJECTS.md explains how to add
+/// one.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -36,14 +37,14 @@ Examples:
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// List them, and if they are installed
+    /// List them, and show which are installed
     List {
         #[command(flatten)]
         places: Places,
     },
     /// Begin a new one: a manifest and a program that works
     New(New),
-    /// Check that they do what labs time them at
+    /// Check that they answer rightly
     Check {
         #[command(flatten)]
         named: Named,
@@ -82,7 +83,7 @@ struct Named {
     /// A subject
     #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
     names: Vec<String>,
-    /// All that there are; of those that are to be checked, all that are installed
+    /// All of them; for a check, all that are installed
     #[arg(long)]
     all: bool,
     #[command(flatten)]

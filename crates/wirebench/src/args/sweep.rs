@@ -81,7 +81,7 @@ impl Sweep {
             }
             (None, Some(_)) => File::read("cubeia", CUBEIA).map_err(Failure::usage)?,
             (None, None) => {
-                let problem = "what to sweep? a URL, a file, or --preset cubeia".to_owned();
+                let problem = "nothing to sweep: name a URL, a file, or --preset cubeia".to_owned();
                 return Err(Failure::usage(problem));
             }
         };

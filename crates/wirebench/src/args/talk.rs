@@ -19,16 +19,16 @@ use wire::{Kind, Response, Verdict};
 /// Talk to a server by hand, and see every message with its time
 ///
 /// Each line of stdin is a message: a text over WebSocket, the bytes with a line feed over tcp, a request over HTTP.
-/// Everything that the server says is shown as it arrives, with the time since the connect began; what would move a
-/// terminal is escaped, and binary messages are shown in hexadecimal digits. It ends when the server ends it, or after
-/// the end of stdin as soon as as many messages came as were sent.
+/// Everything that the server says is shown as it arrives, with the time since the connect began; control characters
+/// are escaped, and binary messages are shown in hexadecimal digits. It ends when the server ends it, or after the end
+/// of stdin once as many messages arrived as were sent.
 ///
 /// Over HTTP a line is `METHOD PATH BODY`. Without a method, a line that begins with a slash is asked for with GET, and
 /// any other is posted to the path of the URL; without any line that path is asked for.
 ///
-/// With --conversation nothing is typed: the conversation is played once. It logs in and opens, each kind of request
-/// is sent and its reply awaited, what comes unasked is listened for, and it ends. Every message is shown with its time
-/// and the part that it plays, and at the end what was found. Nothing is measured.
+/// With --conversation nothing is typed: the conversation is played once. It logs in, opens, sends each kind of request
+/// and awaits its reply, listens for pushes, and ends. Every message is shown with its time and its role, and a summary
+/// follows. Nothing is measured.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,

@@ -13,7 +13,7 @@ use wire::styx::Definition;
 /// A number of things, at least one.
 pub(crate) fn count(text: &str) -> Result<NonZeroU32, String> {
     let count = NonZeroU64::new(number(text)?).ok_or("must be at least 1")?;
-    count.try_into().map_err(|_| format!("`{text}` is too large; at most {} are", u32::MAX))
+    count.try_into().map_err(|_| format!("`{text}` is too large; at most {} is possible", u32::MAX))
 }
 
 /// A number of things that may be large, at least one.
@@ -160,7 +160,7 @@ mod tests {
         let table = [
             (count("0").map(NonZeroU32::get),          Err("must be at least 1".to_owned())),
             (count("10k").map(NonZeroU32::get),        Ok(10_000)),
-            (count("5G").map(NonZeroU32::get),         Err("`5G` is too large; at most 4294967295 are".to_owned())),
+            (count("5G").map(NonZeroU32::get),         Err("`5G` is too large; at most 4294967295 is possible".to_owned())),
             (threads("1025").map(NonZeroU32::get),     Err("at most 1024 are possible".to_owned())),
         ];
         for (found, expected) in table {

@@ -92,17 +92,17 @@ fn what_means_nothing_to_a_server_is_refused() {
     let sandbox = Sandbox::new();
     #[rustfmt::skip]
     let table = [
-        ("serve ws --tables 3",            "--tables means nothing but to the game server; leave it out, or take serve game"),
-        ("serve oracle ws --tls",          "--tls means nothing but to the game server"),
+        ("serve ws --tables 3",            "--tables is only for the game server; leave it out, or take serve game"),
+        ("serve oracle ws --tls",          "--tls is only for the game server"),
         ("serve game ws",                  "serve game takes no second transport; leave ws out"),
         ("serve game --work 1ms",          "--work means nothing to serve game; leave it out, or take serve ws"),
-        ("serve game --drop 1%",           "--drop means nothing but to an oracle; leave it out"),
+        ("serve game --drop 1%",           "--drop is only for an oracle; leave it out"),
         ("serve game --ca-out ca.pem",     "--ca-out means nothing to game, which does not use TLS; leave it out, or add --tls"),
-        ("serve game --deflate",           "--deflate means nothing but to ws and wss; leave it out"),
+        ("serve game --deflate",           "--deflate is only for ws and wss; leave it out"),
         ("serve game --web 8080",          "--web 8080: not an address with a port"),
         ("serve game --seats 128",         "128 is above the limit of 127"),
         ("serve game --tables 0",          "--tables"),
-        ("serve tcp --threads 2",          "--threads means nothing but to the game server"),
+        ("serve tcp --threads 2",          "--threads is only for the game server"),
     ];
     for (line, words) in table {
         sandbox.run(line).check(2, &[words]);

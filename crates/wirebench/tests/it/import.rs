@@ -53,10 +53,10 @@ fn without_a_name_it_goes_where_records_go_and_to_stdout_with_a_dash() {
 fn what_is_something_else_says_what_is_wrong_and_keeps_nothing() {
     #[rustfmt::skip]
     let table: [(&[u8], &[&str]); 6] = [
-        (b"",                     &["printed.json: not what google-benchmark prints: line 1, column 0"]),
+        (b"",                     &["printed.json: not the JSON of google-benchmark: line 1, column 0"]),
         (b"{\n \"benchmarks\": [", &["line 2, column 16: EOF", "--benchmark_format=json"]),
         (b"{\"benchmarks\": []}", &["`benchmarks` is empty"]),
-        (b"{\n\xff",              &["not what google-benchmark prints: not UTF-8 at line 2 column 1"]),
+        (b"{\n\xff",              &["not the JSON of google-benchmark: not UTF-8 at line 2 column 1"]),
         (b"{\"benchmarks\": [{\"name\": \"a\x1b\"}]}", &["line 1, column 28: control character"]),
         (b"{\"benchmarks\": [{\"name\": \"a\", \"real_time\": -1, \"cpu_time\": 1}]}",
                                   &["benchmarks[0] (\"a\"): real_time is -1, which is no time"]),

@@ -67,7 +67,7 @@ fn what_a_sweep_cannot_do_is_refused_with_the_cure() {
     .unwrap();
     #[rustfmt::skip]
     let table = [
-        ("sweep",                                       "what to sweep? a URL, a file, or --preset cubeia"),
+        ("sweep",                                       "nothing to sweep: name a URL, a file, or --preset cubeia"),
         ("sweep nowhere.toml",                          "cannot read nowhere.toml"),
         ("sweep bad.toml",                              "bad.toml:1:1: unknown field `speed`, expected one of `connections`"),
         ("sweep ws://h --preset cubeia",                "leave the URL or the file out"),

@@ -23,20 +23,6 @@ const COMMANDS: [&str; 16] = [
 ];
 
 #[test]
-fn every_command_for_those_who_come_from_another_tool_is_one() {
-    let page = include_str!("../../../../docs/COMING_FROM.md");
-    let commands: Vec<&str> =
-        page.lines().filter_map(|line| line.strip_prefix("    wirebench ")).collect();
-    assert!(commands.len() >= 10, "{commands:?}");
-    for command in commands {
-        let sandbox = Sandbox::new();
-        let script = format!("\"$1\" {command} --dry-run");
-        let said = sandbox.command_in_shell(&script, "").output().unwrap();
-        assert!(said.status.success(), "{command}: {said:?}");
-    }
-}
-
-#[test]
 fn short_help_fits_a_screen_and_has_three_examples() {
     let sandbox = Sandbox::new();
     for command in COMMANDS {

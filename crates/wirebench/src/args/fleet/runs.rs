@@ -89,8 +89,9 @@ impl Stop {
 impl Resume {
     pub(super) fn run(mut self, terminal: &Terminal) -> Result<Exit, Failure> {
         let join = self.execution.fleet.join.clone();
-        let join = join
-            .ok_or_else(|| Failure::usage("which fleet? name its join file with --fleet JOIN"))?;
+        let join = join.ok_or_else(|| {
+            Failure::usage("no fleet is named; name its join file with --fleet JOIN")
+        })?;
         let plan = plan_of(&join, &self.run)?;
         self.execution.fleet.resumed = Some(self.run);
         self.execution.fleet.agents = Some(plan.agents_min);

@@ -73,7 +73,7 @@ pub(super) struct Oracle {
     gap: Option<Nanos>,
     /// End the connection within a response, after this many events of it
     ///
-    /// Whoever asks again with `Last-Event-ID` gets the rest.
+    /// A client that asks again with `Last-Event-ID` gets the rest.
     #[arg(long, value_name = "COUNT", requires = "events", hide_short_help = true)]
     break_after: Option<NonZeroU32>,
     /// Ask for this time before a reconnect, by `retry` at the begin of each stream
