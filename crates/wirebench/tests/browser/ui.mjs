@@ -156,6 +156,8 @@ await other.goto(url + evil);
 await other.locator("main").waitFor();
 const images = await other.locator("img").count();
 await other.goto(url + report);
+// A reason is one line; its evidence is folded.
+await other.getByText("the rate was changed by hand").click();
 const reported = await text(other, "main");
 await judged(other, "report");
 // A report, whatever is in it, can ask for nothing here.
