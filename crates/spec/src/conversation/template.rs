@@ -85,7 +85,7 @@ impl Template {
     /// The first hole that cannot be read.
     pub fn parse(text: &str, medium: Medium) -> Result<Self, TemplateError> {
         let mut pieces = Vec::new();
-        let mut quotes = Quotes::default();
+        let mut quotes = Quotes::of(text);
         let mut literal = String::new();
         let mut at = 0;
         while at < text.len() {
@@ -265,8 +265,7 @@ fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
     }
 }
 
-/// The strings of JSON that are open at the end of a text. One that begins no array and no object has none.
-#[derive(Default)]
+/// The strings of JSON that are open at the end of a text. One that begins no array, object or string has none.
 struct Quotes {
     is_json: bool,
     /// Inside a string.
@@ -276,6 +275,11 @@ struct Quotes {
 }
 
 impl Quotes {
+    /// Those at the start of `text`.
+    fn of(text: &str) -> Self {
+        Self { is_json: text.trim_start().starts_with('"'), string: false, inner: false }
+    }
+
     /// Goes on by `text`, which has no holes.
     fn pass(&mut self, text: &str) {
         let mut letters = text.chars();
@@ -365,6 +369,7 @@ mod tests {
             (Message,        r#"{"data":"{\"a\":${v}}"}"#,               Json),
             (Message,        r#"{"data":"{\"a\":\"q\\\"${v}\"}"}"#,      JsonTwice),
             (Message,        r#"{"data":"{\"a\":\"\"}","b":"${v}"}"#,    Json),
+            (Message,        r#" "${v}""#,                               Json),
             (Message,        r#"say "hello ${v}""#,                      Raw),
             (Message,        "SEND\ndestination:/topic/${v}\n\n",        Raw),
             (Medium::Url,    r#"/x?a="${v}""#,                           Url),

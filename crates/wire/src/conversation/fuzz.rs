@@ -162,13 +162,15 @@ fn plain_json(bytes: &[u8]) -> Option<Value> {
 /// The first of [`RULES`] that holds for a document, and the id in it.
 fn by_definition(document: &Value) -> Option<(usize, Option<u64>)> {
     let something = |name: &str| document.get(name).filter(|value| !value.is_null());
+    // A number that stands there in digits alone, or a string of the digits of one, as a request's id is written.
+    let natural = |text: &str| {
+        let number = text.parse::<u64>().ok()?;
+        (number.to_string() == text && text.len() < 20).then_some(number)
+    };
     let id = |place: Option<&Value>| match place? {
-        // A number that stands there in digits alone, or a string of digits.
-        Value::Number(number) => number.as_u64(),
-        Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
-        Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
-            None
-        }
+        Value::Number(number) => natural(&number.to_string()),
+        Value::String(text) => natural(text),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
     let root = id(document.get("id"));
     let is_third = document.get("type").is_some_and(|value| value.as_i64() == Some(3));
