@@ -117,8 +117,7 @@ fn end_after(id: u32, seconds: u32) -> Result<()> {
         match cpu_ticks(&stat) {
             None => return Ok(()),
             Some(ticks) if ticks >= u64::from(seconds) * TICKS_PER_SECOND => {
-                let mut kill = shell::command("kill");
-                return shell::output(kill.args(["-INT", &id.to_string()])).map(drop);
+                return shell::signal("INT", id);
             }
             Some(_) => thread::sleep(LOOK_EVERY),
         }

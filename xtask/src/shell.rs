@@ -75,6 +75,11 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("`{}` did not print UTF-8", shown(command)))
 }
 
+/// Sends a signal, by its name without `SIG`, to a process of ours.
+pub(crate) fn signal(signal: &str, id: u32) -> Result<()> {
+    output(command("kill").arg(format!("-{signal}")).arg(id.to_string())).map(drop)
+}
+
 /// True if the program starts and ends well; nothing of it is shown.
 pub(crate) fn works(command: &mut Command) -> bool {
     command

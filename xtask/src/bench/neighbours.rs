@@ -11,6 +11,7 @@
 
 use super::process::{self, Process};
 use super::{GENERATOR_CORE, SERVER_CORE};
+use crate::shell;
 use anyhow::{Context as _, Result};
 use std::hint::black_box;
 use std::io::{Read, Write, copy, sink, stdin};
@@ -128,9 +129,9 @@ impl Stops {
             while !is_over(between(&mut random, PAUSE)) {
                 let Some(target) = target(side, id, &mut random) else { continue };
                 // It may have ended by itself; then there is nothing to stop, or to let go on.
-                drop(process::send("STOP", target));
+                drop(shell::signal("STOP", target));
                 let is_over = is_over(between(&mut random, STOP));
-                drop(process::send("CONT", target));
+                drop(shell::signal("CONT", target));
                 if is_over {
                     return;
                 }

@@ -1,5 +1,6 @@
 //! A child process on a core of its own: started, watched through /proc, and gone when its value is.
 
+use crate::shell;
 use anyhow::{Context as _, Result, bail, ensure};
 use std::fmt::Display;
 use std::fs::{self, File};
@@ -51,7 +52,7 @@ impl Process {
     ) -> Result<Self> {
         let stdout = scratch.join(format!("{name}.out"));
         let stderr = scratch.join(format!("{name}.err"));
-        let mut pinned = crate::shell::command("taskset");
+        let mut pinned = shell::command("taskset");
         pinned
             .arg("--cpu-list")
             .arg(cores.to_string())
@@ -112,7 +113,7 @@ impl Process {
 
     /// Sends it a signal, by its name without `SIG`.
     pub(super) fn signal(&self, signal: &str) -> Result<()> {
-        send(signal, self.id())
+        shell::signal(signal, self.id())
     }
 
     /// Everything that it has printed so far.
@@ -149,13 +150,6 @@ impl Drop for Process {
         drop(self.child.kill());
         drop(self.child.wait());
     }
-}
-
-/// Sends a signal, by its name without `SIG`, to a process of ours.
-pub(super) fn send(signal: &str, id: u32) -> Result<()> {
-    let mut kill = crate::shell::command("kill");
-    kill.arg(format!("-{signal}")).arg(id.to_string());
-    crate::shell::output(&mut kill).map(drop)
 }
 
 /// The processes that `id` has started, and those that they have, and so on.
