@@ -3,7 +3,7 @@
 use super::learnt::Learnt;
 use super::rules::{Heard, Hits, Rules};
 use super::sample::{
-    asked, conversation, json_rpc, matcher, over_http, push, socket_io, step, stream,
+    asked, conversation, json_rpc, matcher, over_http, push, resumable, socket_io, step, stream,
 };
 use super::template::{self, Filling, Member};
 use super::{Calls, Compiled, Site, Talk};
@@ -14,9 +14,7 @@ use crate::transcript::{HTTP_LIMITS, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
 use serde_json::Value;
 use spec::Conversation;
-use spec::conversation::{
-    ByteOrder, Cue, Frame, LengthWidth, Medium, Reply, Resume, Speaks, Template,
-};
+use spec::conversation::{ByteOrder, Cue, Frame, LengthWidth, Medium, Speaks, Template};
 use std::sync::Arc;
 use units::{Bytes, Nanos, Random};
 
@@ -49,10 +47,8 @@ pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
         let compiled = compiled(&conversation);
         check_splits_of_replies(bytes, &|| calling(&compiled, 2));
     }
-    let mut resumed = stream(&[], &["has $.a"], Some(&["is [DONE]"]));
-    if let Reply::Stream { resume, .. } = &mut resumed.requests[0].reply {
-        *resume = Some(Resume { times: RESUMES_MAX, wait: Nanos(1) });
-    }
+    let tokens = stream(&[], &["has $.a"], Some(&["is [DONE]"]));
+    let resumed = resumable(tokens, RESUMES_MAX, Nanos(1));
     check_resumed(bytes, &mut calling(&compiled(&resumed), 1));
 }
 

@@ -5,8 +5,9 @@ use crate::contract::Response;
 use spec::Conversation;
 use spec::conversation::{
     AnswerRule, Condition, Frame, HttpRequest, Matcher, Medium, Place, PushRule, Reply, Request,
-    Scalar, Send, Speaks, Step, Take, TakeFrom, Template, Var,
+    Resume, Scalar, Send, Speaks, Step, Take, TakeFrom, Template, Var,
 };
+use units::Nanos;
 
 /// A conversation without parts.
 pub(crate) fn conversation(speaks: Speaks, frame: Frame) -> Conversation {
@@ -161,6 +162,16 @@ pub(crate) fn stream(first: &[&str], each: &[&str], last: Option<&[&str]>) -> Co
         requests: vec![called("GET /", reply, &["has $.error"])],
         ..conversation(Speaks::Sse, Frame::Message)
     }
+}
+
+/// The same, where streams that break off are resumed.
+pub(crate) fn resumable(mut stream: Conversation, times: u32, wait: Nanos) -> Conversation {
+    for request in &mut stream.requests {
+        if let Reply::Stream { resume, .. } = &mut request.reply {
+            *resume = Some(Resume { times, wait });
+        }
+    }
+    stream
 }
 
 /// A response of HTTP.

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::connection::Connection;
-use crate::conversation::sample::{http, over_http, stream};
+use crate::conversation::sample::{http, over_http, resumable, stream};
 use crate::http1::{Http1, Limits};
 use crate::transcript::{Transcript, check_splits_of_replies};
 use spec::Conversation;
-use spec::conversation::{Reply, Resume, Send};
+use spec::conversation::Send;
 use units::Nanos;
 
 type Calls = super::Calls<Connection>;
@@ -274,9 +274,8 @@ fn resumed(conversation: &Conversation, responses: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_stream_that_breaks_off_is_asked_for_again_behind_its_last_event() {
-    let mut tokens = stream(&[], &[], Some(&["is [DONE]"]));
-    let Reply::Stream { resume, .. } = &mut tokens.requests[0].reply else { panic!() };
-    *resume = Some(Resume { times: 2, wait: Nanos::from_millis(5) });
+    let tokens = stream(&[], &[], Some(&["is [DONE]"]));
+    let tokens = resumable(tokens, 2, Nanos::from_millis(5));
     let part = |number: u32| format!("id: {number}\ndata: {number}\n\n");
     let whole = sse(&(part(1) + &part(2) + &part(3) + "data: [DONE]\n\n"));
     let cut = |whole: &str, at: &str| whole.split_once(at).unwrap().0.to_owned();
