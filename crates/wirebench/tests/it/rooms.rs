@@ -5,8 +5,8 @@ use crate::third_party::{installed, run_client};
 use record::DeliveryCounts;
 use rustix::process::Signal;
 
-/// Rooms of `wirebench serve relay`, with publishers that hold a conversation of their own.
-const APART: &str = r#"
+/// Receivers in rooms of `wirebench serve relay`; publishers follow.
+const RECEIVERS: &str = r#"
 speaks = "ws"
 [[open]]
 send = "join room-${room_number}"
@@ -14,6 +14,10 @@ expect = { starts = "joined " }
 [push.message]
 when = { starts = "message " }
 header = "\n${header} "
+"#;
+
+/// Publishers that hold a conversation of their own.
+const APART: &str = r#"
 [publishers]
 speaks = "ws"
 [publishers.request.publish]
@@ -21,15 +25,8 @@ send = "publish room-${room_number} id=${id}\n${header} ${pad:31}"
 reply = { starts = "published ", id = "published id=${id} " }
 "#;
 
-/// The same with publishers that post.
+/// Publishers that post.
 const POSTED: &str = r#"
-speaks = "ws"
-[[open]]
-send = "join room-${room_number}"
-expect = { starts = "joined " }
-[push.message]
-when = { starts = "message " }
-header = "\n${header} "
 [publishers]
 speaks = "http"
 [publishers.request.publish]
@@ -43,8 +40,8 @@ const LOAD: &str =
 #[test]
 fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path().join("apart.toml"), APART).unwrap();
-    std::fs::write(sandbox.path().join("posted.toml"), POSTED).unwrap();
+    std::fs::write(sandbox.path().join("apart.toml"), [RECEIVERS, APART].concat()).unwrap();
+    std::fs::write(sandbox.path().join("posted.toml"), [RECEIVERS, POSTED].concat()).unwrap();
     let apart = "./apart.toml";
     for (conversation, scheme, threads) in
         [(apart, "ws", 1), (apart, "ws", 2), ("room", "ws", 1), ("./posted.toml", "http", 1)]
@@ -139,7 +136,7 @@ fn clients_of_sockjs_that_we_did_not_write_meet_in_a_room_over_each_transport() 
 #[test]
 fn a_place_where_nobody_answers_is_named_before_anything_is_timed() {
     let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path().join("apart.toml"), APART).unwrap();
+    std::fs::write(sandbox.path().join("apart.toml"), [RECEIVERS, APART].concat()).unwrap();
     let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0");
     let run = |url: &str, publish_to: &str| {
         sandbox.run(&format!(
