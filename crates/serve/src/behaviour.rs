@@ -55,6 +55,11 @@ pub struct Behaviour {
     pub seed: u64,
 }
 
+impl Behaviour {
+    /// Longest time that a reply, or a delivery of a relay, waits to be overtaken.
+    pub(crate) const HELD_BACK_MAX: Nanos = Nanos::from_secs(2);
+}
+
 /// The language that a server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Speech {

@@ -296,7 +296,7 @@ impl Oracle {
         owed.waiting -= 1;
         let overtaken = owed.held_back.take();
         if reply.lot.reorder && overtaken.is_none() {
-            self.held_back.push_back((engine.now() + HELD_BACK_MAX, id, reply.number));
+            self.held_back.push_back((engine.now() + Behaviour::HELD_BACK_MAX, id, reply.number));
             self.hold_back(reply);
         } else {
             self.hand_over(engine, reply);
@@ -465,6 +465,3 @@ fn corrupt(payload: &mut [u8], text: bool) -> bool {
     // The lowest bit: valid UTF-8 stays valid.
     last.map(|byte| *byte ^= 1).is_some()
 }
-
-/// Longest time that a reply waits to be overtaken.
-const HELD_BACK_MAX: Nanos = Nanos::from_secs(2);

@@ -1,5 +1,6 @@
 //! Deliveries of a relay whose faults are known: each waits for its turn in the line of its receiver.
 
+use crate::behaviour::Behaviour;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{Instant, Nanos};
@@ -85,7 +86,7 @@ impl Line {
         {
             let overtaken = self.held_back.take();
             if next.is_overtaken && overtaken.is_none() {
-                let ready = next.ready + HELD_BACK_MAX;
+                let ready = next.ready + Behaviour::HELD_BACK_MAX;
                 self.held_back = Some(Waiting { ready, ..next });
                 continue;
             }
@@ -102,9 +103,6 @@ impl Line {
         self.held_back.as_ref().map(|held| held.ready)
     }
 }
-
-/// Longest time that a delivery waits to be overtaken, as with an oracle.
-const HELD_BACK_MAX: Nanos = Nanos::from_secs(2);
 
 /// Most deliveries that wait for one receiver.
 const WAITING_MAX: usize = 1 << 16;
