@@ -406,8 +406,10 @@ impl Relay {
             delivery.extend_from_slice(part);
         }
         let message = Message { kind, payload: &delivery };
-        let (now, is_faulty) = (engine.now(), self.fate.is_some());
-        let words = is_faulty.then(|| Arc::new(Words { kind, bytes: delivery.as_slice().into() }));
+        let late = self
+            .fate
+            .is_some()
+            .then(|| (engine.now(), Arc::new(Words { kind, bytes: delivery.as_slice().into() })));
         self.forms.for_each(Vec::clear);
         let mut json = None;
         let mut seat = Seat { room: number, member: 0 };
@@ -418,8 +420,8 @@ impl Relay {
                 continue;
             };
             seat.member += 1;
-            if let Some(words) = &words {
-                receivers += usize::from(self.let_wait(who, speaks, words, data, now));
+            if let Some((now, words)) = &late {
+                receivers += usize::from(self.let_wait(who, speaks, words, data, *now));
                 continue;
             }
             if !self.encode(who, speaks, message, &mut json) {
@@ -434,7 +436,9 @@ impl Relay {
         self.delivery = delivery;
         self.totals.delivered += receivers as u64;
         self.drop_slow(engine);
-        self.hand_over_late(engine, now);
+        if let Some((now, _)) = late {
+            self.hand_over_late(engine, now);
+        }
         receivers
     }
 
