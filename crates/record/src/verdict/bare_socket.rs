@@ -66,7 +66,8 @@ fn has_more_to_do(workload: &Workload) -> bool {
         // It may run anywhere.
         Server::Given(_) | Server::Started(_) => return false,
     };
-    !is_floor && scheme.protocol != Protocol::Unix && !is_tcp(scheme)
+    let has_layer = !is_tcp(scheme) || workload.spec.conversation.is_some();
+    !is_floor && scheme.protocol != Protocol::Unix && has_layer
 }
 
 /// True if the same client sends messages of the same size under the same load to both, as bytes that stay what they

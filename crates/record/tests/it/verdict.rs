@@ -8,7 +8,9 @@ use record::{
     OpenLoop, PayloadKind, Pinning, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep,
     SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload, incomparable, judge, levels,
 };
-use spec::{ClientSubject, Content, Load, Pem, Protocol, Server, ServerSubject, Tls, Trust};
+use spec::{
+    ClientSubject, Content, Conversation, Load, Pem, Protocol, Server, ServerSubject, Tls, Trust,
+};
 use std::num::NonZeroU32;
 use units::{Bytes, Nanos};
 
@@ -1039,6 +1041,13 @@ fn a_row_over_tcp_that_is_faster_than_the_bare_socket_is_doubted() {
     }
     let by_others: fn(&mut RunRecord) = |it| row(it).server = subject("netty", Protocol::WebSocket);
     assert_eq!(judged(faster, same_rate, by_others), named("its p50"));
+    let in_frames: fn(&mut RunRecord) = |it| {
+        row(it).server = subject("artemis", Protocol::Tcp);
+        let text =
+            "speaks = 'tcp'\nframe = 'lines'\n[request.a]\nsend = 'a'\nreply = { starts = 'a' }";
+        row(it).conversation = Some(Conversation::read("frames", text).unwrap());
+    };
+    assert_eq!(judged(faster, same_rate, in_frames), named("its p50"));
 }
 
 /// A WebSocket row whose p50 and throughput are so many times those of the bare socket, each with its interval.
