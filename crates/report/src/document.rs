@@ -187,6 +187,8 @@ pub(crate) struct Head {
     pub(crate) unit: &'static str,
     /// True for words, and for numbers with an interval.
     pub(crate) is_left: bool,
+    /// True for numbers behind a bar, whose blanks count.
+    pub(crate) has_bar: bool,
 }
 
 impl Head {
@@ -379,6 +381,7 @@ impl Table {
                 name: flow(head),
                 unit: scale.name,
                 is_left: *has_bar || *unit == Unit::Words || cells(*column).any(has_interval),
+                has_bar: *has_bar,
             }
         };
         // Names stand below each other, marked or not.
