@@ -54,7 +54,7 @@ struct Tried {
     not_there: Option<String>,
 }
 
-/// Makes one connection, and listens for the attempt's time.
+/// Makes one connection, waits for its first byte, and listens for the attempt's time from then on.
 fn tried(
     attempt: discovery::Attempt,
     url: &Endpoint,
@@ -69,6 +69,7 @@ fn tried(
     let (mut is_there, mut not_there) = (false, None);
     while !ended && received.len() < RECEIVED_MAX && by_hand.now() < until {
         let mut opened = false;
+        let was_silent = received.is_empty();
         let has_happened = by_hand.take(&mut |news| match news {
             News::Connected(opening) => {
                 is_there = true;
@@ -90,6 +91,9 @@ fn tried(
                 let message = Message { kind: Kind::Binary, payload: &request };
                 ended |= by_hand.send(message).is_err();
             }
+            until = by_hand.now() + attempt.patience();
+        }
+        if was_silent && !received.is_empty() {
             until = by_hand.now() + attempt.time();
         }
         if !has_happened {

@@ -409,8 +409,14 @@ fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>
         Cause::NoClose | Cause::Status { .. } => true,
         // An alert is the answer of a server that speaks TLS.
         Cause::Said(said) | Cause::Unasked(said) => !said.beginning().starts_with(b"\x15\x03"),
-        // Servers of Socket.IO leave an upgrade elsewhere without an answer.
-        Cause::Unknown if *class == ErrorClass::HandshakeTimedOut => {
+        // Servers of Socket.IO leave an upgrade elsewhere without an answer, and those that want another subprotocol
+        // may cut the connection, with what they have not read.
+        Cause::Unknown
+            if matches!(
+                class,
+                ErrorClass::HandshakeTimedOut | ErrorClass::Cut | ErrorClass::ClosedByPeer
+            ) =>
+        {
             url.protocol == Protocol::WebSocket
         }
         Cause::Unknown => matches!(class, ErrorClass::WrongReply | ErrorClass::ReplyTimedOut),
@@ -439,6 +445,7 @@ fn next_of_another(
     }
     let bytes = without_framing(url, &measurement.speech)?;
     Ok(match look(url, address, &bytes, context.clock, &|| context.check())? {
+        Attempt::Done(found) if found.is_nothing() => next_of_protocol(measurement, error),
         Attempt::Done(found) => next_of_finding(url, &found),
         Attempt::NotThere(reason) => format!("It takes no connection any more: {reason}"),
         Attempt::Wrong { next, .. } => next,

@@ -74,6 +74,11 @@ pub enum Manner {
 }
 
 impl Finding {
+    /// True if it ended every connection without a word, so that nothing was found.
+    pub fn is_nothing(&self) -> bool {
+        self.words == ENDS
+    }
+
     /// The URL at which the conversation is to be held, where `url` was looked at: without a path of its own, if the
     /// server is not there, and of TCP where the lines of `url` would be those of the conversation.
     pub fn place(&self, url: &Endpoint) -> Endpoint {
@@ -115,7 +120,16 @@ impl Attempt {
         tx
     }
 
-    /// The time that is listened for.
+    /// The time that is waited for the first byte.
+    pub const fn patience(&self) -> Nanos {
+        match self {
+            Self::Listen => self.time(),
+            // A request wants an answer, and the server may be a slow one.
+            Self::Get(_) | Self::Upgrade(_) => Nanos::from_secs(2),
+        }
+    }
+
+    /// The time that is listened for from the first byte on.
     pub const fn time(&self) -> Nanos {
         match self {
             Self::Listen => Nanos::from_millis(500),
@@ -417,6 +431,9 @@ fn closed(words: String, advice: &str) -> Finding {
 /// The finding where nothing was understood.
 fn unknown(seen: &[Seen]) -> Finding {
     let silent = seen.iter().all(|seen| seen.received.is_empty());
+    if silent && seen.iter().all(|seen| seen.ended) {
+        return closed(ENDS.to_owned(), "its log says why");
+    }
     match silent {
         true => other(
             "a server that says nothing by itself".to_owned(),
@@ -429,6 +446,9 @@ fn unknown(seen: &[Seen]) -> Finding {
         ),
     }
 }
+
+/// The words about a server that ends every connection.
+const ENDS: &str = "a server that ends each connection without an answer";
 
 /// The subprotocols that are offered, in 110 bytes: mosquitto drops an upgrade whose list has 130 or more. The first is
 /// nobody's: who chooses it, takes whatever is offered first.

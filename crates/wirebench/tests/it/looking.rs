@@ -5,6 +5,8 @@ use crate::peers::{Peer, Stream, head, silence};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tungstenite::handshake::server::{Request, Response};
+use tungstenite::http::HeaderValue;
 
 #[test]
 fn a_server_that_greets_is_known_by_its_greeting() {
@@ -35,6 +37,29 @@ fn a_websocket_that_answers_something_else_is_named_and_not_asked_again() {
     let found = "Is it WebSocket that waits for the client to speak first?";
     ended.check(15, &["bytes came back, expected 64", found, "wirebench talk"]);
     ended.check_no_result();
+}
+
+#[test]
+fn a_websocket_that_cuts_who_does_not_speak_its_subprotocol_is_looked_at() {
+    let peer = Peer::start(|stream, number| {
+        #[expect(clippy::result_large_err, reason = "the signature is tungstenite's")]
+        let choose = |asked: &Request, mut answer: Response| {
+            if asked.headers().contains_key("sec-websocket-protocol") {
+                let chosen = HeaderValue::from_static("wamp.2.json");
+                answer.headers_mut().insert("sec-websocket-protocol", chosen);
+            }
+            Ok(answer)
+        };
+        tungstenite::accept_hdr(stream.try_clone()?, choose).map_err(io::Error::other)?;
+        if number > 0 {
+            return silence(stream);
+        }
+        stream.peek(&mut [0])?;
+        // Without a word, and with the message unread.
+        Ok(rustix::net::connect_unspec(&*stream)?)
+    });
+    let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", peer.url("ws")));
+    ended.check(15, &["Is it WAMP: it chose the subprotocol wamp.2.json?", "--conversation wamp"]);
 }
 
 #[test]

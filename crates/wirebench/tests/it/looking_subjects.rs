@@ -22,7 +22,7 @@ fn what_is_said_of_each_server_is_right_and_it_goes_on_serving() {
             let own = server.url(scheme, "");
             let host = own.split('/').nth(2).unwrap_or_default();
             let url = format!("{scheme}://{host}{path}");
-            let ended = Sandbox::new().run(&format!("{url} -n 3 -c 1 --timeout 1s"));
+            let ended = Sandbox::new().run(&format!("{url} -n 3 -c 1 --timeout 1s --seed 1"));
             let said = words(&ended.stdout, &ended.stderr);
             if !said.contains(expected) {
                 wrong.push(format!("{name} {scheme}://…{path}: {said}\n  expected {expected}"));
