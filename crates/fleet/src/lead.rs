@@ -7,6 +7,7 @@
 
 use crate::controller::{Action, Controller, Event, Options};
 use crate::ledger::Closed;
+use crate::live::{Second, Seconds};
 use crate::merge::Together;
 use crate::nats::{Bus, Heard, Order};
 use crate::protocol::{BlockWork, Name, Why};
@@ -14,7 +15,7 @@ use crate::words::Word;
 use engine::clock::Clock;
 use engine::thread;
 use record::PartEnd;
-use run::{Asked, Elsewhere, Feed, Merged, RunError};
+use run::{Asked, Elsewhere, Feed, Merged, Phase, RunError};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use units::{Instant, Nanos};
@@ -41,6 +42,8 @@ enum Back {
     Closed(Box<Closed>),
     /// A block begins so long from now.
     Begins(Nanos),
+    /// A second of a block is over.
+    Second(Box<Second>),
     /// Words for people.
     Say(String),
     /// The run is over.
@@ -62,6 +65,8 @@ pub struct Lead<'a> {
     wants: Option<u32>,
     ended: Option<String>,
     begins: Option<(Instant, Nanos)>,
+    /// Seconds that are to be shown.
+    seconds: Vec<Second>,
 }
 
 impl<'a> Lead<'a> {
@@ -80,8 +85,8 @@ impl<'a> Lead<'a> {
         let (back, hears) = channel();
         let run = options.run.clone();
         thread::start("controller", move || lead(options, &bus, &told, &back))?;
-        let (closed, wants, ended, begins) = Default::default();
-        Ok(Self { feed, run, tell, told: hears, next: 0, closed, wants, ended, begins })
+        let (closed, wants, ended, begins, seconds) = Default::default();
+        Ok(Self { feed, run, tell, told: hears, next: 0, closed, wants, ended, begins, seconds })
     }
 
     /// Ends the run, because no block is left, and waits until the end is in the log. Answers with the end in words;
@@ -101,6 +106,7 @@ impl<'a> Lead<'a> {
             Ok(Back::Wants(block)) => self.wants = Some(block),
             Ok(Back::Closed(closed)) => self.closed.push(*closed),
             Ok(Back::Begins(in_time)) => self.begins = Some((now, in_time)),
+            Ok(Back::Second(second)) => self.seconds.push(*second),
             Ok(Back::Say(words)) => self.feed.say(&words),
             Ok(Back::Ended(why)) => self.ended = Some(Word::Ended(why).to_string()),
             Ok(Back::Over(words)) => self.ended = Some(words),
@@ -109,6 +115,21 @@ impl<'a> Lead<'a> {
                 self.ended.get_or_insert_with(|| "its controller has ended".to_owned());
             }
         }
+    }
+
+    /// Tells the feed the seconds of `block` that have come.
+    fn show(&mut self, asked: &Asked<'_>, block: u32) {
+        let began = self.began(asked);
+        for second in self.seconds.drain(..).filter(|second| second.block.number == block) {
+            let start = began + Nanos::from_secs(u64::from(second.second));
+            let phase = if second.measures { Phase::Measure } else { Phase::WarmUp };
+            self.feed.interval(asked.tick(start, phase, second.traffic));
+        }
+    }
+
+    /// The begin of the block, from the start of the run.
+    fn began(&self, asked: &Asked<'_>) -> Instant {
+        self.begins.map_or_else(|| asked.clock.now(), |(at, in_time)| at + in_time)
     }
 
     /// The last attempt of a block.
@@ -146,6 +167,7 @@ impl Elsewhere for Lead<'_> {
                 drop(self.tell.send(In::Stop));
             }
             self.hear(LOOK_EVERY, asked.clock.now());
+            self.show(asked, block);
         }
         let Some(closed) = self.closed(block) else {
             let ended = self.ended.clone().unwrap_or_else(|| "the fleet left it out".to_owned());
@@ -166,7 +188,7 @@ impl Elsewhere for Lead<'_> {
                 missing.join(", ")
             )
         });
-        let began = self.begins.map_or_else(|| asked.clock.now(), |(at, in_time)| at + in_time);
+        let began = self.began(asked);
         Ok(Ok(Merged { outcome, began, busiest_worker, agents, cut_short }))
     }
 }
@@ -176,6 +198,7 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
     let clock = Clock::start();
     let run = options.run.clone();
     let mut controller = Controller::new(options);
+    let mut seconds = Seconds::new(run.clone());
     let (mut wanted, mut chosen, mut is_done) = (None, None, false);
     loop {
         let now = clock.now();
@@ -194,6 +217,11 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
                 Heard::Bus(event) => Some(Event::Bus(event)),
                 Heard::Controller(event) => Some(event),
                 Heard::Command(..) => None,
+                Heard::Live(live) => {
+                    let whole = seconds.add(&live).map(Box::new);
+                    whole.into_iter().for_each(|second| drop(back.send(Back::Second(second))));
+                    None
+                }
                 Heard::Problem(words) => {
                     drop(back.send(Back::Say(words)));
                     None

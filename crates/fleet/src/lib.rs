@@ -22,6 +22,8 @@ pub mod keys;
 #[cfg(feature = "nats")]
 pub mod lead;
 mod ledger;
+#[cfg(feature = "nats")]
+mod live;
 pub mod merge;
 #[cfg(feature = "nats")]
 pub mod nats;

@@ -6,14 +6,15 @@
 
 use crate::agent::{Action, Agent, Event, Measured, Options, Task};
 use crate::join::Join;
+use crate::live::Second;
 use crate::merge::pack;
 use crate::nats::{Bus, ConnectError, Heard, Member, Order};
-use crate::protocol::{BlockId, Health, Hello, Instance, Kind, Live, Name, PartResult, Refusal};
+use crate::protocol::{BlockId, Health, Hello, Instance, Kind, Name, PartResult, Refusal};
 use crate::spool::Spool;
 use crate::target::{Targets, shown};
 use engine::clock::Clock;
 use engine::thread;
-use record::{Outcome, Traffic};
+use record::Traffic;
 use run::{
     Commands, Feed, Heard as Told, Host, Part, PartMeasured, Phase, Plan, RunError, Starter,
 };
@@ -63,7 +64,7 @@ pub enum WorkError {
 enum In {
     Heard(Heard),
     Event(Event),
-    Live(BlockId, Name, u32, Box<Traffic>),
+    Live(Name, Box<Second>),
 }
 
 /// Works as an agent until `signal` asks to stop: once to finish what is underway, twice to end at once. `say` gets the
@@ -107,8 +108,8 @@ pub fn work(
         let wait = Nanos(worker.agent.deadline().0.saturating_sub(now.0)).min(LOOK_EVERY);
         let event = match told.recv_timeout(wait.into()) {
             Ok(In::Event(event)) => Some(event),
-            Ok(In::Live(block, run, second, traffic)) => {
-                worker.live(block, run, second, *traffic);
+            Ok(In::Live(run, second)) => {
+                worker.live(run, *second);
                 None
             }
             Ok(In::Heard(heard)) => match heard {
@@ -119,7 +120,7 @@ pub fn work(
                     None
                 }
                 Heard::Over(words) => return Err(WorkError::Over(words)),
-                Heard::Controller(_) => None,
+                Heard::Controller(_) | Heard::Live(_) => None,
             },
             Err(RecvTimeoutError::Timeout) => Some(Event::Tick),
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -191,10 +192,8 @@ impl Worker {
         drop(self.tell.send(In::Event(event)));
     }
 
-    fn live(&self, block: BlockId, run: Name, second: u32, traffic: Traffic) {
-        let packed = pack(&Outcome { traffic, ..Outcome::default() }).into();
-        let (agent, instance) = (self.name.clone(), self.instance);
-        self.bus.order(Order::Live(Live { agent, instance, block: (run, block), second, packed }));
+    fn live(&self, run: Name, second: Second) {
+        self.bus.order(Order::Live(second.told(self.name.clone(), self.instance, run)));
     }
 
     fn prepare(&mut self, task: Task) {
@@ -380,7 +379,9 @@ fn follow(listener: run::Listener, block: BlockId, run: &Name, tell: &Sender<In>
             let sent_per_s = traffic.counts.sent;
             let health = Health { sent_per_s, ..Health::default() };
             drop(tell.send(In::Event(Event::Health(health))));
-            drop(tell.send(In::Live(block, run.clone(), second, Box::new(traffic))));
+            let measures = tick.phase >= Phase::Measure;
+            let told = Second { block, second, measures, traffic };
+            drop(tell.send(In::Live(run.clone(), Box::new(told))));
             (since, second) = (Some(tick.end), second + 1);
         }
     }

@@ -1,10 +1,13 @@
 //! Machines that measure in place of this one: the blocks that are asked of them, and their parts, merged.
 
 use crate::RunError;
+use crate::feed::{Cores, Tick};
 use crate::plan::{Measurement, Place};
+use crate::pursuit::due_per_s;
 use crate::reach::Context;
+use drive::Phase;
 use engine::clock::Clock;
-use record::{AgentPart, Outcome};
+use record::{AgentPart, Outcome, Traffic};
 use spec::{Experiment, Load};
 use std::sync::atomic::AtomicUsize;
 use units::{Instant, Nanos};
@@ -26,6 +29,8 @@ pub trait Elsewhere {
 pub struct Asked<'a> {
     /// The index of its workload in the experiment.
     pub workload: usize,
+    /// Its index among the blocks, from 0, and their number.
+    pub number: (usize, usize),
     /// Its round, from 0.
     pub round: usize,
     /// The load in place of that of the workload: of a step of a sweep.
@@ -38,6 +43,23 @@ pub struct Asked<'a> {
     pub interrupt: &'a AtomicUsize,
     /// The clock of the run.
     pub clock: Clock,
+}
+
+impl Asked<'_> {
+    /// A second of the block, as the views of this machine are told of it. `start` counts from the start of the run.
+    pub fn tick(&self, start: Instant, phase: Phase, traffic: Traffic) -> Tick {
+        Tick {
+            name: self.measurement.spec.name.as_str().into(),
+            block: self.number,
+            phase,
+            start,
+            end: start + Nanos::from_secs(1),
+            due_per_s: due_per_s(&self.measurement.workload),
+            has_rate: false,
+            traffic,
+            cores: Cores::default(),
+        }
+    }
 }
 
 /// All parts of a block together.
@@ -60,6 +82,7 @@ pub(crate) fn asked<'a>(
     experiment: &Experiment,
     measurement: &'a Measurement,
     place: Place,
+    number: (usize, usize),
     context: Context<'a>,
 ) -> Asked<'a> {
     let of_name = |workload: &spec::Workload| workload.name == measurement.spec.name;
@@ -71,6 +94,7 @@ pub(crate) fn asked<'a>(
     let lasts = measurement.spec.block_time() + timeouts.close + BESIDES;
     Asked {
         workload,
+        number,
         round: place.round,
         load,
         measurement,

@@ -154,6 +154,11 @@ impl Feed {
         self.tell(&Event::Waiting(words.into()));
     }
 
+    /// Tells every listener an interval that other machines measured.
+    pub fn interval(&self, tick: Tick) {
+        self.tell(&Event::Interval(Arc::new(tick)));
+    }
+
     /// True if there is anybody to tell.
     pub(crate) fn is_heard(&self) -> bool {
         !lock(&self.queues).is_empty()

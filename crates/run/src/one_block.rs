@@ -73,7 +73,7 @@ fn block_awake(
     };
     if let Some(elsewhere) = &mut stage.elsewhere {
         let context = Context { clock: stage.clock, interrupt: stage.interrupt };
-        let asked = elsewhere::asked(&plan.experiment, measurement, place, context);
+        let asked = elsewhere::asked(&plan.experiment, measurement, place, number, context);
         return Ok(match elsewhere.measure(&asked)? {
             Ok(merged) => Ok(block_record::of_agents(place, &task, merged, ready.resolve)),
             Err(reason) => Err(reason),

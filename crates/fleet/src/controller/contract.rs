@@ -3,8 +3,8 @@
 use crate::Word;
 use crate::bus::BusEvent;
 use crate::protocol::{
-    Answer, Beat, BlockId, BlockWork, Command, Entry, Instance, Lead, Live, Name, Plan, Subject,
-    Version, Why,
+    Answer, Beat, BlockId, BlockWork, Command, Entry, Instance, Lead, Name, Plan, Subject, Version,
+    Why,
 };
 use std::sync::Arc;
 use units::Nanos;
@@ -43,8 +43,6 @@ pub enum Event {
     CaughtUp,
     /// An agent gave a sign of life.
     Beat(Beat),
-    /// An agent told its totals.
-    Live(Live),
     /// A controller told its part in the run.
     Lead(Lead),
     /// The end of [`Action::Ask`] of this number.

@@ -102,7 +102,7 @@ impl Controller {
         }
         self.handled = now;
         match event {
-            Event::Tick | Event::Live(_) => {}
+            Event::Tick => {}
             Event::Bus(event) => self.bus(&event, now),
             Event::Logged(subject, entry) => self.ledger.learn(&subject, &entry),
             Event::CaughtUp => self.is_caught_up = true,

@@ -51,6 +51,8 @@ pub enum Heard {
     Bus(BusEvent),
     /// Something that only controllers hear.
     Controller(controller::Event),
+    /// The totals of an agent.
+    Live(Live),
     /// A question to an agent, with the number of its answer.
     Command(u64, Command),
     /// Something that people are to know, and that ends nothing.
@@ -231,9 +233,7 @@ impl Session {
                 .map(controller::Event::Beat)
                 .map(Heard::Controller)
         } else if subject.starts_with("wb.live.") {
-            decode(&message.payload, limits::TALK_MAX)
-                .map(controller::Event::Live)
-                .map(Heard::Controller)
+            decode(&message.payload, limits::TALK_MAX).map(Heard::Live)
         } else if subject.starts_with("wb.lead.") {
             decode(&message.payload, limits::TALK_MAX)
                 .map(controller::Event::Lead)

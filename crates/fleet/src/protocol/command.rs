@@ -67,6 +67,9 @@ pub struct Live {
     pub block: (Name, BlockId),
     /// Seconds of the block before this one.
     pub second: u32,
+    /// True if it ended in the measurement; false if it did in the warm-up.
+    #[serde(default)]
+    pub measures: bool,
     /// The mergeable outcome of that second, as `fleet::merge` packs it.
     #[serde(with = "super::packed")]
     pub packed: Arc<[u8]>,

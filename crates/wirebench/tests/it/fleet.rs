@@ -13,14 +13,16 @@ use std::path::{Path, PathBuf};
 #[test]
 fn three_agents_send_what_one_would_and_every_message_is_counted_once() {
     let Some(fleet) = Fleet::up(3) else { return };
-    let ended = fleet.start("--rate 600/s -c 30 -d 1s").wait();
+    let ended = fleet.start("--rate 600/s -c 30 -d 3s").wait();
     ended.check_measured(&["block 0-0 is over: 3 of 3 parts", "the run is complete"]);
+    // While it goes on, the seconds of all agents together are shown.
+    assert!(ended.stderr.contains(" of    600/s p50 "), "{}", ended.stderr);
     let record = fleet.record();
     let block = &record.blocks[0];
     let agents: Vec<&str> = block.agents.iter().map(|part| part.agent.as_str()).collect();
     assert_eq!(agents, ["a0", "a1", "a2"]);
     let planned: Vec<Option<u64>> = block.agents.iter().map(|part| part.planned).collect();
-    assert_eq!(planned, [Some(200); 3]);
+    assert_eq!(planned, [Some(600); 3]);
     check_sums(block);
 }
 

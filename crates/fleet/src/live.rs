@@ -1,0 +1,125 @@
+//! The totals of all agents, second by second: shown while a block goes on, and never in a record.
+
+use crate::merge::{pack, unpack};
+use crate::protocol::{BlockId, Instance, Live, Name};
+use record::{Merge as _, Outcome, Traffic};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The traffic of a second of a block: of one agent, or of all.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Second {
+    /// The block.
+    pub(crate) block: BlockId,
+    /// Seconds of the block before this one.
+    pub(crate) second: u32,
+    /// True if it ended in the measurement; false if it did in the warm-up.
+    pub(crate) measures: bool,
+    /// The traffic.
+    pub(crate) traffic: Traffic,
+}
+
+impl Second {
+    /// The message in which an agent tells it.
+    pub(crate) fn told(self, agent: Name, instance: Instance, run: Name) -> Live {
+        let Self { block, second, measures, traffic } = self;
+        let packed: Arc<[u8]> = pack(&Outcome { traffic, ..Outcome::default() }).into();
+        Live { agent, instance, block: (run, block), second, measures, packed }
+    }
+}
+
+/// The second that agents are telling.
+#[derive(Debug)]
+pub(crate) struct Seconds {
+    run: Name,
+    growing: Option<Second>,
+    /// Those who have told their part of it.
+    told: BTreeSet<Instance>,
+}
+
+impl Seconds {
+    /// Nothing of this run so far.
+    pub(crate) fn new(run: Name) -> Self {
+        Self { run, growing: None, told: BTreeSet::new() }
+    }
+
+    /// Adds what an agent told. Answers with the second before, once one of a later second has come: all agents began
+    /// at the same instant, so whoever is not among them then is left out of it.
+    pub(crate) fn add(&mut self, live: &Live) -> Option<Second> {
+        let (run, block) = &live.block;
+        let Some(outcome) = unpack(&live.packed).ok().filter(|_| *run == self.run) else {
+            return None; // Of another run, or nothing that can be shown.
+        };
+        let at = |second: &Second| (second.block, second.second);
+        let now = (*block, live.second);
+        if self.growing.as_ref().is_some_and(|growing| now < at(growing)) {
+            return None;
+        }
+        let over = self.growing.take_if(|growing| at(growing) < now);
+        if over.is_some() {
+            self.told.clear();
+        }
+        let growing = self.growing.get_or_insert_with(|| Second {
+            block: *block,
+            second: live.second,
+            measures: live.measures,
+            traffic: Traffic::default(),
+        });
+        if self.told.insert(live.instance) {
+            growing.traffic.merge(&outcome.traffic);
+            growing.measures &= live.measures;
+        }
+        over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Nanos;
+
+    fn name(text: &str) -> Name {
+        text.parse().unwrap()
+    }
+
+    /// A second in which so many messages were answered, each in a millisecond.
+    fn second(number: u32, second: u32, ok: u64) -> Second {
+        let mut traffic = Traffic::default();
+        traffic.counts.ok = ok;
+        (0..ok).for_each(|_| traffic.round_trips.record(Nanos::from_millis(1)));
+        Second { block: BlockId { number, attempt: 0 }, second, measures: second > 0, traffic }
+    }
+
+    #[test]
+    fn a_second_is_the_sum_of_all_agents_and_whole_when_the_next_one_begins() {
+        let mut seconds = Seconds::new(name("run"));
+        let mut tell = |agent: u64, told: Second| {
+            let whole = seconds.add(&told.told(name("agent"), Instance(agent), name("run")))?;
+            let Second { block, second, measures, traffic } = whole;
+            let times = traffic.round_trips.count();
+            Some((block.number, second, measures, traffic.counts.ok, times))
+        };
+        assert_eq!(tell(1, second(0, 0, 10)), None);
+        assert_eq!(tell(2, second(0, 0, 20)), None);
+        assert_eq!(tell(2, second(0, 0, 20)), None, "told twice, counted once");
+        assert_eq!(tell(1, second(0, 1, 1)), Some((0, 0, false, 30, 30)));
+        assert_eq!(tell(3, second(0, 0, 1000)), None, "too late");
+        assert_eq!(tell(2, second(0, 1, 2)), None);
+        // The next block begins; so does a repeat of one.
+        assert_eq!(tell(1, second(1, 0, 5)), Some((0, 1, true, 3, 3)));
+        assert_eq!(tell(2, second(0, 2, 7)), None, "of the block before");
+        let again = Second { block: BlockId { number: 1, attempt: 1 }, ..second(1, 0, 6) };
+        assert_eq!(tell(1, again), Some((1, 0, false, 5, 5)));
+    }
+
+    #[test]
+    fn what_is_of_another_run_or_cannot_be_read_is_not_shown() {
+        let mut seconds = Seconds::new(name("run"));
+        let told = |number| second(0, number, 1).told(name("agent"), Instance(1), name("run"));
+        assert_eq!(seconds.add(&told(0)), None);
+        assert_eq!(seconds.add(&Live { packed: Arc::new([1, 2, 3]), ..told(1) }), None);
+        let of_another = Live { block: (name("other"), told(1).block.1), ..told(1) };
+        assert_eq!(seconds.add(&of_another), None);
+        assert_eq!(seconds.add(&told(1)).unwrap().traffic.counts.ok, 1);
+    }
+}
