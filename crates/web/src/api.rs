@@ -218,9 +218,12 @@ async fn stop(State(shared): Our, Path((_, number)): Path<(String, usize)>) -> A
 }
 
 fn told(shared: &Shared, number: usize, command: &str) -> Answer<StatusCode> {
-    match found(shared, number)?.tell(command) {
+    let run = found(shared, number)?;
+    let refused = |words: &str| Err(Refusal(StatusCode::CONFLICT, words.to_owned()));
+    match run.tell(command) {
         true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Refusal(StatusCode::CONFLICT, "the run is over".to_owned())),
+        false if run.is_over() => refused("the run is over"),
+        false => refused("the run does not read what it was told before"),
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use tokio::sync::watch;
@@ -74,8 +74,8 @@ pub(crate) struct Run {
     lines: Mutex<Lines>,
     /// Rises with every line, which wakes viewers.
     changed: watch::Sender<u64>,
-    /// The stdin of the process, for commands; `None` once it has ended.
-    commands: Mutex<Option<ChildStdin>>,
+    /// Commands on their way to the process; `None` once it has ended.
+    commands: Mutex<Option<SyncSender<String>>>,
     over: Mutex<Option<Over>>,
 }
 
@@ -168,9 +168,19 @@ impl Runs {
                 follows.follow(child, words, file.as_deref());
             }
         })?;
+        let (to_commands, stdin) = channel();
+        let (commands, asked) = sync_channel(COMMANDS_MAX);
+        thread::start("commands", move || {
+            if let Ok(stdin) = stdin.recv() {
+                write_commands(stdin, &asked);
+            }
+        })?;
         let failed = |error| StartError::Failed { what: self.program.display().to_string(), error };
         let mut child = command.spawn().map_err(failed)?;
-        *lock(&run.commands) = child.stdin.take();
+        *lock(&run.commands) = Some(commands);
+        if let Some(stdin) = child.stdin.take() {
+            to_commands.send(stdin).ok();
+        }
         if let Some(stderr) = child.stderr.take() {
             to_words.send(stderr).ok();
         }
@@ -244,7 +254,7 @@ impl Run {
         self.changed.send_modify(|count| *count += 1);
     }
 
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         lock(&self.lines).is_over()
     }
 
@@ -261,11 +271,19 @@ impl Run {
         self.changed.subscribe()
     }
 
-    /// Gives the process a command. False if it has ended.
+    /// Gives the process a command. False if it has ended, or does not read what it was told before.
     pub(crate) fn tell(&self, command: &str) -> bool {
-        let mut commands = lock(&self.commands);
-        let Some(stdin) = commands.as_mut() else { return false };
-        writeln!(stdin, "{command}").and_then(|()| stdin.flush()).is_ok()
+        let commands = lock(&self.commands);
+        commands.as_ref().is_some_and(|commands| commands.try_send(command.to_owned()).is_ok())
+    }
+}
+
+/// Writes commands to a process until the run is over. One that does not read holds up this thread and nobody else.
+fn write_commands(mut stdin: ChildStdin, asked: &Receiver<String>) {
+    for command in asked {
+        if writeln!(stdin, "{command}").and_then(|()| stdin.flush()).is_err() {
+            return;
+        }
     }
 }
 
@@ -293,9 +311,34 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The command that stops a run.
 pub(crate) const STOP: &str = r#"{"stop": true}"#;
+/// The commands that wait for a process, at most.
+const COMMANDS_MAX: usize = 64;
 /// The runs of a session, at most.
 const RUNS_MAX: usize = 100;
 /// The bytes of stderr that are kept.
 const WORDS_MAX: u64 = 64 << 10;
 /// The lines that a viewer is given at once.
 const LINES_AT_ONCE: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_that_nobody_reads_are_refused_and_hold_nobody_up() {
+        let (commands, asked) = sync_channel(COMMANDS_MAX);
+        let run = Run {
+            name: "it".to_owned(),
+            lines: Mutex::default(),
+            changed: watch::channel(0).0,
+            commands: Mutex::new(Some(commands)),
+            over: Mutex::default(),
+        };
+        let taken = (0..1000).filter(|_| run.tell(STOP)).count();
+        assert_eq!(taken, COMMANDS_MAX);
+        assert_eq!(asked.recv().as_deref(), Ok(STOP));
+        assert!(run.tell(STOP));
+        drop(asked);
+        assert!(!run.tell(STOP), "the process is gone");
+    }
+}
