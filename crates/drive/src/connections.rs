@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::num::NonZeroU32;
 use units::{Instant, Nanos, Rate};
+use wire::{Opening, Secured};
 
 /// All connections of a worker, from the connect to the close, and those that are still to be started.
 #[derive(Debug)]
@@ -283,6 +284,24 @@ impl Connections {
 }
 
 impl Connection {
+    /// The TLS handshake is complete: writes that down. True if messages may be sent at once.
+    pub(crate) fn be_secured(
+        &mut self,
+        secured: Secured,
+        now: Instant,
+        recorder: &mut Recorder,
+    ) -> bool {
+        recorder.secured(secured.facts, self.began, now.since(self.since));
+        self.since = now;
+        match secured.opening {
+            Opening::Done => true,
+            Opening::Awaited => {
+                self.state = State::AwaitHandshake;
+                false
+            }
+        }
+    }
+
     /// A reply came so long after its message was sent; writes that down if it is the first.
     #[inline]
     pub(crate) fn replied_first(&mut self, recorder: &mut Recorder, after: Nanos) {

@@ -18,14 +18,17 @@
 
 mod connections;
 mod control;
+mod end;
 mod identity;
 mod in_flight;
 mod last;
 mod lifecycle;
+mod pairs;
 mod phases;
 mod punctual;
 mod recorder;
 mod rooms;
+mod sampling;
 mod second;
 mod stream;
 mod target;
@@ -37,16 +40,16 @@ pub use recorder::{Interval, Observer, Phase};
 pub use target::Target;
 
 use connections::{Connections, State};
+use end::End;
 use engine::{Completion, ConnectionId, Metered, Node, Step, UNSENT_LEN_MAX};
 use identity::{Answer, Check, numbered};
 use in_flight::Flight;
-use lifecycle::{End, be_secured};
 use load::{Batch, Header, Next, Pace, Taken, Workload};
+use pairs::{Seconds, hand_over};
 use punctual::Punctual;
 use record::{ErrorClass, Outcome};
 use recorder::{Left, Recorder, status_words};
 use rooms::{Class, Rooms};
-use second::{Seconds, hand_over};
 use std::sync::Arc;
 use units::{Instant, Nanos};
 use wire::{Event, First, Input, Kind, Message, Protocol, Socket};
@@ -318,7 +321,7 @@ impl<O: Observer> Worker<O> {
                     }
                 }
                 Ok(Some(Event::Secured(secured))) => {
-                    opened |= be_secured(connection, secured, engine.now(), &mut self.recorder);
+                    opened |= connection.be_secured(secured, engine.now(), &mut self.recorder);
                 }
                 Ok(Some(Event::Open)) => opened = true,
                 Ok(Some(Event::Pushed(pushed))) => {

@@ -2,24 +2,16 @@
 
 use crate::Worker;
 use crate::connections::{Connection, State};
+use crate::end::End;
 use crate::identity::{Answer, Check, numbered};
 use crate::in_flight::{Flight, InFlight};
-use crate::recorder::{Failure, Observer, Recorder, status_words};
-use crate::text::{Words, excerpt};
+use crate::recorder::{Failure, Observer, status_words};
+use crate::text::Words;
 use engine::{ConnectionError, ConnectionId, Metered};
 use load::{Closing, Lifetime};
-use record::{Cause, ErrorClass, Said};
+use record::ErrorClass;
 use units::{Instant, Nanos};
-use wire::{Event, MisuseError, Opening, PeerError, Protocol, Secured, TwoSockets};
-
-/// The way in which a peer ended a connection.
-#[derive(Debug)]
-pub(crate) enum End {
-    /// It broke the protocol, or TLS around it.
-    Broken(ErrorClass, Words),
-    /// It ended properly.
-    Closed(Words),
-}
+use wire::{Event, MisuseError, Opening, Protocol, TwoSockets};
 
 impl<O: Observer> Worker<O> {
     /// Starts connections that are due and allowed.
@@ -277,7 +269,7 @@ impl<O: Observer> Worker<O> {
                 let answer =
                     check.answer(&mut connection.in_flight, self.has_header, number, message);
                 replies = u32::from(matches!(answer, Answer::Ended(_)));
-                End::Closed(CLOSED.to_owned().into())
+                End::closed()
             }
             Ok(Event::Refused { code, body, retry_after }) => {
                 self.recorder.stream.received(body.len());
@@ -286,15 +278,15 @@ impl<O: Observer> Worker<O> {
                     self.recorder.refused(flight, engine.now(), words);
                     replies = 1;
                 }
-                End::Closed(CLOSED.to_owned().into())
+                End::closed()
             }
             Ok(Event::Answer(answer)) => {
                 let ended =
                     numbered(&mut connection.in_flight, &mut self.recorder, answer, engine.now());
                 replies = u32::from(ended.is_some());
-                End::Closed(CLOSED.to_owned().into())
+                End::closed()
             }
-            Ok(_) => End::Closed(CLOSED.to_owned().into()),
+            Ok(_) => End::closed(),
             Err(error) => End::broken(&error),
         };
         let place = connection.place;
@@ -501,63 +493,8 @@ impl<O: Observer> Worker<O> {
     }
 }
 
-/// The TLS handshake is complete: writes that down. True if messages may be sent at once.
-pub(crate) fn be_secured(
-    connection: &mut Connection,
-    secured: Secured,
-    now: Instant,
-    recorder: &mut Recorder,
-) -> bool {
-    recorder.secured(secured.facts, connection.began, now.since(connection.since));
-    connection.since = now;
-    match secured.opening {
-        Opening::Done => true,
-        Opening::Awaited => {
-            connection.state = State::AwaitHandshake;
-            false
-        }
-    }
-}
-
-impl End {
-    #[cold]
-    pub(crate) fn broken(error: &PeerError) -> Self {
-        let class =
-            if matches!(error, PeerError::Tls(_)) { ErrorClass::Tls } else { ErrorClass::Protocol };
-        Self::Broken(class, error.into())
-    }
-
-    #[cold]
-    pub(crate) fn unasked(payload: &[u8]) -> Self {
-        let len = payload.len();
-        let text = format!("{len} bytes that no message asked for: \"{}\"", excerpt(payload));
-        Self::Broken(
-            ErrorClass::Protocol,
-            Words { text, cause: Cause::Unasked(Said::new(payload)) },
-        )
-    }
-
-    /// The end that the peer announced. As asked, it is not described.
-    #[cold]
-    pub(crate) fn announced(closed: &wire::Closed<'_>, is_asked: bool) -> Self {
-        if is_asked {
-            return Self::Closed(String::new().into());
-        }
-        let reason = excerpt(closed.reason.as_bytes());
-        let text = match closed.code {
-            Some(code) if reason.is_empty() => format!("{CLOSED} with code {code}"),
-            Some(code) => format!("{CLOSED} with code {code}: \"{reason}\""),
-            None => CLOSED.to_owned(),
-        };
-        Self::Closed(Words { text, cause: Cause::Closed(closed.code) })
-    }
-}
-
 /// The least time between two heartbeats of a connection: a server that asks for none in it asks for a flood.
 const BEAT_MIN: Nanos = Nanos::from_millis(1);
-
-/// The end of a connection of which no more is known.
-const CLOSED: &str = "closed by the server";
 
 /// The messages in flight for which a connection of an open loop has memory from the start.
 const IN_FLIGHT_RESERVED: u32 = 16;

@@ -611,7 +611,7 @@ impl Recorder {
     /// Hands the interval over and begins the next one, in `phase`.
     pub(crate) fn hand_over(&mut self, observer: &mut impl Observer, phase: Phase, now: Instant) {
         let Interval { phase: ending, traffic, .. } = &*self.interval;
-        self.stream.interval(*ending, traffic.bytes_sent, traffic.bytes_received);
+        self.stream.interval(*ending == Phase::Measure, traffic.bytes_sent, traffic.bytes_received);
         self.interval.end = now;
         observer.interval(&mut self.interval);
         self.interval.phase = phase;

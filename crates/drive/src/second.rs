@@ -4,95 +4,12 @@
 //! For other protocols all of it is empty.
 
 use crate::Worker;
-use crate::connections::{Connection, State};
-use crate::lifecycle::End;
+use crate::connections::State;
+use crate::end::End;
 use crate::recorder::Observer;
-use crate::target::Target;
 use engine::{Completion, ConnectionId, Metered};
 use std::net::IpAddr;
 use wire::TwoSockets;
-
-/// The second connections.
-#[derive(Debug, Default)]
-pub(crate) struct Seconds {
-    /// At the index of the second: its id, and that of the first.
-    firsts: Vec<Option<(ConnectionId, ConnectionId)>>,
-    /// At the index of the first.
-    seconds: Vec<Option<Pair>>,
-}
-
-/// Two connections.
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    /// The address that both come from.
-    source: Option<IpAddr>,
-    /// True if they publish in a room: then they may go elsewhere than others.
-    publishes: bool,
-    /// The second, while it is there or being opened.
-    second: Option<ConnectionId>,
-}
-
-impl Seconds {
-    /// True for protocols that use one connection.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.seconds.is_empty()
-    }
-
-    /// True for a connection that has a second, or may have.
-    #[inline]
-    pub(crate) fn is_expected(&self, first: ConnectionId) -> bool {
-        matches!(self.seconds.get(first.index()), Some(Some(_)))
-    }
-
-    /// The second connection of `first`, if it is there.
-    pub(crate) fn of(&self, first: ConnectionId) -> Option<ConnectionId> {
-        self.seconds.get(first.index())?.and_then(|pair| pair.second)
-    }
-
-    /// The connection of which `id` is the second.
-    #[inline]
-    pub(crate) fn first_of(&self, id: ConnectionId) -> Option<ConnectionId> {
-        let (second, first) = (*self.firsts.get(id.index())?)?;
-        (second == id).then_some(first)
-    }
-
-    /// Forgets `first` and its second connection, and returns the id of that.
-    pub(crate) fn remove(&mut self, first: ConnectionId) -> Option<ConnectionId> {
-        let second = self.lose(first);
-        *self.seconds.get_mut(first.index())? = None;
-        second
-    }
-
-    /// Forgets the second connection of `first`, which may have another later. Returns its id.
-    fn lose(&mut self, first: ConnectionId) -> Option<ConnectionId> {
-        let second = self.seconds.get_mut(first.index())?.as_mut()?.second.take()?;
-        self.firsts[second.index()] = None;
-        Some(second)
-    }
-
-    /// Begins the second connection of `first`, unless it is there.
-    pub(crate) fn connect<E: Metered>(
-        &mut self,
-        engine: &mut E,
-        first: ConnectionId,
-        target: &Target,
-    ) {
-        let Some(Some(pair)) = self.seconds.get_mut(first.index()) else { return };
-        if pair.second.is_none() {
-            let id = engine.connect(&target.of(pair.publishes).address, pair.source);
-            pair.second = Some(id);
-            put(&mut self.firsts, id.index(), (id, first));
-        }
-    }
-}
-
-fn put<T: Clone>(slots: &mut Vec<Option<T>>, index: usize, value: T) {
-    if slots.len() <= index {
-        slots.resize(index + 1, None);
-    }
-    slots[index] = Some(value);
-}
 
 impl<O: Observer> Worker<O> {
     /// Something happened on the second connection of `first`.
@@ -138,46 +55,8 @@ impl<O: Observer> Worker<O> {
         source: Option<IpAddr>,
     ) {
         let publishes = self.rooms.as_ref().is_some_and(|rooms| rooms.publishes(place));
-        put(&mut self.seconds.seconds, first.index(), Pair { source, publishes, second: None });
+        self.seconds.expect(first, source, publishes);
     }
-}
-
-/// Hands `tx` to the engine, and on the second connection what waits for that, which is begun if it is wanted; returns
-/// the number of bytes in both.
-#[inline]
-pub(crate) fn hand_over<E: Metered>(
-    engine: &mut E,
-    seconds: &mut Seconds,
-    target: &Target,
-    connection: &mut Connection,
-    tx: &[u8],
-) -> usize {
-    if seconds.is_empty() {
-        engine.send(connection.id, tx);
-        return tx.len();
-    }
-    hand_over_both(engine, seconds, target, connection, tx)
-}
-
-fn hand_over_both<E: Metered>(
-    engine: &mut E,
-    seconds: &mut Seconds,
-    target: &Target,
-    connection: &mut Connection,
-    tx: &[u8],
-) -> usize {
-    if !tx.is_empty() {
-        engine.send(connection.id, tx);
-    }
-    if connection.machine.wants_second() {
-        seconds.connect(engine, connection.id, target);
-    }
-    let Some(second) = seconds.of(connection.id) else { return tx.len() };
-    let waits = connection.machine.take_second();
-    if !waits.is_empty() {
-        engine.send(second, &waits);
-    }
-    tx.len() + waits.len()
 }
 
 /// A reason for a connection to end.

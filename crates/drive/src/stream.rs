@@ -6,12 +6,8 @@
 //!
 //! Left out: what stands around the segments (TCP/IP headers), which crate `run` estimates from their number.
 
-use crate::Worker;
-use crate::connections::Connection;
-use crate::recorder::{Observer, Phase};
-use engine::{ConnectionId, Metered};
 use record::{Segments, Split, StreamLayers};
-use wire::{Layers, Protocol};
+use wire::Layers;
 
 /// Counts what the window's bytes are.
 #[derive(Debug, Default)]
@@ -56,6 +52,13 @@ pub(crate) struct Sampled {
     came: bool,
 }
 
+impl Sampled {
+    /// One that was there when the window began, and had so many segments then.
+    pub(crate) const fn stayed(begin: engine::Segments) -> Self {
+        Self { begin, came: false }
+    }
+}
+
 impl Stream {
     /// An empty count; `is_rendered` where payloads are notes that a machine makes messages of.
     pub(crate) fn new(is_rendered: bool) -> Self {
@@ -74,11 +77,11 @@ impl Stream {
         self.payload_received += payload as u64;
     }
 
-    /// An interval ends in which so many bytes were sent and received.
-    pub(crate) fn interval(&mut self, phase: Phase, bytes_sent: u64, bytes_received: u64) {
+    /// An interval ends in which so many bytes were sent and received; `counts` if it is one of the measurement.
+    pub(crate) fn interval(&mut self, counts: bool, bytes_sent: u64, bytes_received: u64) {
         let sent = (bytes_sent, std::mem::take(&mut self.payload_sent));
         let received = (bytes_received, std::mem::take(&mut self.payload_received));
-        if phase == Phase::Measure {
+        if counts {
             self.sent = (self.sent.0 + sent.0, self.sent.1 + sent.1);
             self.received = (self.received.0 + received.0, self.received.1 + received.1);
         }
@@ -109,15 +112,31 @@ impl Stream {
         })
     }
 
+    /// One of `live` connections is there when the window begins, as number `index`. True if it is to be in the sample.
+    pub(crate) fn stays(&mut self, index: usize, live: usize) -> bool {
+        self.stayed.connections += 1;
+        index.is_multiple_of(live.div_ceil(SAMPLED_MAX).max(1))
+    }
+
+    /// Leaves out what the layers of a connection have counted before the window.
+    pub(crate) fn leave_out(&mut self, layers: Layers) {
+        self.layers.subtract(layers);
+    }
+
+    /// Adds what the layers of a connection have counted, at its end or that of the window.
+    pub(crate) fn add(&mut self, layers: Layers) {
+        self.layers.add(layers);
+    }
+
     /// One more connection begins inside the window; whether it is to be in the sample.
-    fn came(&mut self) -> Option<Box<Sampled>> {
+    pub(crate) fn came(&mut self) -> Option<Box<Sampled>> {
         self.came.connections += 1;
         let is_sampled = self.came.connections % SAMPLED_EACH == 1;
         is_sampled.then(|| Box::new(Sampled { begin: engine::Segments::default(), came: true }))
     }
 
     /// Adds the segments that a connection of the sample had in the window.
-    fn sampled(&mut self, sampled: &Sampled, end: engine::Segments) {
+    pub(crate) fn sampled(&mut self, sampled: &Sampled, end: engine::Segments) {
         let sample = if sampled.came { &mut self.came } else { &mut self.stayed };
         sample.sent += end.sent.saturating_sub(sampled.begin.sent);
         sample.received += end.received.saturating_sub(sampled.begin.received);
@@ -151,80 +170,6 @@ impl Sample {
         };
         engine::Segments { sent: scale(self.sent), received: scale(self.received) }
     }
-}
-
-impl<O: Observer> Worker<O> {
-    /// The window begins: what the layers have counted so far is not of it.
-    pub(crate) fn begin_stream<E: Metered>(&mut self, engine: &E) {
-        let stream = &mut self.recorder.stream;
-        let stride = (self.connections.live() as usize).div_ceil(SAMPLED_MAX).max(1);
-        for (index, connection) in self.connections.iter_mut().enumerate() {
-            stream.stayed.connections += 1;
-            if index % stride == 0 {
-                let segments = segments(engine, connection.id, self.seconds.of(connection.id));
-                connection.sampled = segments.map(|begin| Box::new(Sampled { begin, came: false }));
-            }
-            if self.has_layers {
-                stream.layers.subtract(connection.machine.layers());
-            }
-        }
-    }
-
-    /// The window ends.
-    pub(crate) fn end_stream<E: Metered>(&mut self, engine: &E) {
-        let stream = &mut self.recorder.stream;
-        for connection in self.connections.iter_mut() {
-            if let Some(sampled) = connection.sampled.take()
-                && let Some(segments) =
-                    segments(engine, connection.id, self.seconds.of(connection.id))
-            {
-                stream.sampled(&sampled, segments);
-            }
-            if self.has_layers {
-                stream.layers.add(connection.machine.layers());
-            }
-        }
-    }
-
-    /// A connection begins: whether it is in the sample.
-    pub(crate) fn join_stream(&mut self) -> Option<Box<Sampled>> {
-        if self.phase == Phase::Measure { self.recorder.stream.came() } else { None }
-    }
-
-    /// A connection ends; the engine has not closed it yet.
-    pub(crate) fn leave_stream<E: Metered>(
-        &mut self,
-        engine: &E,
-        connection: &Connection,
-        second: Option<ConnectionId>,
-    ) {
-        if self.phase != Phase::Measure {
-            return;
-        }
-        let stream = &mut self.recorder.stream;
-        if self.has_layers {
-            stream.layers.add(connection.machine.layers());
-        }
-        if let Some(sampled) = &connection.sampled
-            && let Some(segments) = segments(engine, connection.id, second)
-        {
-            stream.sampled(sampled, segments);
-        }
-    }
-}
-
-/// The segments of a connection, and of its second one if it has two.
-fn segments<E: Metered>(
-    engine: &E,
-    first: ConnectionId,
-    second: Option<ConnectionId>,
-) -> Option<engine::Segments> {
-    let first = engine.segments(first)?;
-    let second = second.and_then(|id| engine.segments(id)).unwrap_or_default();
-    Some(engine::Segments {
-        sent: first.sent + second.sent,
-        received: first.received + second.received,
-    })
 }
 
 /// The bytes of one direction by layer. Together the layers are exactly the bytes that the intervals of the measurement

@@ -370,11 +370,11 @@ const PLANTS: &[Plant] = &[
         name: "TLS inside the opening handshake",
         lie: "WebSocket's opening handshake takes longer inside TLS: its time begins with the connection",
         had_by: "tools that time `connecting` as one thing",
-        file: "crates/drive/src/lifecycle.rs",
+        file: "crates/drive/src/connections.rs",
         caught_by: "drive",
         test: "secure::the_tls_phase_is_timed_exactly_and_so_is_what_follows_it",
         changes: &[Change {
-            place: "    «connection.since = now;»\n    match secured.opening {",
+            place: "        «self.since = now;»\n        match secured.opening {",
             bug: "",
         }],
     },
