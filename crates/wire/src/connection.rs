@@ -27,11 +27,11 @@ pub enum Connection {
     /// A client that holds a conversation over HTTP, inside TLS or not.
     Calls(Box<Calls<Self>>),
     /// Bayeux over two connections of HTTP.
-    Comet(Box<Comet>),
+    Comet(Box<Comet<Self>>),
     /// Messages behind their lengths; Styx, too.
     Framed(Framed),
     /// A bot of a game, on any connection that carries its packets.
-    Game(Box<Bot>),
+    Game(Box<Bot<Self>>),
     /// HTTP/1.1.
     Http1(Http1),
     /// Lines of text.
@@ -43,9 +43,9 @@ pub enum Connection {
     /// No framing.
     Raw(Raw),
     /// Socket.IO over WebSocket.
-    SocketIo(Box<SocketIo>),
+    SocketIo(Box<SocketIo<Self>>),
     /// SockJS, on any connection that carries its frames.
-    SockJs(Box<SockJs>),
+    SockJs(Box<SockJs<Self>>),
     /// Messages of a conversation on a byte stream.
     Stream(Stream),
     /// A client that holds a conversation, on any connection that carries its messages.
@@ -316,8 +316,8 @@ impl From<Calls<Self>> for Connection {
     }
 }
 
-impl From<Comet> for Connection {
-    fn from(protocol: Comet) -> Self {
+impl From<Comet<Self>> for Connection {
+    fn from(protocol: Comet<Self>) -> Self {
         Self::Comet(Box::new(protocol))
     }
 }
@@ -328,8 +328,8 @@ impl From<Framed> for Connection {
     }
 }
 
-impl From<Bot> for Connection {
-    fn from(protocol: Bot) -> Self {
+impl From<Bot<Self>> for Connection {
+    fn from(protocol: Bot<Self>) -> Self {
         Self::Game(Box::new(protocol))
     }
 }
@@ -364,14 +364,14 @@ impl From<Raw> for Connection {
     }
 }
 
-impl From<SocketIo> for Connection {
-    fn from(protocol: SocketIo) -> Self {
+impl From<SocketIo<Self>> for Connection {
+    fn from(protocol: SocketIo<Self>) -> Self {
         Self::SocketIo(Box::new(protocol))
     }
 }
 
-impl From<SockJs> for Connection {
-    fn from(protocol: SockJs) -> Self {
+impl From<SockJs<Self>> for Connection {
+    fn from(protocol: SockJs<Self>) -> Self {
         Self::SockJs(Box::new(protocol))
     }
 }

@@ -10,7 +10,6 @@ mod error;
 
 pub use error::PeerError;
 
-use crate::connection::Connection;
 use crate::contract::{
     self, Closed, Event, First, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
     Pushed, Second, Secured, Socket, TwoSockets, growth,
@@ -92,11 +91,11 @@ pub enum Heard {
 /// **Encoding** ([`Layers`]) is by how much messages grew to texts, in both directions; texts without a message are
 /// framing.
 #[derive(Debug)]
-pub struct Enveloped<D> {
+pub struct Enveloped<C, D> {
     dialect: D,
     encoding_sent: i64,
     encoding_received: i64,
-    inner: Connection,
+    inner: C,
     messages: Messages,
     packet: Vec<u8>,
     state: State,
@@ -112,9 +111,9 @@ enum State {
     Over,
 }
 
-impl<D: Dialect> Enveloped<D> {
+impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
     /// The client's end, over a connection that carries text messages.
-    pub fn client(inner: Connection) -> Self {
+    pub fn client(inner: C) -> Self {
         Self {
             dialect: D::default(),
             encoding_sent: 0,
@@ -127,7 +126,7 @@ impl<D: Dialect> Enveloped<D> {
     }
 }
 
-impl<D: Dialect> Protocol for Enveloped<D> {
+impl<C: TwoSockets, D: Dialect> Protocol for Enveloped<C, D> {
     fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
         self.inner.open(tx);
         Opening::Awaited
@@ -198,7 +197,7 @@ impl<D: Dialect> Protocol for Enveloped<D> {
     }
 }
 
-impl<D: Dialect> TwoSockets for Enveloped<D> {
+impl<C: TwoSockets, D: Dialect> TwoSockets for Enveloped<C, D> {
     fn inside(&mut self) -> Option<&mut dyn TwoSockets> {
         Some(&mut self.inner)
     }
@@ -220,7 +219,7 @@ enum Found {
     Open,
 }
 
-impl<D: Dialect> Enveloped<D> {
+impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
     #[inline]
     fn receive_on<'a, 'b: 'a, S: Socket>(
         &'a mut self,
@@ -371,7 +370,7 @@ pub(crate) mod fuzz {
     //! A property that holds for any input: a client answers the same however its input is cut.
 
     use super::{Dialect, Enveloped};
-    use crate::contract::{Input, Kind, Message, Protocol, Side};
+    use crate::contract::{Event, Input, Kind, Message, PeerError, Protocol, Side, TwoSockets};
     use crate::transcript::{Transcript, check_splits};
     use crate::websocket::{Limits, WebSocket};
 
@@ -390,9 +389,20 @@ pub(crate) mod fuzz {
         assert!(is_understood, "the client was sent {}: {answer:?}", bytes.escape_ascii());
     }
 
+    /// Enveloped messages may come over two connections. Here they do not.
+    impl TwoSockets for WebSocket {
+        fn receive_second<'a, 'b: 'a>(
+            &'a mut self,
+            _input: &mut Input<'b>,
+            _tx: &mut Vec<u8>,
+        ) -> Result<Option<Event<'a>>, PeerError> {
+            unreachable!("there is one connection")
+        }
+    }
+
     /// A client over an established WebSocket that was greeted.
-    pub(crate) fn client<D: Dialect>(greeting: &[&str]) -> Enveloped<D> {
-        let mut client = Enveloped::client(WebSocket::established(Side::Client, LIMITS, 7).into());
+    pub(crate) fn client<D: Dialect>(greeting: &[&str]) -> Enveloped<WebSocket, D> {
+        let mut client = Enveloped::client(WebSocket::established(Side::Client, LIMITS, 7));
         client.open(&mut Vec::new());
         for text in greeting {
             let mut frame = frame(text);

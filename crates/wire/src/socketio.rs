@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// A client's end of a connection.
-pub type SocketIo = Enveloped<Packets>;
+pub type SocketIo<C> = Enveloped<C, Packets>;
 
 /// Packets of Socket.IO in packets of Engine.IO.
 #[derive(Debug, Default)]

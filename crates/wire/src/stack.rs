@@ -195,7 +195,7 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
             Arc::new(move |_, number| {
                 let inner = || tls.around(Http1::client(Arc::clone(&request), http));
                 let comet = Comet::new(inner(), inner(), bayeux::Limits::default());
-                Bot::new(comet.into(), bots.bot(number, Packing::Json)).into()
+                Bot::new(Connection::from(comet), bots.bot(number, Packing::Json)).into()
             })
         }
         (
@@ -336,7 +336,7 @@ fn sockjs(
     Ok(Box::new(move |request, seed| {
         let handshake::Request { host, target, headers, .. } = request;
         let session = sockjs::Session::new(transport, host, target, headers, seed);
-        SockJs::client(OverHttp::new(session, http.clone(), limits).into()).into()
+        SockJs::client(Connection::from(OverHttp::new(session, http.clone(), limits))).into()
     }))
 }
 

@@ -5,7 +5,6 @@ use super::message::{
     self, Advice, CONNECT, Channels, DISCONNECT, Envelope, HANDSHAKE, LONG_POLLING, Reconnect,
     SERVICE, SUBSCRIBE, Writer,
 };
-use crate::connection::Connection;
 use crate::contract::{
     self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Secured,
     TwoSockets,
@@ -33,9 +32,9 @@ use std::collections::VecDeque;
 /// **Advice.** `retry` is the rule. `none` with a successful connect is the server's proper end of the session
 /// ([`Event::Closed`]), and so is its own disconnect; anywhere else `none` and `handshake` are errors.
 #[derive(Debug)]
-pub struct Comet {
-    first: Connection,
-    second: Connection,
+pub struct Comet<C> {
+    first: C,
+    second: C,
     second_is_open: bool,
     /// The bytes that wait to be sent on the second connection.
     second_tx: Vec<u8>,
@@ -98,9 +97,9 @@ struct Answer {
     is_end: bool,
 }
 
-impl Comet {
+impl<C: Protocol> Comet<C> {
     /// A client on two connections, each an HTTP client or one inside TLS.
-    pub fn new(first: Connection, second: Connection, limits: Limits) -> Self {
+    pub fn new(first: C, second: C, limits: Limits) -> Self {
         Self {
             first,
             second,
@@ -126,7 +125,7 @@ impl Default for Limits {
     }
 }
 
-impl Protocol for Comet {
+impl<C: Protocol> Protocol for Comet<C> {
     fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
         self.second_is_open = self.second.open(&mut self.second_tx) == Opening::Done;
         if self.first.open(tx) == Opening::Done && self.handshake(tx).is_err() {
@@ -235,7 +234,7 @@ impl Protocol for Comet {
     }
 }
 
-impl TwoSockets for Comet {
+impl<C: Protocol> TwoSockets for Comet<C> {
     fn wants_second(&mut self) -> bool {
         !self.second_is_open
     }
@@ -286,7 +285,7 @@ impl TwoSockets for Comet {
 }
 
 /// The session, step by step.
-impl Comet {
+impl<C: Protocol> Comet<C> {
     /// Asks the server for a session.
     fn handshake(&mut self, tx: &mut Vec<u8>) -> Result<(), PeerError> {
         self.state = State::AwaitHandshake;
@@ -461,7 +460,11 @@ fn enqueue(message: &Envelope<'_>, waiting: &mut Vec<u8>) {
 }
 
 /// Sends `message` as the only one of its batch on the first connection.
-fn ask(first: &mut Connection, message: &Envelope<'_>, tx: &mut Vec<u8>) -> Result<(), PeerError> {
+fn ask(
+    first: &mut impl Protocol,
+    message: &Envelope<'_>,
+    tx: &mut Vec<u8>,
+) -> Result<(), PeerError> {
     let mut body = Vec::new();
     let mut batch = Writer::new(&mut body);
     batch.push(message);

@@ -40,14 +40,14 @@ pub fn fuzz_bayeux_batch(bytes: &[u8]) {
     assert_eq!(write(&again), written);
 }
 
-fn opened() -> Comet {
-    let http = || Http1::client(Arc::clone(&REQUEST), http1::Limits::default()).into();
+fn opened() -> Comet<Http1> {
+    let http = || Http1::client(Arc::clone(&REQUEST), http1::Limits::default());
     let mut comet = Comet::new(http(), http(), Limits::default());
     comet.open(&mut Vec::new());
     comet
 }
 
-fn publishing() -> On<Second, Comet> {
+fn publishing() -> On<Second, Comet<Http1>> {
     let mut comet = opened();
     let mut bytes = OPENING.as_bytes().to_vec();
     let mut input = Input::new(&mut bytes);

@@ -3,7 +3,6 @@
 use super::error::PeerError;
 use super::options::{Options, Packing};
 use super::player::{Heard, Player, State};
-use crate::connection::Connection;
 use crate::contract::{
     self, Closed, Event, First, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Push,
     Pushed, Second, Secured, Socket, TwoSockets, growth,
@@ -40,7 +39,7 @@ use std::ops::Range;
 /// **The end.** A bot that is closed logs out, leaving its table. The server's `ForcedLogout` is its end of the
 /// conversation.
 #[derive(Debug)]
-pub struct Bot {
+pub struct Bot<C> {
     /// The number of our events that were answered, and the number that were sent.
     answered: i32,
     sent: i32,
@@ -50,7 +49,7 @@ pub struct Bot {
     /// The last game data that was decoded from JSON.
     game_data: Vec<u8>,
     held: Held,
-    player: Player,
+    player: Player<C>,
 }
 
 /// A message of the connection inside, whose packets are handed out one by one.
@@ -60,9 +59,9 @@ struct Held {
     packets: VecDeque<Range<usize>>,
 }
 
-impl Bot {
+impl<C: TwoSockets> Bot<C> {
     /// A bot on a connection that carries packets as [`Options::packing`] says.
-    pub fn new(inner: Connection, options: Options) -> Self {
+    pub fn new(inner: C, options: Options) -> Self {
         Self {
             answered: 0,
             sent: 0,
@@ -80,7 +79,7 @@ impl Bot {
     }
 }
 
-impl Protocol for Bot {
+impl<C: TwoSockets> Protocol for Bot<C> {
     fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
         if self.player.inner.open(tx) == Opening::Done && self.player.log_in(tx).is_err() {
             self.player.state = State::Over;
@@ -155,7 +154,7 @@ impl Protocol for Bot {
     }
 }
 
-impl TwoSockets for Bot {
+impl<C: TwoSockets> TwoSockets for Bot<C> {
     fn inside(&mut self) -> Option<&mut dyn TwoSockets> {
         Some(&mut self.player.inner)
     }
@@ -170,7 +169,7 @@ impl TwoSockets for Bot {
 }
 
 /// The way from bytes to packets to events.
-impl Bot {
+impl<C: TwoSockets> Bot<C> {
     #[inline]
     fn receive_on<'a, 'b: 'a, S: Socket>(
         &'a mut self,

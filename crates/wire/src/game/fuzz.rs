@@ -25,14 +25,14 @@ pub fn fuzz_game_json(bytes: &[u8]) {
 }
 
 /// Player 7, who is to sit at table 21.
-fn opened(inner: Connection, packing: Packing) -> Bot {
+fn opened(inner: Connection, packing: Packing) -> Bot<Connection> {
     let options = Options { player: 7, packing, operator: 0, lobby: false, seat: Seat::Table(21) };
     let mut bot = Bot::new(inner, options);
     bot.open(&mut Vec::new());
     bot
 }
 
-fn seated(mut bot: Bot) -> Bot {
+fn seated(mut bot: Bot<Connection>) -> Bot<Connection> {
     let packets: [Packet<'_>; 2] = [
         LoginResponse { pid: 7, ..LoginResponse::default() }.into(),
         JoinResponse { tableid: 21, ..JoinResponse::default() }.into(),
@@ -53,7 +53,7 @@ fn seated(mut bot: Bot) -> Bot {
 }
 
 /// The packet as it comes to the bot: in one of the two framings the length counts itself.
-fn frame(packet: &Packet<'_>, bot: &Bot) -> Vec<u8> {
+fn frame(packet: &Packet<'_>, bot: &Bot<Connection>) -> Vec<u8> {
     let mut payload = Vec::new();
     let own_len = match bot.packing() {
         Packing::Binary => {

@@ -2,7 +2,6 @@
 
 use super::error::PeerError;
 use super::options::{Options, Packing, Seat};
-use crate::connection::Connection;
 use crate::contract::{Closed, Kind, Message, MisuseError, Protocol};
 use crate::excerpt::Excerpt;
 use crate::styx::Packet;
@@ -14,8 +13,8 @@ use std::borrow::Cow;
 
 /// The connection inside, and the state of the conversation on it.
 #[derive(Debug)]
-pub(super) struct Player {
-    pub(super) inner: Connection,
+pub(super) struct Player<C> {
+    pub(super) inner: C,
     pub(super) options: Options,
     /// The last packet that was sent; its memory is used again.
     packed: Vec<u8>,
@@ -45,8 +44,8 @@ pub(super) enum Heard {
     Seated,
 }
 
-impl Player {
-    pub(super) fn new(inner: Connection, options: Options) -> Self {
+impl<C: Protocol> Player<C> {
+    pub(super) fn new(inner: C, options: Options) -> Self {
         Self { inner, options, packed: Vec::new(), state: State::AwaitConnection, table: 0 }
     }
 

@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;
 
 /// A client's end of a session.
-pub type SockJs = Enveloped<Frames>;
+pub type SockJs<C> = Enveloped<C, Frames>;
 
 /// Frames of SockJS.
 #[derive(Debug, Default)]

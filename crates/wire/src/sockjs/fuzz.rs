@@ -48,7 +48,7 @@ pub(crate) fn fuzz_sockjs_http(bytes: &[u8]) {
 }
 
 /// A client whose first connection is there.
-fn client(transport: Transport) -> SockJs {
+fn client(transport: Transport) -> SockJs<Connection> {
     let session = Session::new(transport, "h", "/echo", &[], 7);
     let http = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
     let limits = Limits { frame_len_max: 64, waiting_len_max: 64 };

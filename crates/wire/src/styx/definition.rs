@@ -3,7 +3,7 @@
 
 use super::fault::{XmlFault, excerpt};
 use super::field::Type;
-use super::json::{self, CLASS_ID};
+use super::json::CLASS_ID;
 use super::packets::{self, Packet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -152,7 +152,7 @@ fn xml_name(of: Type) -> String {
         | Type::Int32
         | Type::Int8
         | Type::String
-        | Type::Struct(_) => json::type_name(of).to_owned(),
+        | Type::Struct(_) => of.name().to_owned(),
     }
 }
 

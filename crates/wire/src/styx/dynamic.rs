@@ -5,7 +5,8 @@
 use super::TEXT_LEN_MAX;
 use super::definition::{Definition, Integer, Kind};
 use super::field::{DecodeError, Reader, encode_list_len, encode_text};
-use super::json::{self, CLASS_ID, JsonError, ObjectWriter};
+use super::json::{CLASS_ID, JsonError, ObjectWriter};
+use super::value;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -59,10 +60,10 @@ impl Definition {
             return Err(DecodeError::TooDeep { max: DEPTH_MAX });
         }
         match kind {
-            Kind::Bool => json::write_bool(reader.bool()?, out),
+            Kind::Bool => value::write_bool(reader.bool()?, out),
             Kind::Bytes => {
                 let len = reader.list_len(1)?;
-                json::write_base64(reader.take(len)?, out);
+                value::write_base64(reader.take(len)?, out);
             }
             Kind::Enum(index) => {
                 let [ordinal] = reader.array()?;
@@ -70,11 +71,11 @@ impl Definition {
                 if usize::from(ordinal) >= count {
                     return Err(DecodeError::UnknownOrdinal { ordinal, count });
                 }
-                json::write_integer(i64::from(ordinal), out);
+                value::write_integer(i64::from(ordinal), out);
             }
             Kind::Integer(integer) => {
                 let value = integer.decode(reader.take(integer.len)?);
-                json::write_integer(value, out);
+                value::write_integer(value, out);
             }
             Kind::List(element) => {
                 out.push(b'[');
@@ -86,7 +87,7 @@ impl Definition {
                 }
                 out.push(b']');
             }
-            Kind::String => json::write_text(reader.text()?, out),
+            Kind::String => value::write_text(reader.text()?, out),
             Kind::Struct(index) => {
                 let of = &self.structs[*index];
                 let mut object = ObjectWriter::new(out);
@@ -186,7 +187,7 @@ impl Packer<'_> {
     }
 
     fn bytes(&mut self, text: &str) -> Result<(), PackError> {
-        let bytes = json::decode_base64(text)
+        let bytes = value::decode_base64(text)
             .map_err(|error| PackError::Base64 { path: self.path.clone(), error })?;
         let bytes = encode_list_len(&bytes, &mut self.out);
         self.out.extend_from_slice(bytes);
@@ -201,7 +202,7 @@ impl Packer<'_> {
     /// The error for a value at the path that is not of this type.
     fn wrong(&self, kind: &Kind, value: &Value) -> PackError {
         let mut found = value.to_string();
-        found.truncate(json::cut(&found, FOUND_LEN_MAX).len());
+        found.truncate(value::cut(&found, FOUND_LEN_MAX).len());
         let expected = self.definition.type_name(kind);
         PackError::Value { path: self.path.clone(), expected, found }
     }

@@ -1,9 +1,10 @@
 //! The types of fields: their forms as bytes and as JSON.
 
 use super::TEXT_LEN_MAX;
-use super::json::{self, Seed};
+use super::value;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Unexpected};
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 /// A type that a field of a packet can have.
 pub(super) trait Field<'a>: Sized + Default {
@@ -23,7 +24,7 @@ pub(super) trait Field<'a>: Sized + Default {
     fn write_json(&self, out: &mut Vec<u8>);
 
     /// The type's name in errors about JSON.
-    const NAME: &'static str = json::type_name(Self::TYPE);
+    const NAME: &'static str = Self::TYPE.name();
 
     /// Takes a boolean of JSON. Like those below, it refuses the value unless the type overrides it.
     fn read_bool<E: Error>(value: bool, wanted: &Seed<Self>) -> Result<Self, E> {
@@ -69,6 +70,39 @@ pub(super) enum Type {
     List(&'static Self),
     String,
     Struct(&'static str),
+}
+
+impl Type {
+    /// Its name in errors.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Bytes => "bytes in Base64",
+            Self::Enum(name) | Self::Struct(name) => name,
+            Self::Int16 => "int16",
+            Self::Int32 => "int32",
+            Self::Int8 => "int8",
+            Self::List(_) => "a list",
+            Self::String => "string",
+        }
+    }
+}
+
+/// A value of a property that is to be read as `T`; null is the same as empty or 0.
+pub(super) struct Seed<T> {
+    property: &'static str,
+    phantom: PhantomData<T>,
+}
+
+impl<T> Seed<T> {
+    pub(super) fn new(property: &'static str) -> Self {
+        Self { property, phantom: PhantomData }
+    }
+
+    /// The name of the property, for errors.
+    pub(super) fn property(&self) -> &'static str {
+        self.property
+    }
 }
 
 /// Bytes that are yet to be read.
@@ -144,7 +178,7 @@ impl<'a> Reader<'a> {
 
 /// Appends text behind its length; text longer than [`TEXT_LEN_MAX`] is cut off between two characters.
 pub(super) fn encode_text(text: &str, out: &mut Vec<u8>) {
-    let bytes = json::cut(text, TEXT_LEN_MAX).as_bytes();
+    let bytes = value::cut(text, TEXT_LEN_MAX).as_bytes();
     let len = u16::try_from(bytes.len()).expect("it was cut to what has a length");
     out.extend_from_slice(&len.to_be_bytes());
     out.extend_from_slice(bytes);
@@ -178,7 +212,7 @@ macro_rules! integers {
             }
 
             fn write_json(&self, out: &mut Vec<u8>) {
-                json::write_integer(i64::from(*self), out);
+                value::write_integer(i64::from(*self), out);
             }
 
             fn read_integer<E: Error>(value: i128, wanted: &Seed<Self>) -> Result<Self, E> {
@@ -209,7 +243,7 @@ impl<'a> Field<'a> for bool {
     }
 
     fn write_json(&self, out: &mut Vec<u8>) {
-        json::write_bool(*self, out);
+        value::write_bool(*self, out);
     }
 
     fn read_bool<E: Error>(value: bool, _: &Seed<Self>) -> Result<Self, E> {
@@ -232,7 +266,7 @@ impl<'a> Field<'a> for Cow<'a, str> {
     }
 
     fn write_json(&self, out: &mut Vec<u8>) {
-        json::write_text(self, out);
+        value::write_text(self, out);
     }
 
     fn read_text<E: Error>(text: Self, wanted: &Seed<Self>) -> Result<Self, E> {
@@ -263,11 +297,11 @@ impl<'a> Field<'a> for Cow<'a, [u8]> {
     }
 
     fn write_json(&self, out: &mut Vec<u8>) {
-        json::write_base64(self, out);
+        value::write_base64(self, out);
     }
 
     fn read_text<E: Error>(text: Cow<'a, str>, wanted: &Seed<Self>) -> Result<Self, E> {
-        let bytes = json::decode_base64(&text).map_err(|error| {
+        let bytes = value::decode_base64(&text).map_err(|error| {
             E::custom(format_args!("bad Base64 in property `{}`: {error}", wanted.property()))
         });
         bytes.map(Cow::Owned)
@@ -304,7 +338,7 @@ impl<'a, T: Field<'a>> Field<'a> for Vec<T> {
     }
 
     fn write_json(&self, out: &mut Vec<u8>) {
-        json::write_list(self, out, T::write_json);
+        value::write_list(self, out, T::write_json);
     }
 
     fn read_list<A: SeqAccess<'a>>(mut elements: A, wanted: &Seed<Self>) -> Result<Self, A::Error> {

@@ -3,15 +3,13 @@
 //! Enums are ordinals, bytes are Base64. Reading is as lenient as the server it comes from: properties in any order,
 //! unknown ones ignored, absent ones and null the same as empty or 0, the last of several with one name.
 
-use super::field::{Field, Struct, Type};
-use base64::engine::Engine;
-use base64::engine::general_purpose::STANDARD;
+use super::field::{Field, Seed, Struct};
+use super::value::{cut, write_integer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 /// The packets of one text message: one object, or an array of objects. They are not looked into.
 ///
@@ -60,23 +58,6 @@ pub(super) fn read<'a, T: Struct<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
     Ok(packet)
 }
 
-/// Reads the value of a property; null is the same as empty or 0.
-pub(super) struct Seed<T> {
-    property: &'static str,
-    phantom: PhantomData<T>,
-}
-
-impl<T> Seed<T> {
-    pub(super) fn new(property: &'static str) -> Self {
-        Self { property, phantom: PhantomData }
-    }
-
-    /// The name of the property, for errors.
-    pub(super) fn property(&self) -> &'static str {
-        self.property
-    }
-}
-
 impl<'de, T: Field<'de>> DeserializeSeed<'de> for Seed<T> {
     type Value = T;
 
@@ -89,7 +70,7 @@ impl<'de, T: Field<'de>> Visitor<'de> for Seed<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.property {
+        match self.property() {
             "" => f.write_str(T::NAME),
             property => write!(f, "{} for property `{property}`", T::NAME),
         }
@@ -206,100 +187,6 @@ impl<'o> ObjectWriter<'o> {
     pub(super) fn end(mut self, class_id: u8) {
         write_integer(i64::from(class_id), self.property(CLASS_ID));
         self.out.push(b'}');
-    }
-}
-
-/// Appends a list whose elements are written by `write`.
-pub(super) fn write_list<T>(list: &[T], out: &mut Vec<u8>, write: impl Fn(&T, &mut Vec<u8>)) {
-    out.push(b'[');
-    for (index, element) in list.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        write(element, out);
-    }
-    out.push(b']');
-}
-
-pub(super) fn write_bool(value: bool, out: &mut Vec<u8>) {
-    out.extend_from_slice(if value { b"true" } else { b"false" });
-}
-
-pub(super) fn write_integer(value: i64, out: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    let mut left = value.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b"0123456789"[(left % 10) as usize];
-        left /= 10;
-        if left == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        at -= 1;
-        digits[at] = b'-';
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
-/// Appends text in quotes, with quotes, backslashes and control characters escaped.
-pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, ..0x20 | b'"' | b'\\')) {
-        out.extend_from_slice(&rest[..at]);
-        match rest[at] {
-            quoted @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', quoted]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            control => {
-                let hex = |digit: u8| b"0123456789abcdef"[usize::from(digit)];
-                out.extend_from_slice(b"\\u00");
-                out.extend_from_slice(&[hex(control >> 4), hex(control & 15)]);
-            }
-        }
-        rest = &rest[at + 1..];
-    }
-    out.extend_from_slice(rest);
-    out.push(b'"');
-}
-
-/// Appends bytes as Base64 in quotes.
-pub(super) fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(b'"');
-    let start = out.len();
-    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
-    STANDARD.encode_slice(bytes, &mut out[start..]).expect("there is room for all of it");
-    out.push(b'"');
-}
-
-pub(super) fn decode_base64(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
-    STANDARD.decode(text)
-}
-
-/// The first `len_max` bytes of text, or a few less: no character is cut in two.
-pub(super) fn cut(text: &str, len_max: usize) -> &str {
-    let mut len = len_max.min(text.len());
-    while !text.is_char_boundary(len) {
-        len -= 1;
-    }
-    &text[..len]
-}
-
-/// The name of a type in errors.
-pub(super) const fn type_name(of: Type) -> &'static str {
-    match of {
-        Type::Bool => "bool",
-        Type::Bytes => "bytes in Base64",
-        Type::Enum(name) | Type::Struct(name) => name,
-        Type::Int16 => "int16",
-        Type::Int32 => "int32",
-        Type::Int8 => "int8",
-        Type::List(_) => "a list",
-        Type::String => "string",
     }
 }
 

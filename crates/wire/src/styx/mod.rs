@@ -30,6 +30,7 @@ pub mod packets;
 mod table;
 #[cfg(test)]
 mod tests;
+mod value;
 mod xml;
 
 pub use definition::Definition;
@@ -38,9 +39,9 @@ pub use fault::{XmlError, XmlFault};
 pub use field::DecodeError;
 #[cfg(any(test, feature = "fuzzing"))]
 pub use fuzz::{fuzz_styx_definition, fuzz_styx_frames, fuzz_styx_json, fuzz_styx_packet};
-pub(crate) use json::write_text;
 pub use json::{JsonError, json_packets};
 pub use packets::Packet;
+pub(crate) use value::write_text;
 
 use crate::framed::Framed;
 

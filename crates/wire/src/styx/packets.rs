@@ -4,9 +4,10 @@
 //! table. Fields are called as on the wire, but for Rust's spelling (`leave_tables` is `leaveTables` there) and
 //! `kind`, which is `type` there.
 
-use super::field::{DecodeError, Field, Reader, Struct, Type, unexpected};
-use super::json::{self, JsonError, Key, ObjectWriter, Seed};
+use super::field::{DecodeError, Field, Reader, Seed, Struct, Type, unexpected};
+use super::json::{self, JsonError, Key, ObjectWriter};
 use super::table::{enums, packets, wire_name};
+use super::value;
 use serde::de::{Error, IgnoredAny, MapAccess};
 use std::borrow::Cow;
 

@@ -49,7 +49,7 @@ macro_rules! enums {
                 }
 
                 fn write_json(&self, out: &mut Vec<u8>) {
-                    json::write_integer(i64::from(self.ordinal()), out);
+                    value::write_integer(i64::from(self.ordinal()), out);
                 }
 
                 fn read_integer<E: Error>(value: i128, wanted: &Seed<Self>) -> Result<Self, E> {

@@ -6,7 +6,6 @@
 )]
 
 use super::certificate::{Refused, RefusedCertificate};
-use crate::contract;
 use crate::excerpt::Excerpt;
 use rustls::{AlertDescription, InvalidMessage, PeerIncompatible};
 
@@ -102,8 +101,9 @@ pub enum PeerError {
     /// The connection ended without `close_notify`, and the data inside may be incomplete.
     #[error("the connection ended without close_notify{}", within(inside.as_deref()))]
     Truncated {
-        /// The error of the protocol inside; `None` if that protocol cannot tell a whole message from a cut one.
-        inside: Option<Box<contract::PeerError>>,
+        /// The error of the protocol inside, in words; `None` if that protocol cannot tell a whole message from a cut
+        /// one.
+        inside: Option<Box<str>>,
     },
     /// rustls failed for another reason.
     #[error("TLS failed: {what}")]
@@ -217,7 +217,7 @@ fn shown(expected: Option<usize>) -> String {
     expected.map_or_else(String::new, |expected| format!(" of {expected}"))
 }
 
-fn within(inside: Option<&contract::PeerError>) -> String {
+fn within(inside: Option<&str>) -> String {
     inside.map_or_else(
         || ", so the last message may be cut off".to_owned(),
         |inside| format!(": {inside}"),

@@ -167,7 +167,9 @@ impl<P: Protocol> Protocol for Tls<P> {
         match self.inner.end() {
             Ok(event @ Event::Closed(_)) => Ok(event),
             Ok(_) => Err(PeerError::Truncated { inside: None }.into()),
-            Err(inside) => Err(PeerError::Truncated { inside: Some(Box::new(inside)) }.into()),
+            Err(inside) => {
+                Err(PeerError::Truncated { inside: Some(inside.to_string().into()) }.into())
+            }
         }
     }
 

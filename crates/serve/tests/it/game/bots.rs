@@ -12,7 +12,7 @@ use wire::{Connection, Event, Input, Kind, Message, Protocol, Push, TwoSockets};
 
 /// A bot, and what it has heard.
 pub(crate) struct Player {
-    bot: Bot,
+    bot: Bot<Connection>,
     first: ConnectionId,
     second: Option<ConnectionId>,
     pub(crate) is_seated: bool,
