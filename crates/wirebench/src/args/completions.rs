@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
 /// Print the completion script of a shell
@@ -29,15 +29,14 @@ enum Known {
 }
 
 impl Completions {
-    /// Prints the script for the shell.
-    pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
+    /// Prints the script of `program` for the shell.
+    pub(crate) fn run(self, mut program: Command, terminal: &Terminal) -> Result<Exit, Failure> {
         let shell = match self.shell {
             Known::Bash => Shell::Bash,
             Known::Fish => Shell::Fish,
             Known::Zsh => Shell::Zsh,
         };
         let mut script = Vec::new();
-        let mut program = super::Program::command();
         clap_complete::generate(shell, &mut program, "wirebench", &mut script);
         terminal.result(&String::from_utf8_lossy(&script))?;
         Ok(Exit::DONE)

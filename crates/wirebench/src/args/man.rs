@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use anyhow::Context;
-use clap::{Command, CommandFactory};
+use clap::Command;
 
 /// Print a manual page
 #[derive(Debug, clap::Args)]
@@ -22,9 +22,8 @@ Examples:
   wirebench man run | man -l -";
 
 impl Man {
-    /// Prints the page in the format of `man`.
-    pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let mut program = super::Program::command();
+    /// Prints the page of `program`, or of a command of it, in the format of `man`.
+    pub(crate) fn run(self, mut program: Command, terminal: &Terminal) -> Result<Exit, Failure> {
         program.build();
         let page = match &self.command {
             None => program,

@@ -242,8 +242,8 @@ impl Invocation {
             Subcommand::Certs(certs) => certs.run(&terminal),
             Subcommand::Selftest(selftest) => selftest.run(&terminal),
             Subcommand::Config(config) => config.run(&terminal),
-            Subcommand::Completions(completions) => completions.run(&terminal),
-            Subcommand::Man(man) => man.run(&terminal),
+            Subcommand::Completions(completions) => completions.run(Program::command(), &terminal),
+            Subcommand::Man(man) => man.run(Program::command(), &terminal),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `wirebench serve`: one of the embedded servers, by hand. Runs start it in the same way.
 
 mod game;
+mod listening;
 mod oracle;
 mod relay;
 mod tls;
@@ -12,7 +13,8 @@ use crate::terminal::Terminal;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use engine::clock::{self, Clock};
 use engine::epoll::Epoll;
-use engine::{Address, ConnectionError, Engine};
+use engine::{Address, Engine};
+use listening::{cannot_listen, not_an_address};
 use serve::{Behaviour, Faults, Handshakes, MisfitError, Patience, Server, Totals};
 use spec::{Carries, Endpoint, Facts, Protocol, Scheme};
 use std::net::SocketAddr;
@@ -465,27 +467,6 @@ fn url(scheme: Scheme, address: &Address) -> Endpoint {
         Address::Unix(path) => spec::Address::Unix(path.clone()),
     };
     Endpoint::new(scheme, address)
-}
-
-fn cannot_listen(address: &Address, error: ConnectionError) -> Failure {
-    let cures = [
-        (ConnectionError::AddressInUse, "; try port 0, or another path"),
-        (ConnectionError::AddressNotAvailable, "; it is not an address of this machine"),
-        (ConnectionError::NotFound, "; its folder does not exist"),
-    ];
-    let cure = cures.iter().find(|(of, _)| *of == error).map_or("", |(_, cure)| cure);
-    Failure::usage(format!("cannot listen at {address}: {error}{cure}"))
-}
-
-fn not_an_address(option: &str, listen: &str) -> String {
-    let near = match listen.rsplit_once(':') {
-        Some(("" | "localhost", port)) => format!("; did you mean 127.0.0.1:{port}?"),
-        None if listen.parse::<u16>().is_ok() => format!("; did you mean 127.0.0.1:{listen}?"),
-        _ => String::new(),
-    };
-    format!(
-        "{option} {listen}: not an address with a port, as 127.0.0.1:8080 or [::1]:8080 is{near}"
-    )
 }
 
 fn message_size(text: &str) -> Result<Bytes, String> {

@@ -2,6 +2,7 @@
 
 mod threads;
 
+use super::listening::{cannot_listen, not_an_address};
 use super::tls::Secure;
 use crate::args::values;
 use crate::exit::Failure;
@@ -89,7 +90,7 @@ impl Game {
         let sharing = if fronts == 0 { Sharing::Alone } else { Sharing::First };
         let mut listen = |address: &Address| {
             let got = engine.listen_shared(address, sharing);
-            got.map_err(|error| super::cannot_listen(address, error))
+            got.map_err(|error| cannot_listen(address, error))
         };
         let (binary, web) = (listen(&binary)?, listen(&web)?);
         let places = [(&binary, ""), (&web, SOCKET_PATH), (&web, COMET_PATH)];
@@ -162,7 +163,7 @@ impl Game {
     fn web_address(&self) -> Result<Address, String> {
         let web = self.web.as_deref().unwrap_or("127.0.0.1:8080");
         let address: Result<SocketAddr, _> = web.parse();
-        address.map(Address::Tcp).map_err(|_| super::not_an_address("--web", web))
+        address.map(Address::Tcp).map_err(|_| not_an_address("--web", web))
     }
 
     /// The name of the first option that was given; that of `others` are not looked at.

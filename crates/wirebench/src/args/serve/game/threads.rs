@@ -1,7 +1,7 @@
 //! The additional threads of a game server, each with a front and an engine of its own.
 
 use crate::args::places;
-use crate::args::serve::cannot_listen;
+use crate::args::serve::listening::cannot_listen;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use engine::clock::Clock;
