@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let mut doc = of_workspace("doc");
     gate.command("documentation", doc.arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))?;
     gate.command("compile", of_workspace("test").arg("--no-run"))?;
-    let mut tests = of_workspace("test");
+    let mut tests = heard(&of_workspace("test"));
     if arguments.fast {
         gate.tests(&mut tests)?;
         return gate.close();
@@ -55,6 +55,13 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
 /// A task of cargo over all crates and everything that can be in the program, so that each is compiled once.
 fn of_workspace(task: &str) -> Command {
     shell::cargo(&format!("{task} --locked --workspace --features {FEATURES}"))
+}
+
+/// The same command, which hears signals even where a shell or `nohup` had this program ignore them: tests send some.
+fn heard(command: &Command) -> Command {
+    let mut heard = shell::command("env");
+    heard.arg("--default-signal=HUP,INT,QUIT").arg(command.get_program()).args(command.get_args());
+    heard
 }
 
 /// Parts of the program that are not in its usual build.
@@ -156,6 +163,19 @@ mod tests {
         let error = gate.command("second", shell::command("false").env("NAME", "a b")).unwrap_err();
         assert_eq!(error.to_string(), "check failed at `second`; repeat with: NAME='a b' false");
         assert_eq!(gate.done.len(), 1);
+    }
+
+    #[test]
+    fn tests_hear_signals_that_this_program_ignores() {
+        let mut signalled = shell::command("sh");
+        signalled.args(["-c", "kill -s HUP $$; echo ignored"]);
+        let mut deaf = shell::command("sh");
+        deaf.args(["-c", &format!("trap '' HUP; exec {}", shell::shown(&signalled))]);
+        assert_eq!(shell::output(&mut deaf).unwrap(), "ignored\n");
+        deaf = shell::command("sh");
+        deaf.args(["-c", &format!("trap '' HUP; exec {}", shell::shown(&heard(&signalled)))]);
+        let error = shell::output(&mut deaf).unwrap_err().to_string();
+        assert!(error.contains("signal: 1"), "{error}");
     }
 
     #[test]
