@@ -19,7 +19,6 @@ mod memory;
 mod neighbours;
 mod noise;
 mod pairs;
-mod process;
 
 use crate::shell;
 use anyhow::Result;
@@ -107,7 +106,7 @@ fn wirebench() -> Result<PathBuf> {
 }
 
 /// The binary to measure with: the one that was named, or the release binary, built.
-fn program(named: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn program(named: Option<&Path>) -> Result<PathBuf> {
     named.map_or_else(wirebench, |named| Ok(named.canonicalize()?))
 }
 
@@ -125,7 +124,7 @@ fn scratch(name: &str) -> Result<PathBuf> {
 }
 
 /// The cores of the two ends, where there are two.
-const SERVER_CORE: usize = 0;
+pub(crate) const SERVER_CORE: usize = 0;
 const GENERATOR_CORE: usize = 1;
 
 #[cfg(test)]

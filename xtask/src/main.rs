@@ -19,6 +19,8 @@ mod lines;
 mod mutants;
 mod needs;
 mod packages;
+mod pictures;
+mod process;
 mod shell;
 mod third_party;
 mod tidy;
@@ -43,6 +45,7 @@ enum Task {
     Fuzz(fuzz::FuzzArgs),
     Lines(lines::LinesArgs),
     Mutants(mutants::MutantsArgs),
+    Pictures(pictures::PicturesArgs),
     /// Install the servers and clients that we did not write, for the integration tests
     ThirdParty,
     /// Check what rustfmt and clippy cannot: arrows between crates, purity, headers, links
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Lines(arguments) => lines::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),
+        Task::Pictures(arguments) => pictures::run(&arguments),
         Task::ThirdParty => third_party::install_all()
             .map(|folders| folders.iter().for_each(|folder| println!("{}", folder.display()))),
         Task::Tidy => tidy::run(),

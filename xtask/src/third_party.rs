@@ -107,6 +107,18 @@ fn npm(folder: &Path) -> Result<()> {
     shell::output(shell::command("npm").args(flags).current_dir(folder)).map(drop)
 }
 
+/// Installs the browser alone; gives back its folder.
+pub(crate) fn install_browser() -> Result<PathBuf> {
+    packages::ensure(&[
+        Need::debian("chromium", "chromium"),
+        Need::debian("node", "nodejs"),
+        Need::debian("npm", "npm"),
+    ])?;
+    let folder = shell::target().join("third-party");
+    install_one("browser", &folder, npm)?;
+    Ok(folder.join("browser"))
+}
+
 /// Copies `tests/third_party/NAME` below `folder` and lets `build` add what it needs, unless that was done before.
 fn install_one(name: &str, folder: &Path, build: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let source = shell::root().join("tests/third_party").join(name);

@@ -4,8 +4,8 @@
 //! Both servers are our WebSocket echo with some work for each message. The work of HEAD is more by 5 % of what a
 //! message costs BASE in all, which a first run measures.
 
-use super::process::Process;
 use super::{GENERATOR_CORE, SERVER_CORE};
+use crate::process::Process;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;

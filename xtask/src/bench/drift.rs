@@ -1,8 +1,8 @@
 //! `cargo xtask bench drift`: how often a run of two minutes names the memory of a server that leaks 1 KiB with each
 //! message, and how often it names anything of a server that does not.
 
-use super::process::{self, Process};
 use super::{GENERATOR_CORE, SERVER_CORE};
+use crate::process::{self, Process};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 //! A server has two generators: one holds connections that stay, the other opens connections, sends a message on each
 //! and closes them, again and again. All three are read each minute.
 
-use super::process::{self, Process};
+use crate::process::{self, Process};
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;

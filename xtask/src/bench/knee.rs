@@ -4,8 +4,8 @@
 //! The same with simulated blocks, and many more of them, is a test of `stats`.
 
 use super::neighbours::Neighbour;
-use super::process::{self, Process};
 use super::{GENERATOR_CORE, SERVER_CORE};
+use crate::process::{self, Process};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

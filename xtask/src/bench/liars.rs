@@ -14,7 +14,7 @@ mod tool_report;
 mod tools;
 
 use super::SERVER_CORE;
-use super::process::{self, Process};
+use crate::process::{self, Process};
 use crate::shell;
 use anyhow::{Context as _, Result, ensure};
 use contest::{Contestant, Place};

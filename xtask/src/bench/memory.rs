@@ -1,7 +1,7 @@
 //! The memory of a WebSocket connection in the generator: resident memory over the number of connections.
 
-use super::process::{self, Process};
 use super::{Figure, GENERATOR_CORE, SERVER_CORE};
+use crate::process::{self, Process};
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;

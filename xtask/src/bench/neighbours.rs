@@ -9,8 +9,8 @@
     reason = "a neighbour of loopback traffic has sockets of its own"
 )]
 
-use super::process::{self, Process};
 use super::{GENERATOR_CORE, SERVER_CORE};
+use crate::process::{self, Process};
 use crate::shell;
 use anyhow::{Context as _, Result};
 use std::hint::black_box;

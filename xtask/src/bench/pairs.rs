@@ -6,8 +6,8 @@
 //! unchanged.
 
 use super::neighbours::Neighbour;
-use super::process::Process;
 use super::{GENERATOR_CORE, SERVER_CORE};
+use crate::process::Process;
 use crate::shell;
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 // Reports in a real browser: `report.mjs SWEEP HOSTILE RUN` opens the three pages from their files, with scripts and
-// without, and prints what came of it as JSON. With a fourth argument it leaves screenshots in that folder.
+// without, and prints what came of it as JSON.
 
 import { pathToFileURL } from "node:url";
 
 const { launch } = await import(process.env.BROWSER);
-const [sweep, hostile, run, pictures] = process.argv.slice(2);
+const [sweep, hostile, run] = process.argv.slice(2);
 const FOUR = ["throughput", "cpu", "response", "bandwidth"];
 const browser = await launch();
 
@@ -67,19 +67,14 @@ const cursors = (page) =>
     FOUR,
   );
 
-const picture = async (page, name) =>
-  pictures && (await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true }));
-
 const chart = (page) => page.locator("#throughput .plot").screenshot();
 
 async function lookAtSweep(page) {
   const whole = await inventory(page);
-  await picture(page, "light");
   const light = await chart(page);
   await page.emulateMedia({ colorScheme: "dark" });
   await drawn(page);
   const dark = await chart(page);
-  await picture(page, "dark");
   await page.emulateMedia({ colorScheme: "light" });
 
   // Tab alone leads to the first switch, and from there to the first chart.
@@ -105,18 +100,15 @@ async function lookAtSweep(page) {
   }
   await page.hover("#cpu .u-over", { position: { x: 200, y: 50 } });
   const hover = await cursors(page);
-  await picture(page, "cursor");
   await page.setViewportSize({ width: 320, height: 700 });
   await drawn(page);
   const narrow = await inventory(page);
-  await picture(page, "narrow");
   return { ...whole, colours: !light.equals(dark), outline, switchedOff, switchedOn, keys, hover, narrow };
 }
 
 async function lookAtHostile(page) {
   await page.focus("#throughput .plot");
   await page.keyboard.press("End");
-  await picture(page, "hostile");
   const whole = await inventory(page);
   const found = await page.evaluate(() => ({
     images: document.images.length,
@@ -128,7 +120,6 @@ async function lookAtHostile(page) {
 }
 
 async function lookAtRun(page) {
-  await picture(page, "run");
   return inventory(page);
 }
 

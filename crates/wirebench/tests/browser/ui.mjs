@@ -1,13 +1,13 @@
 // The page of `wirebench ui` in a real browser: `ui.mjs URL SERVER` starts two runs against the server, watches,
 // changes and stops the first, reads the history, in which a record is hostile, and compares two records. Prints what it
-// saw as JSON. With a third argument it leaves screenshots in that folder.
+// saw as JSON.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const { launch } = await import(process.env.BROWSER);
 const axe = readFileSync(createRequire(process.env.BROWSER).resolve("axe-core/axe.min.js"), "utf8");
-const [url, server, pictures] = process.argv.slice(2);
+const [url, server] = process.argv.slice(2);
 const browser = await launch();
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
 const [said, foreign, dialogs, tooWide, faults] = [[], [], [], [], []];
@@ -35,7 +35,6 @@ async function judged(page, name) {
       await page.setViewportSize({ width, height: 900 });
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
       if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) tooWide.push(`${name} at ${width}`);
-      if (pictures) await page.screenshot({ path: `${pictures}/${name}-${width}-${colorScheme}.png`, fullPage: true });
       const { violations } = await page.evaluate(() => axe.run());
       for (const { id, impact, nodes } of violations) {
         if (impact === "serious" || impact === "critical") {

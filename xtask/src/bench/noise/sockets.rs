@@ -6,8 +6,8 @@
 //! it is the slower end, and times and rates have the same truth as its CPU time.
 
 use super::super::neighbours::{Neighbour, Stopped, Stops};
-use super::super::process::Process;
 use super::super::{GENERATOR_CORE, SERVER_CORE};
+use crate::process::Process;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::path::PathBuf;

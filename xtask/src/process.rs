@@ -1,5 +1,7 @@
 //! A child process on a core of its own: started, watched through /proc, and gone when its value is.
 
+#![expect(clippy::disallowed_methods, reason = "it waits for programs")]
+
 use crate::shell;
 use anyhow::{Context as _, Result, bail, ensure};
 use std::fmt::Display;
@@ -14,7 +16,7 @@ use std::time::{Duration, Instant};
 const POLL: Duration = Duration::from_millis(5);
 
 /// A program at work.
-pub(super) struct Process {
+pub(crate) struct Process {
     name: String,
     child: Child,
     stdout: PathBuf,
@@ -23,7 +25,7 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts `command` on `cores`, one or a list; what it prints goes into files of `scratch`.
-    pub(super) fn start(
+    pub(crate) fn start(
         name: &str,
         cores: impl Display,
         command: &Command,
@@ -34,7 +36,7 @@ impl Process {
 
     /// The same for a program that ends when its standard input does: when this value is dropped, and when this process
     /// ends in whatever way.
-    pub(super) fn start_tied(
+    pub(crate) fn start_tied(
         name: &str,
         cores: impl Display,
         command: &Command,
@@ -67,7 +69,7 @@ impl Process {
     }
 
     /// Waits until `look` finds something, the process ends, or `patience` does.
-    pub(super) fn wait_for<T>(
+    pub(crate) fn wait_for<T>(
         &mut self,
         what: &str,
         patience: Duration,
@@ -92,7 +94,7 @@ impl Process {
     }
 
     /// Waits for an end with one of these exit codes and gives back what it printed.
-    pub(super) fn finish_with(&mut self, codes: &[i32], patience: Duration) -> Result<String> {
+    pub(crate) fn finish_with(&mut self, codes: &[i32], patience: Duration) -> Result<String> {
         let start = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait()? {
@@ -107,33 +109,33 @@ impl Process {
     }
 
     /// Its process id: it is that program, and not `taskset`, which became it.
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends it a signal, by its name without `SIG`.
-    pub(super) fn signal(&self, signal: &str) -> Result<()> {
+    pub(crate) fn signal(&self, signal: &str) -> Result<()> {
         shell::signal(signal, self.id())
     }
 
     /// Everything that it has printed so far.
-    pub(super) fn printed(&self) -> String {
+    pub(crate) fn printed(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap_or_default()
     }
 
     /// Resident memory, in bytes.
-    pub(super) fn resident(&self) -> Result<u64> {
+    pub(crate) fn resident(&self) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         resident(&status).with_context(|| format!("{} has no VmRSS", self.name))
     }
 
     /// The number of files that it has open.
-    pub(super) fn open_files(&self) -> Result<usize> {
+    pub(crate) fn open_files(&self) -> Result<usize> {
         Ok(fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count())
     }
 
     /// The number of its threads.
-    pub(super) fn threads(&self) -> Result<usize> {
+    pub(crate) fn threads(&self) -> Result<usize> {
         Ok(fs::read_dir(format!("/proc/{}/task", self.child.id()))?.count())
     }
 
@@ -153,7 +155,7 @@ impl Drop for Process {
 }
 
 /// The processes that `id` has started, and those that they have, and so on.
-pub(super) fn descendants(id: u32) -> Vec<u32> {
+pub(crate) fn descendants(id: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{id}/task"));
     let threads = tasks.into_iter().flatten().flatten().map(|task| task.path().join("children"));
     let children: Vec<u32> = threads
@@ -164,7 +166,7 @@ pub(super) fn descendants(id: u32) -> Vec<u32> {
 }
 
 /// The arguments of a process, the program's name first; empty if it has ended.
-pub(super) fn arguments(id: u32) -> Vec<String> {
+pub(crate) fn arguments(id: u32) -> Vec<String> {
     let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
     let words =
         line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
@@ -172,7 +174,7 @@ pub(super) fn arguments(id: u32) -> Vec<String> {
 }
 
 /// Waits for the line in which a server says where it listens.
-pub(super) fn await_ready(process: &mut Process) -> Result<SocketAddr> {
+pub(crate) fn await_ready(process: &mut Process) -> Result<SocketAddr> {
     process
         .wait_for("ready line", Duration::from_secs(10), |process| Ok(ready_at(&process.printed())))
 }

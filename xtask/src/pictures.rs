@@ -1,0 +1,100 @@
+//! `cargo xtask pictures`: every page in docs/pictures, light and dark, wide and narrow, to be looked at.
+//!
+//! The program measures short runs of each kind. A browser then opens their reports and the views of `wirebench ui`
+//! (`pictures.mjs`). The figures in the pictures are real, and nobody should quote them.
+
+use crate::process::{self, Process};
+use crate::{bench, shell, third_party};
+use anyhow::{Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Draw every page into docs/pictures: reports and the views of `wirebench ui`
+#[derive(clap::Args, Debug)]
+pub(crate) struct PicturesArgs {
+    /// The binary to draw with, in place of the release build of this tree
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+}
+
+/// Measures, draws, and prints the folder of the pictures.
+pub(crate) fn run(arguments: &PicturesArgs) -> Result<()> {
+    let wirebench = bench::program(arguments.program.as_deref())?;
+    let browser = third_party::install_browser()?;
+    let scratch = &empty(shell::target().join("pictures"))?;
+    let mut serve = Command::new(&wirebench);
+    serve.args(["serve", "oracle", "ws", "--listen", "127.0.0.1:0", "--cap", "1500/s"]);
+    let mut server = Process::start("server", bench::SERVER_CORE, &serve, scratch)?;
+    let url = format!("ws://{}/", process::await_ready(&mut server)?);
+    let mut reports = Vec::new();
+    for (name, words) in RECORDS {
+        eprintln!("  {name}");
+        let mut measure = Command::new(&wirebench);
+        measure.args(words.split_whitespace().map(|word| if word == "URL" { &url } else { word }));
+        let record = scratch.join(format!("{name}.json"));
+        measure.arg("--output").arg(&record);
+        measure.env(third_party::SUBJECTS_VARIABLE, shell::target().join("subjects"));
+        // Invalid and partial records have a page as well.
+        Process::start(name, BOTH_CORES, &measure, scratch)?.finish_with(&[0, 12, 13], PATIENCE)?;
+        shell::output(shell::command(&wirebench).arg("report").arg(&record))?;
+        reports.push(record.with_extension("html"));
+    }
+
+    let mut import = Command::new(&wirebench);
+    import.args(["history", "import"]).current_dir(scratch);
+    import.args(RECORDS.map(|(name, _)| format!("{name}.json")));
+    shell::output(&mut import)?;
+    let mut open = Command::new("env");
+    open.arg("--chdir").arg(scratch).arg(&wirebench).arg("ui");
+    let mut ui = Process::start("ui", BOTH_CORES, &open, scratch)?;
+    let address = ui.wait_for("address", PATIENCE, |ui| {
+        Ok(ui.printed().lines().next().filter(|line| line.ends_with('/')).map(str::to_owned))
+    })?;
+    let folder = empty(shell::root().join("docs/pictures"))?;
+    draw(&browser, &folder, &[address, url], &reports)?;
+    ui.signal("INT")?;
+    ui.finish_with(&[0], PATIENCE)?;
+    println!("{}", folder.display());
+    Ok(())
+}
+
+/// Draws all pages.
+fn draw(browser: &Path, folder: &Path, places: &[String; 2], reports: &[PathBuf]) -> Result<()> {
+    let mut command = shell::command(browser.join("start"));
+    command.arg("xtask/src/pictures.mjs").arg(folder).args(places).args(reports);
+    shell::output(&mut command)?;
+    let count = fs::read_dir(folder)?.count();
+    let expected = (reports.len() + VIEWS) * LOOKS;
+    ensure!(count == expected, "{count} pictures, and {expected} were to be");
+    Ok(())
+}
+
+/// The folder without what was in it.
+fn empty(folder: PathBuf) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// The records whose reports are drawn, and the commands that measure them; `URL` is a server of 1500 replies a
+/// second.
+const RECORDS: [(&str, &str); 7] = [
+    ("ladder", "ladder --quick"),
+    ("ladder-again", "ladder --quick"),
+    ("run", "run URL --rate 500/s --connections 20 --duration 2s --rounds 5"),
+    ("sweep", "sweep URL --from 200 --quick"),
+    ("game", "sweep --preset cubeia --quick"),
+    ("lab", "lab experiments/published/kifi.toml --quick --install --packages"),
+    ("ab", "ab URL --aa --quick"),
+];
+/// The views of `wirebench ui`: a form, a run in progress, one that is over, all runs, history, trends, a comparison.
+const VIEWS: usize = 7;
+/// Light and dark, wide and narrow.
+const LOOKS: usize = 4;
+const BOTH_CORES: &str = "0,1";
+/// A command that has not ended after so long has failed: the lab may compile what it compares.
+const PATIENCE: Duration = Duration::from_secs(1800);
