@@ -30,27 +30,6 @@ static void drop(int fd) {
     close(fd);
 }
 
-/* 0 if all of it was sent */
-static int send_all(int fd, const uint8_t *bytes, size_t len) {
-    for (size_t sent = 0; sent < len;) {
-        ssize_t count = send(fd, bytes + sent, len - sent, MSG_NOSIGNAL);
-        if (count < 0 && errno != EAGAIN) return -1;
-        if (count > 0) sent += (size_t)count;
-    }
-    return 0;
-}
-
-static void listen_for(enum kind kind, const char *scheme) {
-    const char *host = getenv("WIREBENCH_HOST"), *port = getenv("WIREBENCH_PORT"), *backlog = getenv("WIREBENCH_BACKLOG");
-    if (!host || !port) { fprintf(stderr, "WIREBENCH_HOST or WIREBENCH_PORT is not set\n"); exit(1); }
-    int fd = listen_on(host, atoi(port), backlog ? atoi(backlog) : 4096);
-    struct sockaddr_in address;
-    socklen_t len = sizeof address;
-    if (getsockname(fd, (void *)&address, &len)) die("getsockname");
-    watch(fd, kind);
-    printf("ready %s://%s:%d/\n", scheme, host, ntohs(address.sin_port));
-    fflush(stdout);
-}
 
 static void accept_all(int listener) {
     int fd;
@@ -58,28 +37,6 @@ static void accept_all(int listener) {
         nodelay(fd);
         watch(fd, kinds[listener] == LISTENS_TCP ? TCP : OPENING);
     }
-}
-
-/* Answers the opening request in `in`; its length, 0 if it is not whole yet, -1 if it is none. */
-static ssize_t upgrade(size_t have, size_t *answer) {
-    uint8_t *end = memmem(in, have, "\r\n\r\n", 4);
-    if (!end) return have < 8192 ? 0 : -1;
-    *end = 0;
-    char *key = strcasestr((char *)in, "\r\nSec-WebSocket-Key:");
-    if (!key) return -1;
-    key += 20;
-    while (*key == ' ') key++;
-    size_t len = strcspn(key, " \r\n");
-    if (len > 60) len = 60;
-    uint8_t whole[128], digest[20];
-    char accepted[32];
-    memcpy(whole, key, len);
-    memcpy(whole + len, "258EAFA5-E914-47DA-95CA-C5AB0DC85B11", 36);
-    sha1(whole, len + 36, digest);
-    b64(digest, 20, accepted);
-    *answer = (size_t)sprintf((char *)out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-        "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n", accepted);
-    return end - in + 4;
 }
 
 /* Puts the answers to all whole frames behind `in + *at` into `out`; 1 if the last of them was a Close. */
@@ -117,7 +74,7 @@ static void serve_ws(int fd) {
     if (got <= 0) return drop(fd);
     have += (size_t)got;
     if (kinds[fd] == OPENING) {
-        ssize_t head = upgrade(have, &answers);
+        ssize_t head = ws_upgrade(in, have, out, &answers);
         if (head < 0) return drop(fd);
         if (head > 0) { kinds[fd] = WS; at = (size_t)head; }
     }
@@ -140,8 +97,8 @@ int main(int count, char **arguments) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGTERM, quit);
     epoll = epoll_create1(EPOLL_CLOEXEC);
-    listen_for(LISTENS_TCP, "tcp");
-    listen_for(LISTENS_WS, "ws");
+    watch(announced("tcp"), LISTENS_TCP);
+    watch(announced("ws"), LISTENS_WS);
     struct epoll_event events[512];
     for (;;) {
         int ready = epoll_wait(epoll, events, 512, -1);

@@ -112,4 +112,49 @@ static inline size_t ws_parse(const uint8_t *b, size_t have, int *op, size_t *n,
     if (*masked) { if (have < l + 4) return 0; memcpy(key, b + l, 4); l += 4; }
     return l;
 }
+
+/* Listens where a subject is told to, and says so. */
+static int announced(const char *scheme) {
+    const char *host = getenv("WIREBENCH_HOST"), *port = getenv("WIREBENCH_PORT"), *backlog = getenv("WIREBENCH_BACKLOG");
+    if (!host || !port) { fprintf(stderr, "WIREBENCH_HOST or WIREBENCH_PORT is not set\n"); exit(1); }
+    int fd = listen_on(host, atoi(port), backlog ? atoi(backlog) : 4096);
+    struct sockaddr_in address;
+    socklen_t len = sizeof address;
+    if (getsockname(fd, (void *)&address, &len)) die("getsockname");
+    printf("ready %s://%s:%d/\n", scheme, host, ntohs(address.sin_port));
+    fflush(stdout);
+    return fd;
+}
+
+/* 0 if all of it was sent */
+static int send_all(int fd, const uint8_t *bytes, size_t len) {
+    for (size_t sent = 0; sent < len;) {
+        ssize_t count = send(fd, bytes + sent, len - sent, MSG_NOSIGNAL);
+        if (count < 0 && errno != EAGAIN) return -1;
+        if (count > 0) sent += (size_t)count;
+    }
+    return 0;
+}
+
+/* Writes the answer to the opening request in `in` to `out`; its length, 0 if it is not whole yet, -1 if it is none. */
+static ssize_t ws_upgrade(uint8_t *in, size_t have, uint8_t *out, size_t *answer) {
+    uint8_t *end = memmem(in, have, "\r\n\r\n", 4);
+    if (!end) return have < 8192 ? 0 : -1;
+    *end = 0;
+    char *key = strcasestr((char *)in, "\r\nSec-WebSocket-Key:");
+    if (!key) return -1;
+    key += 20;
+    while (*key == ' ') key++;
+    size_t len = strcspn(key, " \r\n");
+    if (len > 60) len = 60;
+    uint8_t whole[128], digest[20];
+    char accepted[32];
+    memcpy(whole, key, len);
+    memcpy(whole + len, "258EAFA5-E914-47DA-95CA-C5AB0DC85B11", 36);
+    sha1(whole, len + 36, digest);
+    b64(digest, 20, accepted);
+    *answer = (size_t)sprintf((char *)out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n", accepted);
+    return end - in + 4;
+}
 #endif

@@ -160,6 +160,7 @@ fn the_labs_of_this_repository_name_subjects_that_there_are() {
         "published/kifi",
         "clients/websocket",
         "floor",
+        "floor-push",
     ] {
         let file = repository().join(format!("experiments/{name}.toml"));
         // Nothing is installed there: what is left is row zero, and what is ours.
