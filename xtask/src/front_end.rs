@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// Checks the types of the report's front end and of that of `wirebench ui`, in copies below the target folder, and
-/// that the latter is committed as it is built.
+/// that both are committed as they are built.
 pub(crate) fn check() -> Result<()> {
     packages::ensure(&[Need::debian("node", "nodejs"), Need::debian("npm", "npm")])?;
     let folder = shell::target().join("front-end");
@@ -18,19 +18,21 @@ pub(crate) fn check() -> Result<()> {
         fs::create_dir_all(&to)?;
         shell::output(shell::command("cp").arg("-R").arg(source.join(".")).arg(&to))?;
     }
-    for part in ["report/web", "web/page"] {
-        install(&folder.join(part))?;
-        npm(&folder.join(part), "check")?;
-    }
-    let page = folder.join("web/page");
-    npm(&page, "build")?;
-    for name in ["ui.js", "ui.css"] {
-        let committed = shell::root().join("crates/web/page/dist").join(name);
-        ensure!(
-            fs::read(&committed).ok() == Some(fs::read(page.join("dist").join(name))?),
-            "crates/web/page/dist/{name} is not what its source becomes: `npm ci && npm run build` in crates/web/page \
-             makes it anew"
-        );
+    for (part, made) in
+        [("report/web", ["report.js", "report.css"]), ("web/page", ["ui.js", "ui.css"])]
+    {
+        let page = folder.join(part);
+        install(&page)?;
+        npm(&page, "check")?;
+        npm(&page, "build")?;
+        for name in made {
+            let committed = shell::root().join("crates").join(part).join("dist").join(name);
+            ensure!(
+                fs::read(&committed).ok() == Some(fs::read(page.join("dist").join(name))?),
+                "crates/{part}/dist/{name} is not what its source becomes: `npm ci && npm run build` in \
+                 crates/{part} makes it anew"
+            );
+        }
     }
     Ok(())
 }

@@ -68,7 +68,7 @@ pub use gate::{
     annotation, annotations, junit, junit_of_failure, step_summary, step_summary_of_failure,
 };
 pub use go_benchmark::go_benchmark;
-pub use html::{HAS_FRONT_END, compare_html, figures, html};
+pub use html::{compare_html, figures, html};
 pub use k6::k6;
 pub use live::{live_line, machine_line};
 pub use markdown::markdown;

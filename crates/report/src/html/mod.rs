@@ -61,9 +61,6 @@ pub fn figures(record: &RunRecord) -> Vec<(String, String)> {
     figures.iter().map(alone).collect()
 }
 
-/// True if the front end is part of this program: without it pages have static charts.
-pub const HAS_FRONT_END: bool = !FRONT_END.is_empty();
-
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page<'a> {
@@ -153,21 +150,16 @@ impl<'a> Shown<'a> {
 /// The permissions of the page: run and look as it was built, and fetch nothing.
 fn policy() -> String {
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
-    let styles: Vec<String> = [PAGE_STYLE, svg::STYLE, FRONT_END_STYLE]
-        .into_iter()
-        .filter(|style| !style.is_empty())
-        .map(hash)
-        .collect();
-    let script = if HAS_FRONT_END { hash(FRONT_END) } else { "'none'".to_owned() };
+    let styles = [PAGE_STYLE, svg::STYLE, FRONT_END_STYLE].map(hash).join(" ");
+    let script = hash(FRONT_END);
     format!(
-        "default-src 'none'; script-src {script}; style-src {}; base-uri 'none'; form-action 'none'",
-        styles.join(" ")
+        "default-src 'none'; script-src {script}; style-src {styles}; base-uri 'none'; form-action 'none'"
     )
 }
 
 /// The look of the page around its charts.
 const PAGE_STYLE: &str = include_str!("../../templates/page.css");
-/// The script that makes charts move; empty where it could not be built (see `build.rs`).
-const FRONT_END: &str = include_str!(concat!(env!("OUT_DIR"), "/front_end.js"));
+/// The script that makes charts move, as `npm run build` in `web` makes it.
+const FRONT_END: &str = include_str!("../../web/dist/report.js");
 /// The look of the moving parts.
-const FRONT_END_STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/front_end.css"));
+const FRONT_END_STYLE: &str = include_str!("../../web/dist/report.css");
