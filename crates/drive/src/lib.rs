@@ -41,6 +41,7 @@ pub use target::Target;
 
 use connections::{Connections, State};
 use end::End;
+use engine::epoll::Epoll;
 use engine::{Completion, ConnectionId, Metered, Node, Step, UNSENT_LEN_MAX};
 use identity::{Answer, Check, numbered};
 use in_flight::Flight;
@@ -135,6 +136,13 @@ impl<E: Metered, O: Observer> Node<E> for Worker<O> {
             self.keep_pace(engine, now);
         }
         if self.phase == Phase::Done { Step::Done } else { Step::Wait(self.rest(now, was_idle)) }
+    }
+}
+
+impl Worker<&mut dyn Observer> {
+    /// Works on sockets until all is done. The loop is compiled here, once, and for speed, whoever calls it.
+    pub fn run(&mut self, engine: &mut Epoll) {
+        engine::run(engine, self);
     }
 }
 

@@ -81,6 +81,16 @@ pub trait Observer {
     fn phase(&mut self, phase: Phase, now: Instant);
 }
 
+impl<O: Observer + ?Sized> Observer for &mut O {
+    fn interval(&mut self, interval: &mut Box<Interval>) {
+        (**self).interval(interval);
+    }
+
+    fn phase(&mut self, phase: Phase, now: Instant) {
+        (**self).phase(phase, now);
+    }
+}
+
 /// Writes everything down.
 #[derive(Debug)]
 pub(crate) struct Recorder {

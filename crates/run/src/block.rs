@@ -15,11 +15,11 @@ use crate::sampling::{Sampler, Samples, memory};
 use crate::setup::SetUp;
 use crate::warming::Warming;
 use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
-use drive::{Control, Interval, Phase, Target, Worker};
+use drive::{Control, Interval, Observer, Phase, Target, Worker};
 use engine::clock::{Clock, own_cpu, sharpen_timers};
 use engine::epoll::Epoll;
 use engine::thread::{self, ThreadError};
-use engine::{Address, ConnectionError, run};
+use engine::{Address, ConnectionError};
 use load::{Arrival, Phases, Stop, Workload};
 use probe::{Switches, SystemSampler, SystemTimes, TcpCounters, TcpSampler, pin_current_thread};
 use record::{Block, Counts, Memory, Merge, Origin, Outcome, RateChange, Traffic, WarmUp};
@@ -282,7 +282,7 @@ fn work(
     part: Workload,
     target: Target,
     control: Arc<Control>,
-    watch: Watch,
+    mut watch: Watch,
     keeping: Keeping,
 ) -> Result<(Outcome, Option<f64>), ConnectionError> {
     if let Some(cpu) = keeping.cpu {
@@ -293,23 +293,24 @@ fn work(
     let (first, step) = keeping.numbers;
     // A closed loop reports no share of ours, and should not pay for it.
     let wants_stamps = !part.arrival.is_closed();
-    let mut worker = Worker::new(part, target, Arc::clone(&control), watch)
-        .with_stall_min(keeping.stall_min)
-        .that_looks(keeping.looks)
-        .with_unsent_max(keeping.unsent_max)
-        .with_connection_numbers(first, step);
+    let mut worker =
+        Worker::new(part, target, Arc::clone(&control), &mut watch as &mut dyn Observer)
+            .with_stall_min(keeping.stall_min)
+            .that_looks(keeping.looks)
+            .with_unsent_max(keeping.unsent_max)
+            .with_connection_numbers(first, step);
     match Epoll::new(keeping.clock) {
         Ok(mut engine) => {
             engine.set_busy_poll(keeping.busy_poll);
             engine.set_receive_stamps(wants_stamps);
-            run(&mut engine, &mut worker);
+            worker.run(&mut engine);
         }
         Err(error) => {
             control.stop();
             return Err(error);
         }
     }
-    let (outcome, watch) = worker.finish();
+    let (outcome, _) = worker.finish();
     let looked = outcome.looked.as_secs_f64() / outcome.measured_time().as_secs_f64();
     // A worker that looks has time for whatever comes.
     let busy = watch.busy().map(|busy| if looked > 0.0 { (busy - looked).max(0.0) } else { busy });

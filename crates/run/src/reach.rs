@@ -9,10 +9,10 @@ use crate::look::look;
 use crate::plan::{Measurement, Speech};
 use crate::watch::Impatient;
 use crate::{RunError, safety};
-use drive::{Control, Target, Worker};
+use drive::{Control, Observer, Target, Worker};
+use engine::Address;
 use engine::clock::Clock;
 use engine::epoll::Epoll;
-use engine::{Address, run};
 use load::{Arrival, Expect, Lifetime, Phases, Requests, Stop, Timeouts, Workload};
 use record::{Cause, ErrorClass, Outcome, Tally};
 use spec::{Endpoint, Protocol};
@@ -557,10 +557,10 @@ pub(crate) fn run_once(
 ) -> Result<Outcome, RunError> {
     let mut engine = Epoll::new(context.clock).map_err(RunError::Engine)?;
     let control = Arc::new(Control::new(1));
-    let observer = Impatient { interrupt: context.interrupt, control: Arc::clone(&control) };
-    let mut worker =
-        Worker::new(workload, target, control, observer).with_connection_numbers(first, 1);
-    run(&mut engine, &mut worker);
+    let mut observer = Impatient { interrupt: context.interrupt, control: Arc::clone(&control) };
+    let mut worker = Worker::new(workload, target, control, &mut observer as &mut dyn Observer)
+        .with_connection_numbers(first, 1);
+    worker.run(&mut engine);
     Ok(worker.finish().0)
 }
 

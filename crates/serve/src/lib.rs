@@ -11,6 +11,7 @@
 mod behaviour;
 pub mod certificates;
 pub mod game;
+mod on_sockets;
 mod oracle;
 mod peers;
 pub mod relay;

@@ -3,7 +3,7 @@
 use crate::RunError;
 use engine::clock::{Clock, sharpen_timers};
 use engine::epoll::Epoll;
-use engine::{Address, ConnectionError, Engine, run};
+use engine::{Address, ConnectionError, Engine};
 use serve::Server;
 use spec::{Endpoint, Protocol};
 use std::net::SocketAddr;
@@ -69,6 +69,6 @@ fn serve(
     let mut engine = Epoll::new(Clock::start())?;
     let address = engine.listen(&Address::Tcp(([127, 0, 0, 1], 0).into()))?;
     drop(tell.send(Ok(address)));
-    run(&mut engine, &mut Server::new(stack, stop));
+    Server::new(stack, stop).run(&mut engine);
     Ok(())
 }

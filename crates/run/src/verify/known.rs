@@ -3,7 +3,7 @@
 use crate::children::certificates::server_identity;
 use engine::clock::{Clock, sharpen_timers, unix_seconds};
 use engine::epoll::Epoll;
-use engine::{Address, Engine, run};
+use engine::{Address, Engine};
 use serve::{Behaviour, Oracle, Server, Totals};
 use spec::{Endpoint, Protocol, Scheme};
 use std::net::SocketAddr;
@@ -140,11 +140,11 @@ fn serve(
             let oracle = Oracle::new(stack, behaviour, stop);
             let mut oracle = oracle.map_err(|error| error.to_string())?;
             drop(tell.send(Ok(address)));
-            run(&mut engine, &mut oracle);
+            oracle.run(&mut engine);
             return Ok(oracle.totals());
         }
     };
     drop(tell.send(Ok(address)));
-    run(&mut engine, &mut server);
+    server.run(&mut engine);
     Ok(server.totals())
 }

@@ -157,7 +157,7 @@ impl Serve {
         terminal.result(&format!("ready {}\n", url(scheme, &address)))?;
         if self.kind == Kind::Relay {
             let mut relay = self.relay(stack, wish.asked);
-            engine::run(&mut engine, &mut relay);
+            relay.run(&mut engine);
             terminal.result(&self.relay_report(scheme, relay.totals()))?;
             return Ok(Exit::DONE);
         }
@@ -201,7 +201,7 @@ impl Serve {
             clock::sharpen_timers().ok(); // Blunt ones make it late, and it says how late.
             let oracle = serve::Oracle::new(stack, self.behaviour(), stop)?;
             let mut oracle = oracle.with_memory_max(memory).patient(self.patience());
-            engine::run(engine, &mut oracle);
+            oracle.run(engine);
             return Ok(oracle.totals());
         }
         let server = Server::new(stack, stop).with_memory_max(memory);
@@ -209,7 +209,7 @@ impl Serve {
         if let Some(reply) = &self.reply {
             server = server.replying(reply.as_bytes());
         }
-        engine::run(engine, &mut server);
+        server.run(engine);
         Ok(server.totals())
     }
 

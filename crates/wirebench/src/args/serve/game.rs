@@ -119,11 +119,11 @@ impl Game {
         stop: &AtomicBool,
         terminal: &Terminal,
     ) {
-        let Some(every) = self.stats_every else { return engine::run(engine, server) };
+        let Some(every) = self.stats_every else { return server.run(engine) };
         let mut before = (engine.now(), server.totals_with_fronts());
         while !stop.load(Ordering::Relaxed) {
             server.pause_at(before.0 + every);
-            engine::run(engine, server);
+            server.run(engine);
             let after = (engine.now(), server.totals_with_fronts());
             terminal.say(&stats(before, after));
             before = after;

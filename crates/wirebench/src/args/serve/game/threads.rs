@@ -84,7 +84,7 @@ fn run(
     // Nobody listens any more if another front has failed.
     ready.send(said).ok();
     if let Some(mut engine) = engine {
-        engine::run(&mut engine, &mut front);
+        front.run(&mut engine);
     }
     front.totals()
 }
