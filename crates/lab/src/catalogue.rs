@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// The subjects of a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
+    /// Their folder.
+    pub folder: PathBuf,
     /// The subjects whose manifest can be read, by name.
     pub subjects: Vec<Subject>,
     /// The faults of the others, by name.
@@ -46,7 +48,7 @@ impl Catalogue {
             }
         }
         folders.sort();
-        let mut catalogue = Self::default();
+        let mut catalogue = Self { folder: folder.to_owned(), ..Self::default() };
         for (name, folder) in folders {
             match Subject::read(name, folder) {
                 Ok(subject) => catalogue.subjects.push(subject),
@@ -67,7 +69,8 @@ impl Catalogue {
             Some(error) => NoSuchSubject::Broken(error.clone()),
             None => {
                 let known = self.subjects.iter().map(|subject| subject.name.as_str());
-                NoSuchSubject::Unknown { name: name.to_owned(), near: did_you_mean(name, known) }
+                let near = did_you_mean(name, known);
+                NoSuchSubject::Unknown { name: name.to_owned(), folder: self.folder.clone(), near }
             }
         })
     }
@@ -169,10 +172,12 @@ pub enum NoSuchSubject {
     #[error("{0}")]
     Broken(ManifestError),
     /// There is none.
-    #[error("there is no subject {name:?}{near}")]
+    #[error("there is no subject {name:?} in {}{near}", folder.display())]
     Unknown {
         /// The name that was asked for.
         name: String,
+        /// The folder that was looked into.
+        folder: PathBuf,
         /// `; did you mean …?`, if that is likely.
         near: String,
     },

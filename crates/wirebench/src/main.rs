@@ -10,6 +10,7 @@ mod args;
 mod certificate;
 mod ci;
 mod config;
+mod data;
 mod date;
 mod exit;
 mod files;

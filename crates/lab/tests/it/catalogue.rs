@@ -32,8 +32,10 @@ fn a_manifest_that_is_wrong_does_not_hide_the_others() {
 
     let refused = |name| catalogue.find(name).unwrap_err().to_string();
     assert_eq!(catalogue.find("zeta").unwrap().name, "zeta");
-    assert_eq!(refused("zata"), "there is no subject \"zata\"; did you mean `zeta`?");
-    assert_eq!(refused("quite-another"), "there is no subject \"quite-another\"");
+    let place = folder.path().display();
+    let unknown = |name| format!("there is no subject \"{name}\" in {place}");
+    assert_eq!(refused("zata"), unknown("zata") + "; did you mean `zeta`?");
+    assert_eq!(refused("quite-another"), unknown("quite-another"));
     assert!(refused("beta").contains("unknown field `license`"));
 }
 

@@ -431,10 +431,11 @@ fn journal_of(experiment: &Experiment, subjects: &Known<'_>) -> (PathBuf, String
     unseeded.workloads.iter_mut().for_each(|workload| workload.seed = 0);
     let mut hasher = DefaultHasher::new();
     serde_json::to_string(&unseeded).expect("its keys are texts").hash(&mut hasher);
-    if let Ok(found) = subjects.found() {
-        let manifests = participants(experiment)
-            .into_iter()
-            .filter_map(|name| found.catalogue.find(&name).ok());
+    let participants = participants(experiment);
+    if !participants.is_empty()
+        && let Ok(found) = subjects.found()
+    {
+        let manifests = participants.iter().filter_map(|name| found.catalogue.find(name).ok());
         manifests.for_each(|subject| format!("{subject:?}").hash(&mut hasher));
     }
     let plan = format!("wirebench {} {:016x}", env!("CARGO_PKG_VERSION"), hasher.finish());

@@ -1,6 +1,7 @@
 //! `wirebench ladder`: the same echo over every transport, side by side.
 
 use super::experiment::Execution;
+use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use record::Kind;
@@ -54,7 +55,7 @@ impl Ladder {
     /// Measures all rungs, keeps the record, shows the table.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let Self { connections, size, block, execution } = self;
-        let file = File::read("the ladder", LADDER).expect("a test reads it");
+        let file = ladder();
         let options = Options { connections, size, duration: block, ..Options::default() };
         let asked = Asked { options, ..execution.asked() };
         execution.of_file(file, &asked, Some(Kind::Ladder), terminal)
@@ -62,7 +63,10 @@ impl Ladder {
 }
 
 /// The rungs.
-const LADDER: &str = include_str!("../../../../experiments/ladder.toml");
+fn ladder() -> File {
+    let text = data::experiment("ladder").expect("the program brings it");
+    File::read("the ladder", text).expect("a test reads it")
+}
 
 #[cfg(test)]
 mod tests {
@@ -70,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_help_names_every_rung() {
-        let file = File::read("the ladder", LADDER).unwrap();
+        let file = ladder();
         let named: Vec<&str> = RUNGS.split([' ', ',', ';', '\n', ':']).collect();
         assert!(file.rows().all(|(name, _)| named.contains(&name)), "{named:?}");
         assert_eq!(file.rows().count(), 14);

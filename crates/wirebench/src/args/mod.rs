@@ -43,6 +43,7 @@ mod talk;
 #[cfg(feature = "web")]
 mod ui;
 mod values;
+mod version;
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Talk, Terminal, When};
@@ -73,7 +74,7 @@ pub(crate) struct Program {
     // Our own, as the one below.
     #[arg(short, long, global = true, action = clap::ArgAction::Help, hide_short_help = true, display_order = 910)]
     help: Option<bool>,
-    /// Print version
+    /// Print version; with --verbose also commit, target, features, engine and TLS
     // Our own, so that it leaves its line of the short help to the commands.
     #[arg(short = 'V', long, action = clap::ArgAction::Version, hide_short_help = true)]
     version: (),
@@ -201,7 +202,7 @@ impl Invocation {
     /// [`Stop::Told`] if help, the version or an error of usage is all there is to say; [`Stop::Failed`] for what is
     /// wrong in the environment or the file, or contradicts itself.
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, Stop> {
-        let program = Program::command();
+        let program = version::told(Program::command(), &arguments);
         let arguments = with_command(arguments, &program);
         let given = program.try_get_matches_from(&arguments)?;
         let Program { shared, command, help: _, version: () } = Program::from_arg_matches(&given)?;

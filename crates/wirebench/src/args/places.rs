@@ -1,5 +1,6 @@
 //! The folders of subjects and of their installations, and the way in which programs are started.
 
+use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use anyhow::Context;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The folders of subjects and of their installations.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Places {
-    /// The folder of subjects [default: WIREBENCH_SUBJECTS, or `subjects` here or in a folder above]
+    /// The folder of subjects [default: WIREBENCH_SUBJECTS, `subjects` here or above, or wirebench's]
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     subjects: Option<PathBuf>,
     /// The folder that they are installed in [default: WIREBENCH_INSTALLED, or ~/.cache/wirebench/subjects]
@@ -26,15 +27,23 @@ pub(crate) struct Found {
 }
 
 impl Places {
-    /// The folder of subjects, which may not exist.
+    /// The folder for a subject of the user's own, which may not exist.
     pub(crate) fn folder(&self) -> PathBuf {
-        let named = self.subjects.clone().or_else(|| set("WIREBENCH_SUBJECTS"));
-        named.or_else(above).unwrap_or_else(|| SUBJECTS.into())
+        self.own().unwrap_or_else(|| SUBJECTS.into())
+    }
+
+    /// The folder of subjects that is named, or lies here or in a folder above.
+    fn own(&self) -> Option<PathBuf> {
+        self.subjects.clone().or_else(|| set("WIREBENCH_SUBJECTS")).or_else(above)
     }
 
     /// Reads the subjects.
     pub(crate) fn find(&self) -> Result<Found, Failure> {
-        let folder = self.folder();
+        let folder = self.own().map_or_else(data::subjects, Ok).map_err(|error| {
+            Failure::usage(format!(
+                "no folder `{SUBJECTS}` here or in a folder above, and wirebench cannot unpack its own subjects: {error}"
+            ))
+        })?;
         let cache = || Some(cache()?.join("wirebench/subjects"));
         let installed =
             self.installed.clone().or_else(|| set("WIREBENCH_INSTALLED")).or_else(cache);

@@ -3,6 +3,7 @@
 use super::experiment::Execution;
 use super::help::{OF_RUN, only_in_long_help};
 use super::{run, values};
+use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use record::Kind;
@@ -79,7 +80,10 @@ impl Sweep {
                 let text = values::text_of(path).map_err(Failure::usage)?;
                 File::read(path, &text).map_err(Failure::usage)?
             }
-            (None, Some(_)) => File::read("cubeia", CUBEIA).map_err(Failure::usage)?,
+            (None, Some(name)) => {
+                let text = data::experiment(name).expect("the program brings it");
+                File::read(name, text).map_err(Failure::usage)?
+            }
             (None, None) => {
                 let problem = "nothing to sweep: name a URL, a file, or --preset cubeia".to_owned();
                 return Err(Failure::usage(problem));
@@ -89,6 +93,3 @@ impl Sweep {
         execution.of_file(file, &asked, Some(Kind::Sweep), terminal)
     }
 }
-
-/// The published comparison of a binary socket with WebSocket and Comet, under bots.
-const CUBEIA: &str = include_str!("../../../../experiments/published/cubeia.toml");

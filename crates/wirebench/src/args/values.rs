@@ -1,10 +1,11 @@
 //! Values of options that several subcommands have, and what is too much or too little of them.
 
-use crate::input;
+use crate::{data, input};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serve::certificates::KeyType;
 use std::env::var_os;
 use std::fmt::Display;
+use std::io::ErrorKind;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
 use units::{Bytes, Count, Nanos};
@@ -56,11 +57,25 @@ pub(crate) fn environment(name: &str) -> Option<String> {
     var_os(name)?.into_string().ok()
 }
 
-/// The text of an experiment's file, or of a record.
+/// The text of an experiment's file, or of a record; where there is no such file, of an experiment of ours.
 pub(crate) fn text_of(path: &str) -> Result<String, String> {
-    let advice = "name a URL, as in ws://127.0.0.1:8080, or a file as in docs/EXPERIMENTS.md";
-    let bytes = content(path, FILE_MAX).map_err(|error| format!("{error}; {advice}"))?;
-    String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8; {advice}"))
+    let advice = || {
+        let names: Vec<&str> = data::experiment_names().collect();
+        format!(
+            "name a URL, as in ws://127.0.0.1:8080, a file as in docs/EXPERIMENTS.md, or an experiment of wirebench: {}",
+            names.join(", ")
+        )
+    };
+    let bytes = match input::read(Path::new(path), FILE_MAX) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            let is_no_file = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory);
+            let carried = is_no_file.then(|| data::experiment(path)).flatten();
+            let none = || format!("cannot read {path}: {error}; {}", advice());
+            return carried.map(str::to_owned).ok_or_else(none);
+        }
+    };
+    String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8; {}", advice()))
 }
 
 /// JSON packed by a definition of packets (XML): the packed bytes, or with `as_json` the JSON in the order of the

@@ -5,19 +5,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
-fn the_unit_of_an_agent_is_accepted_without_a_word() {
-    let text = std::fs::read_to_string(deploy("systemd/wirebench-agent@.service")).unwrap();
-    // The program has to be there to be accepted.
-    let text = text.replace("/usr/local/bin/wirebench", env!("CARGO_BIN_EXE_wirebench"));
-    let folder = tempfile::tempdir().unwrap();
-    let unit = folder.path().join("wirebench-agent@.service");
-    std::fs::write(&unit, text).unwrap();
-    let Ok(output) = Command::new("systemd-analyze").arg("verify").arg(&unit).output() else {
-        // A machine without systemd has nothing to accept it.
-        return;
-    };
-    let words = [output.stdout, output.stderr].concat();
-    assert_eq!(String::from_utf8_lossy(&words), "");
+fn the_units_of_agents_and_servers_are_accepted_without_a_word() {
+    for name in ["wirebench-agent@.service", "wirebench-serve@.service"] {
+        let text = std::fs::read_to_string(deploy("systemd").join(name)).unwrap();
+        // The program has to be there to be accepted.
+        let installed = concat!("ExecStart=", env!("CARGO_BIN_EXE_wirebench"), " ");
+        assert!(text.contains("ExecStart=wirebench "), "{name}");
+        let text = text.replace("ExecStart=wirebench ", installed);
+        let folder = tempfile::tempdir().unwrap();
+        let unit = folder.path().join(name);
+        std::fs::write(&unit, text).unwrap();
+        let Ok(output) = Command::new("systemd-analyze").arg("verify").arg(&unit).output() else {
+            // A machine without systemd has nothing to accept it.
+            return;
+        };
+        let words = [output.stdout, output.stderr].concat();
+        assert_eq!(String::from_utf8_lossy(&words), "", "{name}");
+    }
 }
 
 #[test]

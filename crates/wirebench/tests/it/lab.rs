@@ -459,6 +459,34 @@ fn a_lab_is_exported_for_other_tools() {
     lab(&sandbox, rows, "--export csv=none/x.csv").check(74, &["cannot export to none/x.csv"]);
 }
 
+#[test]
+fn subjects_and_experiments_travel_in_the_program_and_own_subjects_go_first() {
+    let sandbox = Sandbox::new();
+    let far = |line: &str| {
+        let mut command = sandbox.command(line);
+        command.env("HOME", sandbox.path().join("home"));
+        Running::start(command).wait()
+    };
+    let listed = far("subjects list");
+    listed.check(0, &[]);
+    assert!(listed.stdout.contains("node-ws"), "{listed:?}");
+    let data = sandbox.path().join("home/.local/share/wirebench");
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 1);
+
+    let experiment = far("lab kifi --dry-run");
+    experiment.check(0, &["left out: not installed; `wirebench subjects install"]);
+    assert!(experiment.stdout.starts_with('{'), "{experiment:?}");
+    far("lab kifu").check(2, &["cannot read kifu: No such file", "ladder, published/accelbyte"]);
+    let unknown = far("subjects check nod-ws");
+    unknown.check(2, &["no subject \"nod-ws\" in ", &data.display().to_string(), "`node-ws`"]);
+    sandbox.run("subjects list").check(2, &["no folder `subjects` here", "WIREBENCH_DATA"]);
+
+    fs::create_dir(sandbox.path().join("subjects")).unwrap();
+    let own = far("subjects list");
+    own.check(0, &[]);
+    assert!(!own.stdout.contains("node-ws"), "{own:?}");
+}
+
 /// The template of Python with `changes`, each a text and what takes its place.
 fn python(sandbox: &Sandbox, name: &str, role: &str, changes: Changes<'_>) {
     run(sandbox, &format!("subjects new {name} --role {role} --language python")).check(0, &[]);
