@@ -37,6 +37,10 @@ pub trait Engine {
     /// The memory that holds the unsent bytes of all connections together, in bytes.
     fn kept(&self) -> usize;
 
+    /// While `on`, nothing is received on the connection, its end and its failure neither, as if this process did not
+    /// read: what comes waits in the kernel, and then at the peer. For clients that are slow on purpose.
+    fn pause(&mut self, connection: ConnectionId, on: bool);
+
     /// Ends our sending side once all that was submitted is written. Receiving goes on.
     fn shutdown(&mut self, connection: ConnectionId);
 

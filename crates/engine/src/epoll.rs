@@ -74,8 +74,10 @@ struct Slot {
     watches_writable: bool,
     /// It is in one of the `unread` queues.
     queued: bool,
-    /// We made the connection: receiving never pauses.
+    /// We made the connection: receiving pauses only where we ask for it.
     is_ours: bool,
+    /// Nothing is received, because we asked for that.
+    pauses: bool,
     shutdown: bool,
     /// Writing failed. Reported once all that had arrived before is read; the kernel says it only once.
     broken: Option<Errno>,
@@ -347,7 +349,7 @@ impl Epoll {
     fn receive(&mut self, id: ConnectionId, rx: &mut [u8]) -> Option<Completion> {
         let slot = &mut self.slots[id.index()];
         if slot.is_paused() {
-            return None; // The event that lets us write again also says what there is to read.
+            return None; // The event that lets us write again, or we, say later what there is to read.
         }
         if self.holds_back && !slot.is_ours {
             if !std::mem::replace(&mut slot.queued, true) {
@@ -500,6 +502,14 @@ impl Engine for Epoll {
         self.kept
     }
 
+    fn pause(&mut self, connection: ConnectionId, on: bool) {
+        let slot = &mut self.slots[connection.index()];
+        if slot.generation == connection.generation() && slot.pauses != on {
+            slot.pauses = on;
+            self.visit_later(connection);
+        }
+    }
+
     fn shutdown(&mut self, connection: ConnectionId) {
         let slot = &mut self.slots[connection.index()];
         if slot.generation != connection.generation() {
@@ -633,14 +643,15 @@ impl Slot {
         watches_writable: false,
         queued: false,
         is_ours: false,
+        pauses: false,
         shutdown: false,
         broken: None,
         unsent: None,
     };
 
-    /// True if too much is unsent to receive more that is to be answered.
+    /// True if nothing is received: we asked for that, or too much is unsent to receive more that is to be answered.
     fn is_paused(&self) -> bool {
-        !self.is_ours && self.unsent_len() > UNSENT_LEN_MAX
+        self.pauses || !self.is_ours && self.unsent_len() > UNSENT_LEN_MAX
     }
 
     fn unsent_len(&self) -> usize {

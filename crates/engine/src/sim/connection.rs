@@ -86,6 +86,8 @@ pub(super) struct End {
     /// Bytes that do not fit into the kernel's buffer.
     pub(super) unsent: VecDeque<u8>,
     pub(super) shutdown: bool,
+    /// Its process asked to receive nothing.
+    pub(super) pauses: bool,
     /// Its process has been told that there is something to see here.
     pub(super) queued: bool,
     /// The news that there is room in the buffer again is on its way.
@@ -104,14 +106,15 @@ impl End {
             broken: None,
             unsent: VecDeque::new(),
             shutdown: false,
+            pauses: false,
             queued: false,
             room_expected: false,
         }
     }
 
-    /// True if too much is unsent to receive on this end, which is on `side`.
+    /// True if nothing is received on this end, which is on `side`: its process asked for that, or too much is unsent.
     pub(super) fn is_paused(&self, side: Side) -> bool {
-        side == Side::Server && self.unsent.len() > UNSENT_LEN_MAX
+        self.pauses || side == Side::Server && self.unsent.len() > UNSENT_LEN_MAX
     }
 
     /// True if the process has yet to be told something.

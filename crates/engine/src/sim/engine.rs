@@ -65,6 +65,10 @@ impl Engine for Sim {
         self.kernel.borrow().kept(self.process)
     }
 
+    fn pause(&mut self, connection: ConnectionId, on: bool) {
+        self.kernel.borrow_mut().pause(self.process, connection, on);
+    }
+
     fn shutdown(&mut self, connection: ConnectionId) {
         self.kernel.borrow_mut().shutdown(self.process, connection);
     }

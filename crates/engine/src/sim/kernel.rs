@@ -326,6 +326,13 @@ impl Kernel {
         ends.map(|end| end.unsent.len()).sum()
     }
 
+    pub(super) fn pause(&mut self, process: usize, id: ConnectionId, on: bool) {
+        let Some(place) = self.place(process, id) else { return };
+        let Some(connection) = self.connections.get_mut(&place.connection) else { return };
+        connection.both(place.side).0.pauses = on;
+        self.tell(place);
+    }
+
     pub(super) fn shutdown(&mut self, process: usize, id: ConnectionId) {
         let Some(place) = self.place(process, id) else { return };
         let Some(connection) = self.connections.get_mut(&place.connection) else { return };

@@ -44,6 +44,7 @@ contract! {
     one_large_message_is_echoed
     a_peer_that_does_not_read_is_not_listened_to
     what_is_held_back_is_received_later
+    a_connection_that_pauses_receives_nothing_and_others_go_on
     a_reset_is_heard_of_though_much_is_unsent
     a_thousand_connections_are_told_apart
     waiting_ends_at_the_deadline_and_not_before
@@ -350,6 +351,19 @@ fn what_is_held_back_is_received_later(kind: impl Kind) {
     server.engine.hold_back(false);
     assert_eq!(server.receive(here, 17), b"ping, and its end");
     assert_eq!(server.next(), Ended(here));
+}
+
+fn a_connection_that_pauses_receives_nothing_and_others_go_on(kind: impl Kind) {
+    let Pair { mut client, mut server, there, here } = Pair::new(kind);
+    client.engine.pause(there, true);
+    server.engine.send(here, b"all of it");
+    server.engine.shutdown(here);
+    client.is_quiet();
+    client.engine.send(there, b"still heard");
+    assert_eq!(server.receive(here, 11), b"still heard");
+    client.engine.pause(there, false);
+    assert_eq!(client.receive(there, 9), b"all of it");
+    assert_eq!(client.next(), Ended(there));
 }
 
 fn a_reset_is_heard_of_though_much_is_unsent<K: Kind>(kind: K) {

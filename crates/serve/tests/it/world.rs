@@ -264,6 +264,10 @@ impl Engine for Watching<'_> {
         self.engine.kept()
     }
 
+    fn pause(&mut self, connection: ConnectionId, on: bool) {
+        self.engine.pause(connection, on);
+    }
+
     fn shutdown(&mut self, connection: ConnectionId) {
         self.engine.shutdown(connection);
     }
