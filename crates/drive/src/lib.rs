@@ -16,6 +16,7 @@
 //! for what is due, `second` the second socket of protocols that have two, `recorder` and `stream` what is written
 //! down. Left out: who starts workers and what becomes of results (crate `run`).
 
+mod absences;
 mod connections;
 mod control;
 mod end;
@@ -39,6 +40,7 @@ pub use control::{Control, RateChange};
 pub use recorder::{Interval, Observer, Phase};
 pub use target::Target;
 
+use absences::Absences;
 use connections::{Connections, State};
 use end::End;
 use engine::epoll::Epoll;
@@ -93,6 +95,8 @@ pub struct Worker<O> {
     seconds: Seconds,
     /// The rooms that the connections are in, if they are.
     rooms: Option<Rooms>,
+    /// The absences of receivers, if some leave and come back.
+    absences: Option<Absences>,
     /// The earliest instant at which publishers send messages again that no schedule wants.
     call_at: Instant,
     has_header: bool,
@@ -175,6 +179,9 @@ impl<O: Observer> Worker<O> {
             numbers: (0, 1),
             seconds: Seconds::default(),
             rooms: workload.rooms.map(|share| Rooms::new(share, workload.connections.get())),
+            absences: workload.rooms.and_then(|share| {
+                Absences::new(share.all().conduct, workload.connections.get(), workload.seed)
+            }),
             call_at: Instant::START,
             has_header,
             has_layers: target.has_layers(),
@@ -344,7 +351,7 @@ impl<O: Observer> Worker<O> {
                             is_first = false;
                             let is_complete = match self.phase {
                                 Phase::Connect => rooms.unproved() == 0,
-                                Phase::Drain => rooms.owed() == 0,
+                                Phase::Drain => rooms.is_complete(),
                                 Phase::AwaitStart
                                 | Phase::WarmUp
                                 | Phase::Measure
@@ -551,7 +558,7 @@ impl<O: Observer> Worker<O> {
         if let Some(rooms) = &mut self.rooms {
             let is_measured = self.recorder.is_measured(flight.due);
             let class = if is_measured { Class::Measured } else { Class::Uncounted };
-            (0..count).for_each(|_| rooms.published(batch.place, flight.due, class));
+            (0..count).for_each(|_| rooms.published(batch.place, flight.due, sent, class));
         }
         for index in 0..count {
             let Some(requests) = requests else {

@@ -5,7 +5,8 @@ use crate::connections::{Connection, State};
 use crate::end::End;
 use crate::identity::{Answer, Check, numbered};
 use crate::in_flight::{Flight, InFlight};
-use crate::recorder::{Failure, Observer, status_words};
+use crate::recorder::{Failure, Observer, Phase, status_words};
+use crate::rooms::Leaving;
 use crate::text::Words;
 use engine::{ConnectionError, ConnectionId, Metered};
 use load::{Closing, Lifetime};
@@ -27,6 +28,11 @@ impl<O: Observer> Worker<O> {
     /// Starts a connection; a session was to begin at `due`.
     pub(crate) fn connect<E: Metered>(&mut self, engine: &mut E, due: Instant) {
         let place = self.pace.join(due);
+        self.connect_at(engine, place);
+    }
+
+    /// Starts a connection that has taken a place.
+    fn connect_at<E: Metered>(&mut self, engine: &mut E, place: u32) {
         let nth = self.recorder.connections.started;
         self.recorder.connections.started += 1;
         let target = self.target_at(place);
@@ -174,6 +180,59 @@ impl<O: Observer> Worker<O> {
         self.connections.insert(connection);
     }
 
+    /// Lets receivers leave whose time has come by `now`, and those come back that are gone.
+    pub(crate) fn leave_and_return<E: Metered>(&mut self, engine: &mut E, now: Instant) {
+        while let Some((place, until)) = self.absences.as_mut().and_then(|it| it.take_leave(now)) {
+            if let Some(rooms) = self.rooms.as_mut().filter(|rooms| rooms.is_present(place)) {
+                rooms.absent();
+                self.tear_off(engine, place, until);
+            }
+        }
+        if self.absences.as_mut().is_some_and(|it| it.take_storm(now))
+            && let Some(rooms) = &mut self.rooms
+        {
+            rooms.storm(now);
+            let present: Vec<u32> =
+                rooms.receivers().filter(|place| rooms.is_present(*place)).collect();
+            for place in present {
+                let wait = self.absences.as_mut().map_or(Nanos::ZERO, |it| it.back_off(place));
+                self.tear_off(engine, place, now + wait);
+            }
+        }
+        while let Some((place, at)) = self.absences.as_mut().and_then(|it| it.take_return(now)) {
+            if let Some(rooms) = &mut self.rooms {
+                rooms.comes_back(place, at);
+            }
+            self.pace.join_at(place, now);
+            self.connect_at(engine, place);
+        }
+    }
+
+    /// Cuts the connection of a receiver, as a network does that breaks down; it comes back at `until`.
+    fn tear_off<E: Metered>(&mut self, engine: &mut E, place: u32, until: Instant) {
+        let (Some(connection), Some(absences)) = (self.connections.at(place), &mut self.absences)
+        else {
+            return;
+        };
+        absences.leave_until(until);
+        let id = connection.id;
+        self.remove(engine, id);
+    }
+
+    /// True if the connection at a place is that of a receiver whose absence has an end.
+    fn comes_back(&self, place: u32) -> bool {
+        let publishes = self.rooms.as_ref().is_none_or(|rooms| rooms.publishes(place));
+        let is_traffic = matches!(self.phase, Phase::WarmUp | Phase::Measure | Phase::Drain);
+        self.absences.is_some() && is_traffic && !publishes
+    }
+
+    /// The connection at a place is gone: another one takes its place, unless it comes back by itself.
+    fn reopen(&mut self, place: u32) {
+        if !self.comes_back(place) {
+            self.connections.reopen();
+        }
+    }
+
     /// The connection is open for messages.
     pub(crate) fn opened(&mut self, id: ConnectionId, now: Instant) {
         let Some(connection) = self.connections.find(id) else { return };
@@ -194,6 +253,9 @@ impl<O: Observer> Worker<O> {
         let beat = connection.machine.talk().and_then(|talk| talk.beat_every());
         if let Some(rooms) = &mut self.rooms {
             rooms.opened(connection.place);
+        }
+        if let Some(absences) = &mut self.absences {
+            absences.is_back(connection.place);
         }
         self.connections.opened();
         if let Some(every) = beat {
@@ -333,7 +395,7 @@ impl<O: Observer> Worker<O> {
             _ if quiet && self.pace.is_served(place) => self.client_served(engine, id),
             End::Closed(_) if quiet && long && self.target_at(place).takes_requests() => {
                 self.forget(engine, id);
-                self.connections.reopen();
+                self.reopen(place);
             }
             End::Closed(words) => self.lose(engine, id, ErrorClass::ClosedByPeer, || words),
             End::Broken(class, words) => self.lose(engine, id, class, || words),
@@ -375,12 +437,21 @@ impl<O: Observer> Worker<O> {
     /// A connection is gone that nothing knows any more.
     fn let_go<E: Metered>(&mut self, engine: &mut E, mut connection: Connection) {
         self.recorder.ids_found(&mut connection.machine);
-        if let Some(rooms) = &mut self.rooms {
-            let now = engine.now();
-            rooms.left(connection.place, |due| self.recorder.undelivered(due, now));
-        }
         if let Some(due) = self.pace.left(connection.place) {
             self.recorder.unsent(due, 1);
+        }
+        let (place, now) = (connection.place, engine.now());
+        let mut why = Leaving::Unplanned;
+        if self.comes_back(place)
+            && let Some(absences) = &mut self.absences
+        {
+            if absences.gone(place, now) {
+                why = Leaving::Planned;
+            }
+            self.pace.reserve(place);
+        }
+        if let Some(rooms) = &mut self.rooms {
+            rooms.left(place, now, why);
         }
         self.recorder.forget_messages(&mut connection.in_flight);
         self.attend();
@@ -402,7 +473,7 @@ impl<O: Observer> Worker<O> {
     /// Ends a connection that can carry no more messages: those in flight fail with it.
     fn cut_off<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
-        let now = engine.now();
+        let (now, place) = (engine.now(), connection.place);
         while let Some(flight) = connection.in_flight.give_up(Instant::NEVER) {
             self.recorder.failed(flight, Failure::Error, now);
         }
@@ -413,7 +484,7 @@ impl<O: Observer> Worker<O> {
         }
         self.connections.failed(now);
         if self.pace.is_timed() && self.workload.lifetime == Lifetime::Long {
-            self.connections.reopen(); // What is due goes on, whatever became of those before.
+            self.reopen(place); // What is due goes on, whatever became of those before.
         }
         self.remove(engine, id);
     }

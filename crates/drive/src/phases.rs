@@ -1,6 +1,7 @@
 //! The phases of a worker, and everything that happens ten times a second or less: deadlines, intervals, the window.
 
 use crate::Worker;
+use crate::absences::Absences;
 use crate::connections::{Connection, State};
 use crate::recorder::{INTERVAL, Observer, Phase};
 use crate::rooms::Rooms;
@@ -39,6 +40,7 @@ impl<O: Observer> Worker<O> {
         }
         self.start_due(engine, now);
         self.return_due(engine, now);
+        self.leave_and_return(engine, now);
         for id in self.connections.late(now, self.pace.is_timed()) {
             self.give_up(engine, id, now);
         }
@@ -56,6 +58,7 @@ impl<O: Observer> Worker<O> {
             .min(self.connections.deadlines_from())
             .min(self.connections.next_beat())
             .min(self.connections.next_return())
+            .min(self.absences.as_ref().map_or(Instant::NEVER, Absences::next))
             .min(self.next_start());
         if self.calls() {
             self.wake_at = self.wake_at.min(self.call_at);
@@ -94,7 +97,7 @@ impl<O: Observer> Worker<O> {
         let Some(rooms) = &self.rooms else { return false };
         match self.phase {
             Phase::Connect => self.is_connected() && rooms.unproved() > 0,
-            Phase::Drain => self.pace.waits() == 0 && rooms.owed() > 0,
+            Phase::Drain => self.pace.waits() == 0 && !rooms.is_complete(),
             Phase::AwaitStart | Phase::WarmUp | Phase::Measure | Phase::Close | Phase::Done => {
                 false
             }
@@ -197,7 +200,7 @@ impl<O: Observer> Worker<O> {
                     false => self.pace.is_idle(),
                 };
                 let is_quiet = !self.is_pushed_to() || now >= self.quiet.0 + QUIET;
-                let all_delivered = self.rooms.as_ref().is_none_or(|rooms| rooms.owed() == 0);
+                let all_delivered = self.rooms.as_ref().is_none_or(Rooms::is_complete);
                 (time_is_up || (all_ended && all_delivered && is_quiet)).then_some(Phase::Close)
             }
             Phase::Close => (time_is_up || self.connections.live() == 0).then_some(Phase::Done),
@@ -213,6 +216,7 @@ impl<O: Observer> Worker<O> {
         if phase == Phase::Close {
             self.stop_sending();
             self.give_up_deliveries(now);
+            self.absences = None; // Nobody comes back any more.
         }
         self.recorder.hand_over(&mut self.observer, phase, now);
         let begin = self.nominal(phase, now);
@@ -267,10 +271,14 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The measurement begins at `begin`, and it is `now`.
-    fn begin_window<E: Metered>(&mut self, engine: &E, begin: Instant, now: Instant) {
+    fn begin_window<E: Metered>(&mut self, engine: &mut E, begin: Instant, now: Instant) {
         self.window = Some((begin, begin));
         self.observer.phase(Phase::Measure, now);
         self.begin_stream(engine);
+        self.slow_down(engine, true);
+        if let (Some(absences), Some(rooms)) = (&mut self.absences, &self.rooms) {
+            absences.begin(begin, rooms.receivers());
+        }
         for connection in self.connections.iter_mut() {
             connection.replies = 0;
         }
@@ -290,8 +298,11 @@ impl<O: Observer> Worker<O> {
     }
 
     /// The measurement is over at `now`, or was before that.
-    fn end_window<E: Metered>(&mut self, engine: &E, now: Instant) {
+    fn end_window<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         self.end_stream(engine);
+        self.slow_down(engine, false);
+        self.absences.iter_mut().for_each(|absences| absences.end(now));
+        self.rooms.iter_mut().for_each(Rooms::measured);
         let Some((begin, end)) = &mut self.window else { return };
         *end = now;
         if self.pace.is_timed() {
@@ -304,10 +315,18 @@ impl<O: Observer> Worker<O> {
                 .connections
                 .iter()
                 .filter(|connection| connection.state == State::Open && connection.since <= *begin)
-                .filter(|it| !self.rooms.as_ref().is_some_and(|rooms| rooms.publishes(it.place)));
+                .filter(|it| self.rooms.as_ref().is_none_or(|rooms| rooms.is_read(it.place)));
             for connection in lived_through {
                 self.recorder.lived_through(connection.replies);
             }
+        }
+    }
+
+    /// Lets slow receivers stop reading, or read on.
+    fn slow_down<E: Metered>(&mut self, engine: &mut E, stops: bool) {
+        for place in self.rooms.as_ref().map_or(0..0, Rooms::slow) {
+            let open = self.connections.at(place).filter(|it| it.state == State::Open);
+            open.into_iter().for_each(|connection| engine.pause(connection.id, stops));
         }
     }
 
@@ -343,7 +362,7 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Ends at once; messages in flight stay so.
-    fn stop<E: Metered>(&mut self, engine: &E, now: Instant) {
+    fn stop<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         if self.phase == Phase::Measure {
             self.end_window(engine, now);
             self.observer.phase(Phase::Drain, now);

@@ -6,6 +6,9 @@
 //! again when the last message of the measurement was sent, each publisher sends messages that are counted nowhere
 //! ([`Class::Uncounted`]): the former prove all subscriptions, the latter show what is lost at the very end.
 //!
+//! A receiver that goes and comes back keeps its place, and what it has. The messages of its room are then divided by
+//! what it was when they were sent ([`Presence`]): present, away, or at the edge between the two.
+//!
 //! Start reading at [`Rooms::published`] and [`Rooms::received`]. Left out: sockets and times to send.
 
 use load::{Header, RoomShare};
@@ -19,18 +22,28 @@ pub(crate) struct Rooms {
     rooms: Vec<Room>,
     places: Vec<Place>,
     outcome: DeliveryOutcome,
-    /// Deliveries of the measurement that are owed and have not come.
+    /// Deliveries of the measurement that are owed and have not come, to receivers that are there.
     owed: u64,
     /// Open receivers whose subscription is not proved.
     unproved: u32,
+    /// Receivers that were there before and connect again, or are not proved again.
+    returning: u32,
+    /// The instant at which all receivers were torn off, until the measurement is over.
+    storm_at: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
 struct Room {
     /// One for each publisher, and for each that took the place of another.
     streams: Vec<Stream>,
-    /// Receivers whose subscription is proved.
+    /// Messages that were published in it.
+    published: u32,
+    /// Receivers whose subscription is proved: those that read, and those that are slow.
     present: u32,
+    slow: u32,
+    /// Receivers that were, and are gone or come back.
+    away: u32,
+    returning: u32,
 }
 
 /// The messages of one publisher.
@@ -45,12 +58,17 @@ struct Stream {
 #[derive(Clone, Copy, Debug)]
 struct Publication {
     due: Instant,
+    /// The instant at which it was handed over.
+    sent: Instant,
     class: Class,
+    /// Its number among those of the room.
+    number: u32,
     /// Receivers that it was owed to, and those of them that have it.
     owed: u32,
     delivered: u32,
-    /// From due to its first receiver.
+    /// From due to its first receiver, and to the latest.
     first: Nanos,
+    latest: Nanos,
 }
 
 /// The counts that a message belongs to.
@@ -69,15 +87,48 @@ struct Place {
     joins: u32,
     /// The streams of those, where they publish.
     streams: Vec<u32>,
-    /// The connection that has it, where it receives and is open.
+    /// The receiver, from when its connection is open for the first time.
     receiver: Option<Receiver>,
 }
 
 #[derive(Debug, Default)]
 struct Receiver {
-    is_proved: bool,
-    /// For each stream of the room what has come of it; none before the proof.
+    is_open: bool,
+    /// Its presence by turns, each from a number of its room on; none before the first proof.
+    turns: Vec<Turn>,
+    /// For each stream of the room what has come of it; none before the first proof.
     seen: Vec<Seen>,
+    /// The instant at which it was to come back; `None` while it is present.
+    back_at: Option<Instant>,
+    /// True from when all were torn off until it is proved again.
+    is_torn_off: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    /// The number in the room of the first message that was sent in it.
+    from: u32,
+    presence: Presence,
+}
+
+/// The state of a receiver when a message was sent to its room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// Its subscription was proved, and it stayed.
+    Present,
+    /// It connected again and was not proved, or left before [`GUARD`] was over.
+    Edge,
+    /// It was gone.
+    Away,
+}
+
+/// The reason for which a receiver goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaving {
+    /// We let it go.
+    Planned,
+    /// Its connection was cut, or closed by its peer.
+    Unplanned,
 }
 
 /// The messages of one stream that one receiver has.
@@ -107,12 +158,14 @@ impl Rooms {
             outcome: DeliveryOutcome::default(),
             owed: 0,
             unproved: 0,
+            returning: 0,
+            storm_at: None,
         }
     }
 
     /// A connection begins at a place. Returns its number among all.
     pub(crate) fn join(&mut self, place: u32) -> u32 {
-        let Place { joins, streams, .. } = &mut self.places[place as usize];
+        let Place { joins, streams, receiver } = &mut self.places[place as usize];
         let all = self.share.all().connections().get();
         let number = self.share.number(place).wrapping_add(all.wrapping_mul(*joins));
         *joins += 1;
@@ -121,98 +174,225 @@ impl Rooms {
             streams.push(index(room.streams.len()));
             room.streams.push(Stream { publisher: number, publications: Vec::new() });
         }
+        if let Some(receiver) = receiver
+            && receiver.presence() == Some(Presence::Away)
+        {
+            let room = &mut self.rooms[self.share.room(place) as usize];
+            room.away -= 1;
+            room.returning += 1;
+            self.returning += 1;
+            self.outcome.counts.attempts += 1;
+            receiver.turn(room.published, Presence::Edge);
+        }
         number
     }
 
     /// The connection at a place is open.
     pub(crate) fn opened(&mut self, place: u32) {
         if !self.share.publishes(place) {
-            self.places[place as usize].receiver = Some(Receiver::default());
+            let receiver = self.places[place as usize].receiver.get_or_insert_default();
+            receiver.is_open = true;
             self.unproved += 1;
         }
     }
 
-    /// The connection at a place is gone: nothing comes to it any more.
-    /// Calls `each` for each delivery that it is owed and will not get, with the instant at which its message was due.
-    pub(crate) fn left(&mut self, place: u32, mut each: impl FnMut(Instant)) {
-        let Some(receiver) = self.places[place as usize].receiver.take() else { return };
-        if !receiver.is_proved {
-            self.unproved -= 1;
-            return;
+    /// The receiver at a place is to come back at `at`.
+    pub(crate) fn comes_back(&mut self, place: u32, at: Instant) {
+        if let Some(receiver) = &mut self.places[place as usize].receiver {
+            receiver.back_at.get_or_insert(at);
         }
-        let Self { rooms, outcome, owed, share, .. } = self;
-        let room = &mut rooms[share.room(place) as usize];
-        room.present -= 1;
-        receiver.missing(room, |publication, _| {
-            outcome.counts.cut += 1;
-            *owed -= 1;
-            each(publication.due);
-        });
     }
 
-    /// The connection at a place has handed over its next message, which was due at `due`.
-    pub(crate) fn published(&mut self, place: u32, due: Instant, class: Class) {
+    /// All receivers are torn off at `now`, until which all of them have stayed.
+    pub(crate) fn storm(&mut self, now: Instant) {
+        self.storm_at = Some(now);
+        let receivers = self.places.iter_mut().filter_map(|at| at.receiver.as_mut());
+        for receiver in receivers.filter(|it| it.presence() == Some(Presence::Present)) {
+            receiver.is_torn_off = true;
+            self.outcome.counts.torn_off += 1;
+        }
+    }
+
+    /// A receiver leaves because its time has come.
+    pub(crate) fn absent(&mut self) {
+        self.outcome.counts.absences += 1;
+    }
+
+    /// The measurement is over: whoever is not back by now does not recover in it.
+    pub(crate) fn measured(&mut self) {
+        self.storm_at = None;
+    }
+
+    /// The connection at a place is gone at `now`: nothing comes to it until it is back.
+    pub(crate) fn left(&mut self, place: u32, now: Instant, why: Leaving) {
+        let Self { rooms, places, share, outcome, owed, unproved, returning, .. } = self;
+        let at = &mut places[place as usize];
+        let Some(receiver) = &mut at.receiver else { return };
+        let room = &mut rooms[share.room(place) as usize];
+        let was_open = std::mem::take(&mut receiver.is_open);
+        match receiver.presence() {
+            None => {
+                *unproved -= u32::from(was_open);
+                at.receiver = None;
+                return;
+            }
+            Some(Presence::Away) => return,
+            Some(Presence::Edge) => {
+                *unproved -= u32::from(was_open);
+                *returning -= 1;
+                room.returning -= 1;
+            }
+            Some(Presence::Present) => {
+                let present =
+                    if share.slow().contains(&place) { &mut room.slow } else { &mut room.present };
+                *present -= 1;
+                let since = receiver.turns.last().map_or(0, |turn| turn.from);
+                let mut edge = room.published;
+                receiver.missing(room, |publication, _, _| {
+                    if publication.number < since {
+                        return; // Of an earlier turn.
+                    }
+                    *owed -= 1;
+                    if why == Leaving::Planned && publication.sent + GUARD > now {
+                        edge = edge.min(publication.number);
+                        outcome.counts.owed -= 1;
+                        outcome.counts.edge.owed += 1;
+                        publication.not_owed(outcome);
+                    }
+                });
+                receiver.turn(edge, Presence::Edge);
+            }
+        }
+        room.away += 1;
+        receiver.turn(room.published, Presence::Away);
+    }
+
+    /// The connection at a place has handed over its next message at `sent`, which was due at `due`.
+    pub(crate) fn published(&mut self, place: u32, due: Instant, sent: Instant, class: Class) {
         let Some(stream) = self.places[place as usize].streams.last() else { return };
         let room = &mut self.rooms[self.share.room(place) as usize];
         let owed = room.present;
-        let publication = Publication { due, class, owed, delivered: 0, first: Nanos::ZERO };
+        let publication = Publication {
+            due,
+            sent,
+            class,
+            number: room.published,
+            owed,
+            delivered: 0,
+            first: Nanos::ZERO,
+            latest: Nanos::ZERO,
+        };
         room.streams[*stream as usize].publications.push(publication);
+        room.published += 1;
         if class == Class::Measured {
-            self.outcome.counts.published += 1;
-            self.outcome.counts.owed += u64::from(owed);
-            self.owed += u64::from(owed);
+            let counts = &mut self.outcome.counts;
+            counts.published += 1;
+            counts.owed += u64::from(owed);
+            counts.slow.owed += u64::from(room.slow);
+            counts.edge.owed += u64::from(room.returning);
+            counts.away.owed += u64::from(room.away);
+            self.owed += u64::from(owed) + u64::from(room.slow);
         }
     }
 
     /// A message came to the connection at a place at `received`; `header` is what it carries, if that can be read.
-    /// Returns the delivery, if it is one that is owed and comes for the first time.
+    /// Returns the delivery, if it is one that is owed to a receiver that was present and reads, and comes for the
+    /// first time.
     pub(crate) fn received(
         &mut self,
         place: u32,
         header: Option<Header>,
         received: Instant,
     ) -> Option<Delivered> {
-        let Self { rooms, places, share, outcome, owed, unproved } = self;
-        let own = share.room(place);
-        let stream = header.and_then(|header| stream_of(*share, places, header, own));
-        let receiver = places[place as usize].receiver.as_mut()?;
-        let room = &mut rooms[own as usize];
+        let own = self.share.room(place);
+        let stream = header.and_then(|header| stream_of(self.share, &self.places, header, own));
+        let receiver = self.places[place as usize].receiver.as_ref()?;
+        let room = &self.rooms[own as usize];
         let found = stream.zip(header).and_then(|(stream, header)| {
-            let Stream { publisher, publications } = room.streams.get_mut(stream as usize)?;
-            let publication = publications.get_mut(header.sequence as usize)?;
+            let Stream { publisher, publications } = room.streams.get(stream as usize)?;
+            let publication = publications.get(header.sequence as usize)?;
             let is_it = *publisher == header.connection && publication.due.0 == header.due.0;
             is_it.then_some((stream, header.sequence))
         });
         let Some((stream, sequence)) = found else {
-            outcome.counts.foreign += 1;
+            self.outcome.counts.foreign += 1;
             return None;
         };
-        if !receiver.is_proved {
-            receiver.prove(room);
-            *unproved -= 1;
+        if receiver.is_open && receiver.presence() != Some(Presence::Present) {
+            self.prove(place, received);
         }
+        let Self { rooms, places, share, outcome, owed, .. } = self;
+        let receiver = places[place as usize].receiver.as_mut()?;
+        let room = &mut rooms[own as usize];
         let publication = &mut room.streams[stream as usize].publications[sequence as usize];
         let counts = &mut outcome.counts;
         let is_measured = u64::from(publication.class == Class::Measured);
-        match receiver.take(stream, sequence) {
-            Taken::Early => counts.early += is_measured,
-            Taken::Again => counts.duplicate += is_measured,
-            Taken::First { is_overtaken } => {
+        let is_overtaken = match receiver.take(stream, sequence) {
+            Taken::Early => {
+                counts.early += is_measured;
+                return None;
+            }
+            Taken::Again => {
+                counts.duplicate += is_measured;
+                return None;
+            }
+            Taken::First { is_overtaken } => is_overtaken,
+        };
+        let (presence, is_current) = receiver.presence_at(publication.number);
+        match presence {
+            Presence::Present => {
                 counts.reordered += is_measured * u64::from(is_overtaken);
+                *owed -= is_measured * u64::from(is_current);
+                if share.slow().contains(&place) {
+                    counts.slow.delivered += is_measured;
+                    return None;
+                }
                 counts.delivered += is_measured;
-                *owed -= is_measured;
                 if is_measured > 0 {
                     publication.delivered(received, outcome);
                 }
-                return Some(Delivered { due: publication.due, class: publication.class });
+                Some(Delivered { due: publication.due, class: publication.class })
+            }
+            Presence::Edge => {
+                counts.edge.delivered += is_measured;
+                None
+            }
+            Presence::Away => {
+                counts.away.delivered += is_measured;
+                if is_measured > 0 {
+                    outcome.replayed.record(received.since(publication.due));
+                }
+                None
             }
         }
-        None
     }
 
-    /// Deliveries of the measurement that are owed and have not come.
-    pub(crate) fn owed(&self) -> u64 {
-        self.owed
+    /// A message has reached an open receiver at `now`: from the next one on it is owed all.
+    #[cold]
+    fn prove(&mut self, place: u32, now: Instant) {
+        let Self { rooms, places, share, outcome, unproved, returning, storm_at, .. } = self;
+        let Some(receiver) = &mut places[place as usize].receiver else { return };
+        let room = &mut rooms[share.room(place) as usize];
+        if receiver.turns.is_empty() {
+            let seen = |stream: &Stream| Seen::from(index(stream.publications.len()));
+            receiver.seen = room.streams.iter().map(seen).collect();
+        } else {
+            *returning -= 1;
+            room.returning -= 1;
+        }
+        receiver.turn(room.published, Presence::Present);
+        let present =
+            if share.slow().contains(&place) { &mut room.slow } else { &mut room.present };
+        *present += 1;
+        *unproved -= 1;
+        let back_at = receiver.back_at.take();
+        back_at.into_iter().for_each(|at| outcome.returned.record(now.since(at)));
+        if std::mem::take(&mut receiver.is_torn_off)
+            && let Some(storm_at) = storm_at
+        {
+            outcome.counts.recovered += 1;
+            outcome.recovered.record(now.since(*storm_at));
+        }
     }
 
     /// Open receivers whose subscription is not proved.
@@ -220,9 +400,36 @@ impl Rooms {
         self.unproved
     }
 
+    /// True once nothing is missing, and nobody is on the way back.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.owed == 0 && self.returning == 0
+    }
+
     /// True if the connection at a place is a receiver whose subscription is not proved.
     pub(crate) fn is_unproved(&self, place: u32) -> bool {
-        self.places[place as usize].receiver.as_ref().is_some_and(|receiver| !receiver.is_proved)
+        let receiver = self.places[place as usize].receiver.as_ref();
+        receiver.is_some_and(|it| it.is_open && it.presence() != Some(Presence::Present))
+    }
+
+    /// True if the connection at a place is a receiver whose subscription is proved.
+    pub(crate) fn is_present(&self, place: u32) -> bool {
+        let receiver = self.places[place as usize].receiver.as_ref();
+        receiver.is_some_and(|it| it.presence() == Some(Presence::Present))
+    }
+
+    /// True if the connection at a place is that of a receiver that reads all the time.
+    pub(crate) fn is_read(&self, place: u32) -> bool {
+        !self.publishes(place) && !self.share.slow().contains(&place)
+    }
+
+    /// The places of all receivers.
+    pub(crate) fn receivers(&self) -> std::ops::Range<u32> {
+        self.publishers().end..index(self.places.len())
+    }
+
+    /// The places of receivers that read nothing while it is measured.
+    pub(crate) fn slow(&self) -> std::ops::Range<u32> {
+        self.share.slow()
     }
 
     /// True if the connection at a place publishes.
@@ -235,21 +442,31 @@ impl Rooms {
         0..self.share.count() * self.share.all().publishers.get()
     }
 
-    /// It is `now`, and nothing is waited for any more. Calls `each` for a delivery that is lost, with the instant at
-    /// which its message was due. A message that is missing somewhere has taken `least` at least.
+    /// It is `now`, and nothing is waited for any more. Calls `each` for a delivery that is lost or cut off, with the
+    /// instant at which its message was due. A message that is missing somewhere has taken `least` at least.
     pub(crate) fn give_up(&mut self, now: Instant, least: Nanos, mut each: impl FnMut(Instant)) {
         let Self { rooms, places, share, outcome, owed, .. } = self;
         for (place, at) in (0..).zip(places) {
             // Nothing is owed to it any more, whenever it goes.
-            let receiver = at.receiver.take().filter(|receiver| receiver.is_proved);
-            let Some(receiver) = receiver else { continue };
+            let Some(receiver) = at.receiver.take() else { continue };
+            let is_slow = share.slow().contains(&place);
+            let counts = &mut outcome.counts;
+            let last = receiver.turns.last().map_or(0, |turn| turn.from);
             let room = &mut rooms[share.room(place) as usize];
-            receiver.missing(room, |publication, is_overtaken| {
-                if is_overtaken {
-                    outcome.counts.lost += 1;
-                    each(publication.due);
-                } else {
-                    outcome.counts.in_flight_at_end += 1;
+            receiver.missing(room, |publication, presence, is_overtaken| {
+                let is_gone = publication.number < last;
+                match presence {
+                    Presence::Away => counts.away.lost += 1,
+                    Presence::Edge => counts.edge.lost += 1,
+                    Presence::Present if is_slow && is_gone => counts.slow.cut += 1,
+                    Presence::Present if is_slow && is_overtaken => counts.slow.lost += 1,
+                    Presence::Present if is_slow => counts.slow.in_flight_at_end += 1,
+                    Presence::Present if is_gone || is_overtaken => {
+                        let end = if is_gone { &mut counts.cut } else { &mut counts.lost };
+                        *end += 1;
+                        each(publication.due);
+                    }
+                    Presence::Present => counts.in_flight_at_end += 1,
                 }
             });
         }
@@ -285,6 +502,7 @@ impl Publication {
     fn delivered(&mut self, received: Instant, outcome: &mut DeliveryOutcome) {
         let after = received.since(self.due);
         self.delivered += 1;
+        self.latest = after;
         if self.delivered == 1 {
             self.first = after;
             outcome.first.record(after);
@@ -295,6 +513,22 @@ impl Publication {
         if self.delivered == self.owed {
             outcome.last.record(after);
             outcome.spread.record(Nanos(after.0 - self.first.0));
+        }
+    }
+
+    /// A receiver that has not got it is not owed it any more.
+    fn not_owed(&mut self, outcome: &mut DeliveryOutcome) {
+        let half = self.half();
+        self.owed -= 1;
+        if self.delivered == 0 {
+            return;
+        }
+        if self.delivered < half && self.delivered == self.half() {
+            outcome.median.record(self.latest);
+        }
+        if self.delivered == self.owed {
+            outcome.last.record(self.latest);
+            outcome.spread.record(Nanos(self.latest.0 - self.first.0));
         }
     }
 }
@@ -312,12 +546,24 @@ enum Taken {
 }
 
 impl Receiver {
-    /// The subscription is proved: from the next message of each publisher on it is owed all.
-    fn prove(&mut self, room: &mut Room) {
-        self.is_proved = true;
-        room.present += 1;
-        let seen = |stream: &Stream| Seen::from(index(stream.publications.len()));
-        self.seen = room.streams.iter().map(seen).collect();
+    /// Its presence now; `None` before its first proof.
+    fn presence(&self) -> Option<Presence> {
+        self.turns.last().map(|turn| turn.presence)
+    }
+
+    /// From the message with this number on it is this.
+    fn turn(&mut self, from: u32, presence: Presence) {
+        while self.turns.last().is_some_and(|turn| turn.from >= from) {
+            self.turns.pop(); // Nothing was sent in it.
+        }
+        self.turns.push(Turn { from, presence });
+    }
+
+    /// Its presence when the message with this number was sent, and true if it has been so since.
+    fn presence_at(&self, number: u32) -> (Presence, bool) {
+        let turn = self.turns.partition_point(|turn| turn.from <= number).saturating_sub(1);
+        let presence = self.turns.get(turn).map_or(Presence::Away, |turn| turn.presence);
+        (presence, turn + 1 == self.turns.len())
     }
 
     fn take(&mut self, stream: u32, sequence: u32) -> Taken {
@@ -327,9 +573,12 @@ impl Receiver {
         self.seen[stream as usize].take(sequence)
     }
 
-    /// Calls `each` for each message of the measurement that it is owed and has not, and says if a later one of the
-    /// same publisher has come.
-    fn missing(&self, room: &mut Room, mut each: impl FnMut(&mut Publication, bool)) {
+    /// Calls `each` for each message of the measurement that it has not, with what it was when that was sent, and says
+    /// if a later one of the same publisher has come.
+    fn missing(&self, room: &mut Room, mut each: impl FnMut(&mut Publication, Presence, bool)) {
+        if self.turns.is_empty() {
+            return;
+        }
         let none = Seen::from(0);
         for (index, stream) in room.streams.iter_mut().enumerate() {
             let seen = self.seen.get(index).unwrap_or(&none);
@@ -340,7 +589,8 @@ impl Receiver {
                     continue;
                 }
                 if publication.class == Class::Measured && seen.lacks(sequence) {
-                    each(publication, sequence < seen.next);
+                    let (presence, _) = self.presence_at(publication.number);
+                    each(publication, presence, sequence < seen.next);
                 }
                 sequence += 1;
             }
@@ -394,6 +644,9 @@ fn stream_of(share: RoomShare, places: &[Place], header: Header, own: u32) -> Op
 fn index(len: usize) -> u32 {
     u32::try_from(len).expect("publishers and their messages are numbered by a u32")
 }
+
+/// A message that was handed over so long before its receiver left may have been on its way.
+const GUARD: Nanos = Nanos::from_millis(250);
 
 /// The bits of a word.
 const WORD: u32 = u64::BITS;

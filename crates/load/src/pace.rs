@@ -274,6 +274,12 @@ impl Pace {
     /// A connection begins, for the session that was due at `due` if it is one. Returns its place.
     pub fn join(&mut self, due: Instant) -> u32 {
         let place = self.vacant.pop_front().expect("there are no more connections than places");
+        self.join_at(place, due);
+        place
+    }
+
+    /// A connection begins at a place that is [reserved](Pace::reserve).
+    pub fn join_at(&mut self, place: u32, due: Instant) {
         let member = &mut self.members[place as usize];
         *member = Member {
             generation: member.generation.wrapping_add(1),
@@ -284,7 +290,6 @@ impl Pace {
         if let Load::Sessions { beginning, .. } = &mut self.load {
             *beginning += 1;
         }
-        place
     }
 
     /// A connection is open for messages since `now`, and took `opening` for that.
@@ -390,6 +395,12 @@ impl Pace {
         }
         *beginning -= 1;
         Some(since)
+    }
+
+    /// The place that was just [left](Pace::left) waits for the connection that comes back to it.
+    pub fn reserve(&mut self, place: u32) {
+        let left = self.vacant.pop_back();
+        debug_assert_eq!(left, Some(place), "it was left last");
     }
 
     /// The next messages to send, on the connection whose turn it is.

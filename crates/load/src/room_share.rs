@@ -58,22 +58,32 @@ impl RoomShare {
     pub const fn publishes(self, place: u32) -> bool {
         place < self.count() * self.rooms.publishers.get()
     }
+
+    /// Our places whose connections receive and read nothing while it is measured: the last ones of each room.
+    pub const fn slow(self) -> std::ops::Range<u32> {
+        let all = self.stripe.connections();
+        all - self.count() * self.rooms.conduct.slow..all
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spec::Conduct;
     use spec::rooms::Part;
 
     #[test]
     fn the_shares_of_all_workers_are_the_rooms() {
         let [count, publishers, receivers] = [6, 2, 3].map(|it| NonZeroU32::new(it).unwrap());
-        let rooms = Rooms { count, publishers, receivers };
+        let conduct = Conduct { slow: 1, ..Conduct::default() };
+        let rooms = Rooms { count, publishers, receivers, conduct };
         for parts in [1, 2, 3, 6].map(|it| NonZeroU32::new(it).unwrap()) {
             let mut numbers = Vec::new();
             for index in 0..parts.get() {
                 let share = RoomShare::whole(rooms).part(index, parts);
                 assert_eq!(share.count(), 6 / parts.get());
+                let slow: Vec<u32> = share.slow().map(|place| share.room(place)).collect();
+                assert!(slow.into_iter().eq(0..share.count()), "one in each room");
                 for place in 0..share.count() * 5 {
                     let number = share.number(place);
                     assert_eq!(share.place(number), Some(place));
@@ -92,7 +102,8 @@ mod tests {
     #[test]
     fn the_connections_of_other_workers_are_not_ours() {
         let [count, one] = [2, 1].map(|it| NonZeroU32::new(it).unwrap());
-        let rooms = Rooms { count, publishers: one, receivers: one };
+        let conduct = Conduct::default();
+        let rooms = Rooms { count, publishers: one, receivers: one, conduct };
         let share = RoomShare::whole(rooms).part(1, count);
         assert_eq!([0, 1, 2, 3].map(|number| share.place(number)), [None, Some(0), None, Some(1)]);
     }

@@ -12,7 +12,7 @@ use stats::{Histogram, Merge};
 ///
 /// A message is owed to every receiver of its room whose subscription was proved when the message was handed to the
 /// kernel: a message of the room had reached it. Those of the warm-up, and those that prove subscriptions, are not
-/// counted.
+/// counted. Receivers that were slow on purpose, or gone, have counts of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeliveryCounts {
@@ -38,23 +38,90 @@ pub struct DeliveryCounts {
     pub foreign: u64,
     /// Messages of which a delivery that was owed did not come.
     pub incomplete: u64,
+    /// Deliveries to receivers that read nothing while it was measured; in none of the counts above.
+    #[serde(default, skip_serializing_if = "DeliveryEnds::is_none")]
+    pub slow: DeliveryEnds,
+    /// Deliveries to receivers that had been there and were gone: what came of them was kept for them.
+    #[serde(default, skip_serializing_if = "DeliveryEnds::is_none")]
+    pub away: DeliveryEnds,
+    /// Deliveries to receivers that connected again, or that we tore off less than 250 ms later: nobody's debt.
+    #[serde(default, skip_serializing_if = "DeliveryEnds::is_none")]
+    pub edge: DeliveryEnds,
+    /// Connections of receivers that we tore off, one after the other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub absences: u64,
+    /// Connections of receivers that we tore off at the same instant.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub torn_off: u64,
+    /// Those of them that were proved again when the measurement was over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub recovered: u64,
+    /// Connects of receivers that came back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attempts: u64,
+}
+
+/// Deliveries of one kind by their end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeliveryEnds {
+    /// Deliveries that are owed.
+    pub owed: u64,
+    /// That came, each counted once.
+    pub delivered: u64,
+    /// That did not come, although something later did, or nothing was to be waited for.
+    pub lost: u64,
+    /// That had not come when the connection of their receiver ended.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut: u64,
+    /// That had not come when the drain was over, and nothing later either.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub in_flight_at_end: u64,
+}
+
+impl DeliveryEnds {
+    /// True if there are none.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn adds_up(&self) -> bool {
+        let parts = [self.delivered, self.lost, self.cut, self.in_flight_at_end];
+        let sum = parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part));
+        sum == Some(self.owed)
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl DeliveryCounts {
+    /// Deliveries to receivers that were there and read.
+    pub const fn present(&self) -> DeliveryEnds {
+        let Self { owed, delivered, lost, cut, in_flight_at_end, .. } = *self;
+        DeliveryEnds { owed, delivered, lost, cut, in_flight_at_end }
+    }
+
+    /// Deliveries of all kinds: what was published, times the receivers that the rooms have ever had.
+    pub fn whole(&self) -> u64 {
+        [self.owed, self.slow.owed, self.away.owed, self.edge.owed].iter().sum()
+    }
+
     /// Deliveries that were owed and did not come.
     pub const fn missing(&self) -> u64 {
         self.lost.saturating_add(self.cut).saturating_add(self.in_flight_at_end)
     }
 
-    /// That nothing was lost from sight: owed = delivered + lost + cut + in flight at the end.
+    /// That nothing was lost from sight: owed = delivered + lost + cut + in flight at the end, of each kind.
     ///
     /// # Errors
     ///
     /// The identity does not hold.
     pub fn check(&self) -> Result<(), DeliveryError> {
-        let parts = [self.delivered, self.lost, self.cut, self.in_flight_at_end];
-        let sum = parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part));
-        if sum == Some(self.owed) { Ok(()) } else { Err(DeliveryError(*self)) }
+        let kinds = [self.present(), self.slow, self.away, self.edge];
+        let broken = kinds.into_iter().find(|ends| !ends.adds_up());
+        broken.map_or(Ok(()), |ends| Err(DeliveryError(ends)))
     }
 }
 
@@ -64,7 +131,7 @@ impl DeliveryCounts {
     "owed {} is not delivered {} + lost {} + cut {} + in flight at the end {}",
     .0.owed, .0.delivered, .0.lost, .0.cut, .0.in_flight_at_end
 )]
-pub struct DeliveryError(DeliveryCounts);
+pub struct DeliveryError(DeliveryEnds);
 
 /// Deliveries while they are counted.
 ///
@@ -86,6 +153,15 @@ pub struct DeliveryOutcome {
     /// As [`Deliveries::spread`].
     #[serde(with = "crate::sent::histogram")]
     pub spread: Histogram,
+    /// As [`Deliveries::replayed`].
+    #[serde(default, with = "crate::sent::histogram")]
+    pub replayed: Histogram,
+    /// As [`Deliveries::returned`].
+    #[serde(default, with = "crate::sent::histogram")]
+    pub returned: Histogram,
+    /// As [`Deliveries::recovered`].
+    #[serde(default, with = "crate::sent::histogram")]
+    pub recovered: Histogram,
 }
 
 /// Deliveries of a block.
@@ -102,30 +178,46 @@ pub struct Deliveries {
     pub last: Option<Summary>,
     /// From the first receiver to the last, of messages that all receivers had.
     pub spread: Option<Summary>,
+    /// From due until a receiver had it that was away when it was published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<Summary>,
+    /// From the instant at which a receiver was to come back until a message of its room had reached it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returned: Option<Summary>,
+    /// From the instant at which all receivers were torn off until a message of its room had reached each of them,
+    /// without those that none had reached when the measurement was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovered: Option<Summary>,
 }
 
 impl DeliveryOutcome {
     /// The same as a record has it.
     pub fn summary(&self) -> Deliveries {
-        let Self { counts, first, median, last, spread } = self;
+        let Self { counts, first, median, last, spread, replayed, returned, recovered } = self;
         Deliveries {
             counts: *counts,
             first: Summary::of(first),
             median: Summary::of(median),
             last: Summary::of(last),
             spread: Summary::of(spread),
+            replayed: Summary::of(replayed),
+            returned: Summary::of(returned),
+            recovered: Summary::of(recovered),
         }
     }
 }
 
 impl Merge for DeliveryOutcome {
     fn merge(&mut self, other: &Self) {
-        let Self { counts, first, median, last, spread } = other;
+        let Self { counts, first, median, last, spread, replayed, returned, recovered } = other;
         self.counts.merge(counts);
         self.first.merge(first);
         self.median.merge(median);
         self.last.merge(last);
         self.spread.merge(spread);
+        self.replayed.merge(replayed);
+        self.returned.merge(returned);
+        self.recovered.merge(recovered);
     }
 }
 
@@ -143,6 +235,13 @@ impl Merge for DeliveryCounts {
             early,
             foreign,
             incomplete,
+            slow,
+            away,
+            edge,
+            absences,
+            torn_off,
+            recovered,
+            attempts,
         } = other;
         self.published.merge(published);
         self.owed.merge(owed);
@@ -155,6 +254,24 @@ impl Merge for DeliveryCounts {
         self.early.merge(early);
         self.foreign.merge(foreign);
         self.incomplete.merge(incomplete);
+        self.slow.merge(slow);
+        self.away.merge(away);
+        self.edge.merge(edge);
+        self.absences.merge(absences);
+        self.torn_off.merge(torn_off);
+        self.recovered.merge(recovered);
+        self.attempts.merge(attempts);
+    }
+}
+
+impl Merge for DeliveryEnds {
+    fn merge(&mut self, other: &Self) {
+        let Self { owed, delivered, lost, cut, in_flight_at_end } = other;
+        self.owed.merge(owed);
+        self.delivered.merge(delivered);
+        self.lost.merge(lost);
+        self.cut.merge(cut);
+        self.in_flight_at_end.merge(in_flight_at_end);
     }
 }
 
@@ -174,13 +291,15 @@ mod tests {
         };
         assert_eq!(all.check(), Ok(()));
         assert_eq!(all.missing(), 6);
-        for wrong in [
-            DeliveryCounts { owed: 21, ..all },
-            DeliveryCounts { delivered: 15, ..all },
-            DeliveryCounts { lost: u64::MAX, ..all },
+        let away = DeliveryEnds { owed: 7, delivered: 6, ..DeliveryEnds::default() };
+        for (wrong, owed) in [
+            (DeliveryCounts { owed: 21, ..all }, 21),
+            (DeliveryCounts { delivered: 15, ..all }, 20),
+            (DeliveryCounts { lost: u64::MAX, ..all }, 20),
+            (DeliveryCounts { away, ..all }, 7),
         ] {
             let error = wrong.check().unwrap_err().to_string();
-            assert!(error.contains(&format!("owed {} is not", wrong.owed)), "{error}");
+            assert!(error.contains(&format!("owed {owed} is not")), "{error}");
         }
     }
 }

@@ -57,7 +57,7 @@ pub use block::{
     Wire,
 };
 pub use counts::{CountError, Counts};
-pub use deliveries::{Deliveries, DeliveryCounts, DeliveryError, DeliveryOutcome};
+pub use deliveries::{Deliveries, DeliveryCounts, DeliveryEnds, DeliveryError, DeliveryOutcome};
 pub use drift::{Drift, Drifting, drifts};
 pub use entry::{Entry, EntryRow};
 pub use environment::{

@@ -155,7 +155,7 @@ const METRICS: [(&str, Metric); 10] = [
 ];
 
 type Count = fn(&DeliveryCounts) -> u64;
-const DELIVERIES: [(&str, Count); 10] = [
+const DELIVERIES: [(&str, Count); 21] = [
     ("published", |all| all.published),
     ("deliveries_owed", |all| all.owed),
     ("delivered", |all| all.delivered),
@@ -166,6 +166,17 @@ const DELIVERIES: [(&str, Count); 10] = [
     ("deliveries_out_of_order", |all| all.reordered),
     ("deliveries_not_owed_yet", |all| all.early),
     ("deliveries_foreign", |all| all.foreign),
+    ("slow_deliveries_owed", |all| all.slow.owed),
+    ("slow_delivered", |all| all.slow.delivered),
+    ("slow_deliveries_lost", |all| all.slow.lost),
+    ("slow_deliveries_cut_off", |all| all.slow.cut),
+    ("slow_deliveries_in_flight_at_end", |all| all.slow.in_flight_at_end),
+    ("away_deliveries_owed", |all| all.away.owed),
+    ("away_delivered", |all| all.away.delivered),
+    ("away_deliveries_lost", |all| all.away.lost),
+    ("edge_deliveries_owed", |all| all.edge.owed),
+    ("edge_delivered", |all| all.edge.delivered),
+    ("edge_deliveries_lost", |all| all.edge.lost),
 ];
 
 const BEFORE: [&str; 8] = [

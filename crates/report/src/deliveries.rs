@@ -3,25 +3,31 @@
 use crate::document::{Cell, Column, Table};
 use crate::measured::{Group, Measured, merged};
 use crate::number::{self, Unit, percent};
-use record::{Deliveries, DeliveryCounts, Summary};
+use record::{Deliveries, DeliveryCounts, DeliveryEnds, Summary};
 use stats::Merge;
 
+const REPLAYED: &str = "replayed";
+const RETURNED: &str = "returned";
+const RECOVERED: &str = "recovery";
 const FIRST: &str = "first receiver";
 const MEDIAN: &str = "median receiver";
 const LAST: &str = "last receiver";
 const SPREAD: &str = "spread";
 
 /// The names of the [`times`].
-pub(crate) const TIMES: [&str; 4] = [FIRST, MEDIAN, LAST, SPREAD];
+pub(crate) const TIMES: [&str; 7] = [FIRST, MEDIAN, LAST, SPREAD, REPLAYED, RETURNED, RECOVERED];
 
 /// The times of messages until their receivers had them, by their names; none without rooms.
 pub(crate) fn times(it: &Measured<'_>) -> Vec<(&'static str, Summary)> {
     type Of = fn(&Deliveries) -> Option<&Summary>;
-    let all: [(&str, Of); 4] = [
+    let all: [(&str, Of); 7] = [
         (FIRST, |all| all.first.as_ref()),
         (MEDIAN, |all| all.median.as_ref()),
         (LAST, |all| all.last.as_ref()),
         (SPREAD, |all| all.spread.as_ref()),
+        (REPLAYED, |all| all.replayed.as_ref()),
+        (RETURNED, |all| all.returned.as_ref()),
+        (RECOVERED, |all| all.recovered.as_ref()),
     ];
     let found = |(name, of): (&'static str, Of)| {
         Some((name, merged(&it.all, |block| of(block.deliveries.as_ref()?))?))
@@ -44,7 +50,20 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
     {
         columns.push(Column::new(head, Unit::Count));
     }
-    for head in ["first p50", "median p50", "last p50", "last p99", "spread p50"] {
+    // Columns of receivers that are slow, or leave, stand there where some do.
+    for head in ["slow owed", "slow missing", "away owed", "away missing", "edge"] {
+        columns.push(Column::new(head, Unit::Count));
+    }
+    for head in [
+        "first p50",
+        "median p50",
+        "last p50",
+        "last p99",
+        "spread p50",
+        "recovery p50",
+        "recovery p99",
+        "recovery max",
+    ] {
         columns.push(Column::new(head, Unit::Time));
     }
     let mut table = Table::new("", columns);
@@ -59,6 +78,9 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
         // Columns of zeros are left out.
         let fault = |count: u64| Cell::number((count > 0).then(|| number::float(count)));
         cells.extend([counts.missing(), duplicate, reordered, foreign].map(fault));
+        let DeliveryCounts { slow, away, edge, .. } = counts;
+        let missing = |ends: DeliveryEnds| ends.owed - ends.delivered.min(ends.owed);
+        cells.extend([slow.owed, missing(slow), away.owed, missing(away), edge.owed].map(fault));
         let times = times(it);
         let time = |name: &str, of: fn(&Summary) -> Option<u64>| {
             let found = times.iter().find(|(known, _)| *known == name);
@@ -70,6 +92,9 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
             time(LAST, |it| it.p50_ns),
             time(LAST, |it| it.p99_ns),
             time(SPREAD, |it| it.p50_ns),
+            time(RECOVERED, |it| it.p50_ns),
+            time(RECOVERED, |it| it.p99_ns),
+            time(RECOVERED, |it| Some(it.max_ns)),
         ]);
         table.row(cells);
     }
@@ -93,7 +118,59 @@ pub(crate) fn lines(counts: &DeliveryCounts) -> Vec<String> {
     lines.push(format!(
         "duplicate {duplicate}, out of order {reordered}, not owed yet {early}, foreign {foreign}"
     ));
+    lines.extend(apart(counts));
     let broken = counts.check().err();
     lines.extend(broken.map(|error| format!("ERROR: the counts do not add up: {error}")));
     lines
+}
+
+/// The deliveries that are counted apart: to slow receivers, and to those that were gone.
+fn apart(counts: &DeliveryCounts) -> Vec<String> {
+    let DeliveryCounts { slow, away, edge, absences, torn_off, recovered, attempts, .. } = counts;
+    let mut lines = Vec::new();
+    if !slow.is_none() {
+        let DeliveryEnds { owed, delivered, lost, cut, in_flight_at_end } = slow;
+        lines.push(format!(
+            "slow receivers: owed {owed} = delivered {delivered} + lost {lost} + cut off {cut} + in flight {in_flight_at_end}"
+        ));
+        lines.push(format!("slow receivers: the relay {}", policy(slow)));
+    }
+    let leaves = absences + torn_off;
+    if leaves + attempts > 0 {
+        lines.push(format!(
+            "away: owed {} = replayed {} + lost {}; edge: owed {} = delivered {} + lost {}",
+            away.owed, away.delivered, away.lost, edge.owed, edge.delivered, edge.lost
+        ));
+        lines.push(format!(
+            "owed to all {} = present {} + away {} + edge {}",
+            counts.whole() - slow.owed,
+            counts.owed,
+            away.owed,
+            edge.owed
+        ));
+        let storm = match torn_off {
+            0 => String::new(),
+            _ => format!("{torn_off} torn off at once, {recovered} of them back in time, "),
+        };
+        lines.push(format!("{absences} absences, {storm}{attempts} connects to come back"));
+    }
+    lines
+}
+
+/// The words for what a relay did with the messages of receivers that did not read.
+fn policy(slow: &DeliveryEnds) -> String {
+    let DeliveryEnds { owed, delivered, lost, cut, in_flight_at_end } = slow;
+    let did = [
+        (*delivered, "kept"),
+        (*lost, "dropped"),
+        (*cut, "lost with the connections that it ended"),
+        (*in_flight_at_end, "had not handed over when the drain was over"),
+    ];
+    let share = |count: u64| percent(number::float(count) / number::float((*owed).max(1)));
+    let parts: Vec<String> = did
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{what} {}", share(*count)))
+        .collect();
+    parts.join(", ")
 }

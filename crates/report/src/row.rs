@@ -2,7 +2,7 @@
 
 use crate::number::{self, MISSING};
 use record::{Block, PayloadKind, RunRecord, Spacing, Subject, Summary, Workload, WorkloadResult};
-use spec::{Content, Endpoint, Expect, Lifetime, Load, Rooms, Stop};
+use spec::{Conduct, Content, Endpoint, Expect, Lifetime, Load, Rooms, Stop};
 use units::Bytes;
 
 /// A row of a record's plan.
@@ -382,14 +382,24 @@ fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing, elsewhere: Option<&End
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
     };
-    let Rooms { count, publishers, receivers } = rooms;
+    let Rooms { count, publishers, receivers, conduct } = rooms;
     let each = if count.get() == 1 { "with" } else { "each with" };
     let elsewhere = elsewhere.map_or_else(String::new, |url| format!(" to {url}"));
+    let Conduct { slow, away, storm } = conduct;
+    let mut receivers = several(receivers.get(), "receiver");
+    if slow > 0 {
+        receivers.push_str(&format!(", {slow} of them slow"));
+    }
+    if let Some(away) = away {
+        receivers.push_str(&format!(", each away {away}"));
+    }
+    if let Some(storm) = storm {
+        receivers.push_str(&format!(", all torn off after {storm}"));
+    }
     format!(
-        "{}, {each} {} and {}, {rate} published in all{elsewhere} {}",
+        "{}, {each} {} and {receivers}, {rate} published in all{elsewhere} {}",
         several(count.get(), "room"),
         several(publishers.get(), "publisher"),
-        several(receivers.get(), "receiver"),
         spaced(spacing),
     )
 }

@@ -49,7 +49,7 @@ pub use problem::Problem;
 pub use published::{Claim, ClaimMeasure, Published, PublishedRow};
 pub use rate::{Piece, Profile, ProfileError};
 pub use requirement::{Bound, Requirement};
-pub use rooms::Rooms;
+pub use rooms::{Away, Conduct, Rooms};
 pub use until::{Goal, Until};
 pub use workload::{
     Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject, SourceRange,

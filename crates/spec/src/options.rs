@@ -17,7 +17,7 @@ pub(crate) use tls::PEM_MAX;
 use crate::conversation::Status;
 use crate::lists::one_or_more;
 use crate::{
-    Bots, Carries, Closing, Header, Http, PayloadKind, Problem, Profile, Server, SourceRange,
+    Away, Bots, Carries, Closing, Header, Http, PayloadKind, Problem, Profile, Server, SourceRange,
     Spacing, Timeouts, Workload,
 };
 use schemars::JsonSchema;
@@ -113,6 +113,27 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "URL", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publish_to: Option<String>,
+    /// Rooms: receivers of each that read nothing while it is measured, e.g. 1%, at least one
+    ///
+    /// From the begin of the measurement to its end; then they read what there is for them. Their deliveries are
+    /// counted apart, and are in no time: what is shown is what they cost the others (docs/PUSH.md).
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_receivers: Option<Share>,
+    /// Rooms: each receiver leaves and comes back, e.g. 'every 15s for 2s'
+    ///
+    /// Once in each such period of the measurement its connection is torn off, at a random instant of its own (--seed),
+    /// and it connects again so much later. What is published meanwhile is counted apart (docs/PUSH.md).
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIMES", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away: Option<Away>,
+    /// Rooms: tear off all receivers at once, so long after the measurement has begun, e.g. 3s
+    ///
+    /// They connect again with the back-off and jitter of socket.io-client. The time until 50 %, 99 % and all of them
+    /// receive again is the recovery time (docs/PUSH.md).
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storm: Option<Nanos>,
     /// Spacing of messages or sessions that are due [default: phases for bots, else uniform]
     #[cfg_attr(feature = "cli", arg(long, value_name = "SPACING", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::num::NonZeroU32;
+use std::str::FromStr;
+use units::Nanos;
 
 /// Rooms that are all alike, and the connections in them.
 ///
@@ -21,6 +24,77 @@ pub struct Rooms {
     pub publishers: NonZeroU32,
     /// Connections of each room that receive.
     pub receivers: NonZeroU32,
+    /// The receivers that do not just stay and read.
+    #[serde(default, skip_serializing_if = "Conduct::is_steady")]
+    pub conduct: Conduct,
+}
+
+/// The ways in which receivers do something other than stay and read, from the begin of the measurement on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Conduct {
+    /// Receivers of each room that read nothing until the measurement is over.
+    #[serde(skip_serializing_if = "is_none")]
+    pub slow: u32,
+    /// The times at which each receiver leaves and comes back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away: Option<Away>,
+    /// From the begin of the measurement to the instant at which the connections of all receivers are torn off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storm: Option<Nanos>,
+}
+
+impl Conduct {
+    /// True if all receivers stay and read.
+    pub fn is_steady(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Absences of a receiver: one in each period, at a random instant of it that differs between receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Away {
+    /// The period.
+    pub every: Nanos,
+    /// The time until it comes back; shorter than the period.
+    pub time: Nanos,
+}
+
+impl fmt::Display for Away {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let exact = |time: Nanos| format!("{time:#}").replace(' ', "");
+        write!(f, "every {} for {}", exact(self.every), exact(self.time))
+    }
+}
+
+impl FromStr for Away {
+    type Err = String;
+
+    /// Reads `every 15s for 2s`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let problem = |what: String| format!("{what}; absences are as in `every 15s for 2s`");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let ["every", every, "for", time] = words[..] else {
+            return Err(problem(format!("`{text}` is not a period and a time")));
+        };
+        let nanos = |text: &str| {
+            text.parse::<Nanos>().map_err(|error: units::ParseError| problem(error.to_string()))
+        };
+        let away = Self { every: nanos(every)?, time: nanos(time)? };
+        if away.time == Nanos::ZERO {
+            return Err(problem("nobody is away for 0s".to_owned()));
+        }
+        if away.time >= away.every {
+            return Err(problem(format!("{time} away is not shorter than the period of {every}")));
+        }
+        Ok(away)
+    }
+}
+
+crate::text::as_text!(Away, "the absences of each receiver", "every 15s for 2s");
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The part that a connection has in its room.
@@ -76,7 +150,7 @@ mod tests {
     fn rooms(count: u32, publishers: u32, receivers: u32) -> Rooms {
         let [count, publishers, receivers] =
             [count, publishers, receivers].map(|number| NonZeroU32::new(number).unwrap());
-        Rooms { count, publishers, receivers }
+        Rooms { count, publishers, receivers, conduct: Conduct::default() }
     }
 
     #[test]
@@ -99,6 +173,24 @@ mod tests {
         for number in 0..all {
             assert_eq!(rooms.room_of(number + 7 * all), rooms.room_of(number));
             assert_eq!(rooms.part_of(number + 7 * all), rooms.part_of(number));
+        }
+    }
+
+    #[test]
+    fn absences_are_a_period_and_a_shorter_time() {
+        for text in ["every 15s for 2s", "every 500ms for 20ms"] {
+            assert_eq!(text.parse::<Away>().unwrap().to_string(), text);
+        }
+        #[rustfmt::skip]
+        let table = [
+            ("2s",               "`2s` is not a period and a time; absences are as in `every 15s for 2s`"),
+            ("every 2s for 0s",  "nobody is away for 0s"),
+            ("every 2s for 2s",  "2s away is not shorter than the period of 2s"),
+            ("every 2 for 1s",   "`2`"),
+        ];
+        for (text, problem) in table {
+            let error = text.parse::<Away>().unwrap_err();
+            assert!(error.contains(problem), "{error}");
         }
     }
 

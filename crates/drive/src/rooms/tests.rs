@@ -1,7 +1,8 @@
 //! The counts of rooms against a model that remembers every message and every delivery by itself.
 
 use super::*;
-use record::DeliveryCounts;
+use record::{DeliveryCounts, DeliveryEnds, Merge as _};
+use spec::Conduct;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use units::Random;
@@ -9,12 +10,12 @@ use units::Random;
 #[test]
 fn a_message_is_delivered_to_its_first_its_median_and_its_last_receiver() {
     let mut rooms = proved(1, 1, 4);
-    rooms.published(0, Instant(1000), Class::Measured);
+    rooms.published(0, Instant(1000), Instant(1000), Class::Measured);
     let header = header(0, 1, 1000);
     for (place, at) in [(3, 1010), (1, 1013), (4, 1020), (2, 1050)] {
         assert!(rooms.received(place, Some(header), Instant(at)).is_some());
     }
-    assert_eq!(rooms.owed(), 0);
+    assert_eq!(rooms.owed, 0);
     let outcome = rooms.finish();
     let one = |times: &record::Histogram| (times.count(), times.max());
     assert_eq!(one(&outcome.first), (1, Some(Nanos(10))));
@@ -29,9 +30,9 @@ fn a_message_is_delivered_to_its_first_its_median_and_its_last_receiver() {
 fn a_tail_that_was_dropped_is_known_by_a_message_behind_it() {
     let mut rooms = proved(1, 1, 2);
     for due in [1000, 2000] {
-        rooms.published(0, Instant(due), Class::Measured);
+        rooms.published(0, Instant(due), Instant(due), Class::Measured);
     }
-    rooms.published(0, Instant::START, Class::Uncounted);
+    rooms.published(0, Instant::START, Instant(2500), Class::Uncounted);
     rooms.received(1, Some(header(0, 3, 0)), Instant(3000));
     let mut given_up = Vec::new();
     rooms.give_up(Instant(9000), Nanos(500), |due| given_up.push(due));
@@ -44,7 +45,7 @@ fn a_tail_that_was_dropped_is_known_by_a_message_behind_it() {
 #[test]
 fn what_was_not_published_to_the_room_is_foreign() {
     let mut rooms = proved(2, 1, 1);
-    rooms.published(0, Instant(1000), Class::Measured);
+    rooms.published(0, Instant(1000), Instant(1000), Class::Measured);
     let right = header(0, 1, 1000);
     let wrong = [
         None,
@@ -66,6 +67,7 @@ fn what_was_not_published_to_the_room_is_foreign() {
 /// Receivers come, go, hear late, twice and not at all; publishers take the place of others.
 #[test]
 fn the_sums_are_those_of_a_model_that_remembers_everything() {
+    let mut all = DeliveryCounts::default();
     for seed in 0..300 {
         let mut world = World::new(seed);
         for _ in 0..400 {
@@ -75,7 +77,58 @@ fn the_sums_are_those_of_a_model_that_remembers_everything() {
         let counts = rooms.finish().counts;
         assert_eq!(counts.check(), Ok(()), "seed {seed}");
         assert_eq!(counts, model, "seed {seed}");
+        all.merge(&counts);
     }
+    for ends in [all.present(), all.slow] {
+        let DeliveryEnds { delivered, lost, cut, in_flight_at_end, .. } = ends;
+        assert!(
+            [delivered, lost, cut, in_flight_at_end].iter().all(|count| *count > 0),
+            "{ends:?}"
+        );
+    }
+    for ends in [all.away, all.edge] {
+        assert!(ends.delivered > 0 && ends.lost > 0, "{ends:?}");
+    }
+}
+
+#[test]
+fn a_message_whose_receiver_leaves_is_complete_with_those_that_stay() {
+    let mut rooms = proved(1, 1, 4);
+    rooms.published(0, Instant(1000), Instant(1000), Class::Measured);
+    for (place, at) in [(3, 1010), (1, 1013), (2, 1050)] {
+        rooms.received(place, Some(header(0, 1, 1000)), Instant(at));
+    }
+    rooms.left(4, Instant(2000), Leaving::Planned);
+    assert!(rooms.is_complete());
+    let outcome = rooms.finish();
+    let one = |times: &record::Histogram| (times.count(), times.max());
+    assert_eq!(one(&outcome.median), (1, Some(Nanos(13))));
+    assert_eq!(one(&outcome.last), (1, Some(Nanos(50))));
+    assert_eq!(one(&outcome.spread), (1, Some(Nanos(40))));
+    assert_eq!((outcome.counts.owed, outcome.counts.edge.owed), (3, 1));
+}
+
+#[test]
+fn what_comes_from_when_it_was_away_is_replayed_and_its_return_is_timed() {
+    let mut rooms = proved(1, 1, 1);
+    let at = Instant;
+    rooms.storm(at(ms(400)));
+    rooms.left(1, at(ms(400)), Leaving::Planned);
+    rooms.published(0, at(ms(500)), at(ms(500)), Class::Measured);
+    rooms.comes_back(1, at(ms(700)));
+    rooms.join(1);
+    rooms.opened(1);
+    assert!(!rooms.is_complete(), "it is on its way back");
+    assert_eq!(rooms.received(1, Some(header(0, 1, ms(500))), at(ms(900))), None);
+    assert!(rooms.is_complete());
+    let outcome = rooms.finish();
+    let one = |times: &record::Histogram| (times.count(), times.max().map(|it| it.0 / 1_000_000));
+    assert_eq!(one(&outcome.replayed), (1, Some(400)));
+    assert_eq!(one(&outcome.returned), (1, Some(200)));
+    assert_eq!(one(&outcome.recovered), (1, Some(500)));
+    let counts = outcome.counts;
+    assert_eq!((counts.away.owed, counts.away.delivered, counts.whole()), (1, 1, 1));
+    assert_eq!((counts.torn_off, counts.recovered, counts.attempts, counts.owed), (1, 1, 1, 0));
 }
 
 #[test]
@@ -102,7 +155,7 @@ fn what_the_workers_leave_behind_adds_up_in_any_order() {
     assert_eq!(all.counts.check(), Ok(()));
 }
 
-/// Rooms with a publisher each, whose receivers come and go.
+/// Rooms with a publisher each, whose receivers come and go; one in each is slow.
 struct World {
     rooms: Rooms,
     random: Random,
@@ -112,48 +165,63 @@ struct World {
     /// By publisher and number.
     sent: BTreeMap<(u32, u32), Sent>,
     next: BTreeMap<u32, u32>,
-    /// The proved receivers by their places, and the messages that they have.
-    proved: BTreeMap<u32, BTreeSet<(u32, u32)>>,
-    /// The open receivers that are not.
-    open: BTreeSet<u32>,
+    /// By place.
+    receivers: BTreeMap<u32, Known>,
     model: DeliveryCounts,
 }
 
 /// A message that was published.
 struct Sent {
-    due: u64,
+    at: u64,
     is_measured: bool,
-    /// The places that it is owed to, without those of receivers that have gone.
-    owed: BTreeSet<u32>,
-    /// Deliveries that were owed and have not come.
-    missing: usize,
+    /// By the place of each receiver that it is owed to in some way.
+    owed: BTreeMap<u32, Owed>,
+}
+
+/// A message that is owed to a receiver, which has it or not.
+struct Owed {
+    presence: Presence,
+    /// The time of being present in which it was sent.
+    turn: u32,
+    has: bool,
+}
+
+/// A receiver, as the model knows it.
+#[derive(Default)]
+struct Known {
+    is_connected: bool,
+    is_open: bool,
+    /// `None` before its first proof.
+    presence: Option<Presence>,
+    turn: u32,
+    has: BTreeSet<(u32, u32)>,
 }
 
 const ROOMS: u32 = 2;
-const RECEIVERS: u32 = 3;
+const RECEIVERS: u32 = 4;
 
 impl World {
     fn new(seed: u64) -> Self {
-        let (rooms, numbers) = joined(ROOMS, 1, RECEIVERS);
+        let (rooms, numbers) = joined(ROOMS, 1, RECEIVERS, 1);
+        let open = || Known { is_connected: true, is_open: true, ..Known::default() };
         Self {
             rooms,
             random: Random::new(seed),
-            now: 1000,
+            now: 1_000_000_000,
             numbers,
             sent: BTreeMap::new(),
             next: BTreeMap::new(),
-            proved: BTreeMap::new(),
-            open: (ROOMS..ROOMS * (1 + RECEIVERS)).collect(),
+            receivers: (ROOMS..ROOMS * (1 + RECEIVERS)).map(|place| (place, open())).collect(),
             model: DeliveryCounts::default(),
         }
     }
 
     fn act(&mut self) {
-        self.now += 1 + self.random.below(50) as u64;
+        self.now += ms(1 + self.random.below(50) as u64);
         match self.random.below(20) {
             0 => self.publisher_changes(),
-            1 => self.receiver_changes(),
-            2..8 => self.publish(),
+            1..3 => self.receiver_changes(),
+            3..9 => self.publish(),
             _ => self.deliver(),
         }
     }
@@ -163,108 +231,137 @@ impl World {
         let publisher = self.numbers[place as usize];
         let is_measured = self.random.below(4) > 0;
         let class = if is_measured { Class::Measured } else { Class::Uncounted };
-        self.rooms.published(place, Instant(self.now), class);
+        self.rooms.published(place, Instant(self.now), Instant(self.now), class);
         let next = self.next.entry(publisher).or_default();
-        let owed: BTreeSet<u32> =
-            self.proved.keys().copied().filter(|receiver| receiver % ROOMS == place).collect();
-        if is_measured {
-            self.model.published += 1;
-            self.model.owed += owed.len() as u64;
-        }
-        let (due, missing) = (self.now, owed.len());
-        self.sent.insert((publisher, *next), Sent { due, is_measured, owed, missing });
+        let of_room = self.receivers.iter().filter(|(receiver, _)| **receiver % ROOMS == place);
+        let owed = of_room.filter_map(|(receiver, known)| {
+            Some((*receiver, Owed { presence: known.presence?, turn: known.turn, has: false }))
+        });
+        let sent = Sent { at: self.now, is_measured, owed: owed.collect() };
+        self.model.published += u64::from(is_measured);
+        self.sent.insert((publisher, *next), sent);
         *next += 1;
     }
 
     fn deliver(&mut self) {
         let place = ROOMS + self.pick(ROOMS * RECEIVERS);
-        let known: Vec<(u32, u32)> = self.sent.keys().copied().collect();
-        if known.is_empty() {
+        let keys: Vec<(u32, u32)> = self.sent.keys().copied().collect();
+        let known = self.receivers.get_mut(&place).unwrap();
+        if keys.is_empty() || !known.is_open {
             return;
         }
-        let key = known[self.random.below(known.len())];
+        let key = keys[self.random.below(keys.len())];
         let sent = self.sent.get_mut(&key).unwrap();
-        let header = header(key.0, key.1, sent.due);
+        let header = header(key.0, key.1, sent.at);
         let delivered = self.rooms.received(place, Some(header), Instant(self.now)).is_some();
-        let is_open = self.open.contains(&place) || self.proved.contains_key(&place);
-        if !is_open {
-            return assert!(!delivered, "it is gone");
-        }
         if key.0 % ROOMS != place % ROOMS {
             self.model.foreign += 1;
             return assert!(!delivered, "it is of another room");
         }
         let counts = u64::from(sent.is_measured);
-        if self.open.remove(&place) {
-            self.proved.insert(place, BTreeSet::new());
+        if known.presence != Some(Presence::Present) {
+            (known.presence, known.turn) = (Some(Presence::Present), known.turn + 1);
         }
-        let has = self.proved.get_mut(&place).unwrap();
-        if !sent.owed.contains(&place) {
+        let Some(owed) = sent.owed.get_mut(&place) else {
             self.model.early += counts;
             return assert!(!delivered, "nobody owed it");
-        }
-        if !has.insert(key) {
+        };
+        if std::mem::replace(&mut owed.has, true) {
             self.model.duplicate += counts;
             return assert!(!delivered, "it came before");
         }
-        assert!(delivered);
-        sent.missing -= 1;
-        self.model.delivered += counts;
-        let is_overtaken = has.range((key.0, key.1 + 1)..=(key.0, u32::MAX)).next().is_some();
-        self.model.reordered += counts * u64::from(is_overtaken);
+        let is_overtaken = known.has.range((key.0, key.1 + 1)..=(key.0, u32::MAX)).next().is_some();
+        known.has.insert(key);
+        let is_present = owed.presence == Presence::Present;
+        self.model.reordered += counts * u64::from(is_overtaken && is_present);
+        // Of those that do not count nobody asks what they are.
+        assert!(!sent.is_measured || delivered == (is_present && !is_slow(place)));
     }
 
+    /// A receiver goes, or comes back, or tries to.
     fn receiver_changes(&mut self) {
         let place = ROOMS + self.pick(ROOMS * RECEIVERS);
-        let mut cut = 0;
-        self.rooms.left(place, |_| cut += 1);
-        let has = self.proved.remove(&place);
-        let missing = has.map_or(0, |has| self.take_missing(place, &has, |_| true));
-        self.sent.values_mut().for_each(|sent| sent.owed.retain(|owed| *owed != place));
-        assert_eq!(cut, missing);
-        self.model.cut += missing;
-        self.numbers[place as usize] = self.rooms.join(place);
-        self.rooms.opened(place);
-        self.open.insert(place);
+        let known = self.receivers.get_mut(&place).unwrap();
+        if !known.is_connected {
+            known.is_connected = true;
+            if known.presence.is_some() {
+                known.presence = Some(Presence::Edge);
+                self.model.attempts += 1;
+            }
+            self.numbers[place as usize] = self.rooms.join(place);
+            return;
+        }
+        if !known.is_open && self.random.below(2) == 0 {
+            known.is_open = true;
+            return self.rooms.opened(place);
+        }
+        let is_planned = self.random.below(2) == 0 && !is_slow(place);
+        let why = if is_planned { Leaving::Planned } else { Leaving::Unplanned };
+        self.rooms.left(place, Instant(self.now), why);
+        (known.is_connected, known.is_open) = (false, false);
+        if known.presence == Some(Presence::Present) && is_planned {
+            for sent in self.sent.values_mut().filter(|it| it.at + ms(250) > self.now) {
+                let owed = sent.owed.get_mut(&place).filter(|owed| !owed.has);
+                let owed =
+                    owed.filter(|it| it.presence == Presence::Present && it.turn == known.turn);
+                owed.into_iter().for_each(|owed| owed.presence = Presence::Edge);
+            }
+        }
+        known.presence = known.presence.map(|_| Presence::Away);
     }
 
     fn publisher_changes(&mut self) {
         let place = self.pick(ROOMS);
-        self.rooms.left(place, |_| panic!("nothing is owed to it"));
+        self.rooms.left(place, Instant(self.now), Leaving::Unplanned);
         self.numbers[place as usize] = self.rooms.join(place);
         self.rooms.opened(place);
     }
 
-    /// The number of messages that a receiver is owed and has not, and that `is_asked` for; nobody owes them any more.
-    fn take_missing(
-        &mut self,
-        place: u32,
-        has: &BTreeSet<(u32, u32)>,
-        is_asked: impl Fn((u32, u32)) -> bool,
-    ) -> u64 {
-        let mut count = 0;
-        for (key, sent) in &mut self.sent {
-            if !has.contains(key) && is_asked(*key) && sent.owed.remove(&place) {
-                count += u64::from(sent.is_measured);
-            }
-        }
-        count
-    }
-
     /// Gives up what is missing, and says what is to be counted in the end.
     fn end(mut self) -> (Rooms, DeliveryCounts) {
-        let is_short = |sent: &&Sent| sent.is_measured && sent.missing > 0;
-        self.model.incomplete = self.sent.values().filter(is_short).count() as u64;
-        for (place, has) in self.proved.clone() {
-            let is_overtaken = |key: (u32, u32)| {
-                has.range((key.0, key.1 + 1)..=(key.0, u32::MAX)).next().is_some()
-            };
-            self.model.lost += self.take_missing(place, &has, is_overtaken);
-            self.model.in_flight_at_end += self.take_missing(place, &has, |_| true);
+        let (mut awaited, mut unproved) = (0, 0);
+        for ((publisher, sequence), sent) in self.sent.iter().filter(|(_, sent)| sent.is_measured) {
+            let mut is_short = false;
+            for (place, owed) in &sent.owed {
+                let known = &self.receivers[place];
+                let later = (*publisher, sequence + 1)..=(*publisher, u32::MAX);
+                let is_overtaken = known.has.range(later).next().is_some();
+                let is_current =
+                    known.presence == Some(Presence::Present) && known.turn == owed.turn;
+                let is_present = owed.presence == Presence::Present;
+                awaited += u64::from(is_present && is_current && !owed.has);
+                let mut present = self.model.present();
+                let ends = match owed.presence {
+                    Presence::Present if is_slow(*place) => &mut self.model.slow,
+                    Presence::Present => &mut present,
+                    Presence::Away => &mut self.model.away,
+                    Presence::Edge => &mut self.model.edge,
+                };
+                ends.owed += 1;
+                let end = if owed.has {
+                    &mut ends.delivered
+                } else if is_present && !is_current {
+                    &mut ends.cut
+                } else if is_present && !is_overtaken {
+                    &mut ends.in_flight_at_end
+                } else {
+                    &mut ends.lost
+                };
+                *end += 1;
+                is_short |= is_present && !is_slow(*place) && !owed.has;
+                let DeliveryEnds { owed, delivered, lost, cut, in_flight_at_end } = present;
+                self.model =
+                    DeliveryCounts { owed, delivered, lost, cut, in_flight_at_end, ..self.model };
+            }
+            self.model.incomplete += u64::from(is_short);
         }
-        let mut lost = 0;
-        self.rooms.give_up(Instant(self.now), Nanos::ZERO, |_| lost += 1);
-        assert_eq!(lost, self.model.lost);
+        for known in self.receivers.values().filter(|known| known.is_open) {
+            unproved += u32::from(known.presence != Some(Presence::Present));
+        }
+        assert_eq!((self.rooms.owed, self.rooms.unproved()), (awaited, unproved));
+        let mut given_up = 0;
+        self.rooms.give_up(Instant(self.now), Nanos::ZERO, |_| given_up += 1);
+        assert_eq!(given_up, self.model.lost + self.model.cut);
         (self.rooms, self.model)
     }
 
@@ -273,15 +370,25 @@ impl World {
     }
 }
 
+/// True for the last receiver of each room.
+fn is_slow(place: u32) -> bool {
+    place >= ROOMS * RECEIVERS
+}
+
+fn ms(count: u64) -> u64 {
+    Nanos::from_millis(count).0
+}
+
 fn header(connection: u32, sequence: u32, due: u64) -> Header {
     Header { connection, sequence, due: Nanos(due) }
 }
 
 /// Rooms whose connections are all open, and the numbers of those.
-fn joined(count: u32, publishers: u32, receivers: u32) -> (Rooms, Vec<u32>) {
+fn joined(count: u32, publishers: u32, receivers: u32, slow: u32) -> (Rooms, Vec<u32>) {
     let [count, publishers, receivers] =
         [count, publishers, receivers].map(|number| NonZeroU32::new(number).unwrap());
-    let all = spec::Rooms { count, publishers, receivers };
+    let conduct = Conduct { slow, ..Conduct::default() };
+    let all = spec::Rooms { count, publishers, receivers, conduct };
     let connections = all.connections().get();
     let mut rooms = Rooms::new(RoomShare::whole(all), connections);
     let numbers = (0..connections).map(|place| rooms.join(place)).collect();
@@ -291,9 +398,9 @@ fn joined(count: u32, publishers: u32, receivers: u32) -> (Rooms, Vec<u32>) {
 
 /// The same, and a first message of each publisher has reached all of its receivers.
 fn proved(count: u32, publishers: u32, receivers: u32) -> Rooms {
-    let (mut rooms, numbers) = joined(count, publishers, receivers);
+    let (mut rooms, numbers) = joined(count, publishers, receivers, 0);
     for place in rooms.publishers() {
-        rooms.published(place, Instant::START, Class::Uncounted);
+        rooms.published(place, Instant::START, Instant(400), Class::Uncounted);
         for receiver in count * publishers..count * (publishers + receivers) {
             if receiver % count == place % count {
                 let header = header(numbers[place as usize], 0, 0);

@@ -3,10 +3,10 @@
 use crate::world::{DELAY, Play, Played, Speech, World, ms};
 use engine::sim::{Conditions, Cuts, Outcome as Ended};
 use load::{Arrival, Content, Expect, Header, Pick, Requests, RoomShare, Schedule, Spacing};
-use record::{DeliveryCounts, ErrorClass, Merge, Outcome};
+use record::{DeliveryCounts, DeliveryEnds, ErrorClass, Merge, Outcome};
 use serve::relay::Fault;
 use spec::conversation::{Cue, READY_MADE};
-use spec::{Conversation, Rooms};
+use spec::{Conduct, Conversation, Rooms};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -94,7 +94,10 @@ fn the_sums_close_while_connections_are_cut_and_come_again() {
         assert_eq!(played.notes.response.count(), given_up, "seed {seed}");
         seen.merge(&counts);
     }
-    assert!(seen.cut > 0 && seen.early > 0 && seen.delivered > seen.cut, "{seen:?}");
+    assert!(
+        seen.cut > 0 && seen.edge.delivered > 0 && seen.away.lost > 0 && seen.delivered > seen.cut,
+        "{seen:?}"
+    );
 }
 
 #[test]
@@ -272,6 +275,104 @@ fn deliveries_that_a_relay_swaps_are_found_over_every_transport() {
     }
 }
 
+#[test]
+fn slow_receivers_are_counted_apart_and_cost_the_others_nothing() {
+    for scheme in TRANSPORTS {
+        let play = over(scheme, publish(2, 1, 5, "20/s").duration(ms(2000)).warm_up(ms(100)));
+        let conduct = Conduct { slow: 1, ..Conduct::default() };
+        let played = behaving(play, conduct).against(&mut relay());
+        assert_eq!(played.errors(), [], "{scheme}");
+        let counts = counts(&played);
+        // All was kept for them, and they read it once the measurement was over.
+        let slow = DeliveryEnds { owed: 80, delivered: 80, ..DeliveryEnds::default() };
+        let all = DeliveryCounts { published: 80, owed: 320, delivered: 320, slow, ..counts };
+        assert_eq!((counts, counts.missing()), (all, 0), "{scheme}");
+        assert_eq!((counts.duplicate, counts.reordered, counts.early), (0, 0, 0), "{scheme}");
+        assert_eq!(played.notes.response.count(), 320, "{scheme}");
+        assert!(played.notes.response.max() < Some(ms(100)), "{scheme}: nobody waited for them");
+        assert_eq!(played.replies_of_window(), 320, "{scheme}");
+    }
+}
+
+#[test]
+fn what_a_relay_does_to_slow_receivers_follows_from_the_counts() {
+    let conduct = Conduct { slow: 2, ..Conduct::default() };
+    let mut play = behaving(publish(1, 1, 5, "50/s").duration(ms(2000)), conduct);
+    play.conditions.buffer_len_max = 1000;
+    let mut relay = relay().with_queue_max(2000);
+    let played = play.against(&mut relay);
+    let counts = counts(&played);
+    assert_eq!(counts.check(), Ok(()));
+    // It throws them out, and they read what had left the relay by then.
+    assert_eq!(relay.totals().slow, 2);
+    assert_eq!((counts.slow.owed, counts.slow.lost, counts.slow.in_flight_at_end), (200, 0, 0));
+    assert!(counts.slow.delivered > 0 && counts.slow.cut > 100, "{counts:?}");
+    let all = DeliveryCounts { owed: 300, delivered: 300, ..counts };
+    assert_eq!((counts, counts.missing()), (all, 0));
+}
+
+#[test]
+fn what_was_published_while_receivers_were_away_is_owed_apart() {
+    let away = Some("every 1s for 200ms".parse().unwrap());
+    for scheme in TRANSPORTS {
+        let conduct = Conduct { away, ..Conduct::default() };
+        let play = over(scheme, publish(3, 1, 4, "20/s").duration(ms(4000)).warm_up(ms(100)));
+        let played = behaving(play, conduct).against(&mut relay());
+        assert_eq!(played.errors(), [], "{scheme}");
+        let counts = counts(&played);
+        assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{scheme}: {counts:?}");
+        assert_eq!((counts.published, counts.whole()), (240, 960), "{scheme}: {counts:?}");
+        // Each of twelve receivers leaves once a second.
+        assert_eq!((counts.absences, counts.attempts, counts.torn_off), (48, 48, 0), "{scheme}");
+        // Four messages each, less for those that the end of the measurement called back.
+        assert!((144..=192).contains(&counts.away.owed), "{scheme}: {counts:?}");
+        assert_eq!(counts.away.lost, counts.away.owed, "{scheme}: it keeps nothing for them");
+        assert_eq!((counts.duplicate, counts.foreign), (0, 0), "{scheme}");
+        let deliveries = played.outcome.deliveries.as_ref().unwrap();
+        assert_eq!((deliveries.returned.count(), deliveries.replayed.count()), (48, 0), "{scheme}");
+        assert_eq!(played.outcome.connections.lost, 0, "{scheme}");
+    }
+}
+
+#[test]
+fn receivers_that_were_torn_off_at_once_come_back_with_back_off_and_jitter() {
+    for scheme in TRANSPORTS {
+        let storm = Some(ms(1000));
+        let conduct = Conduct { storm, ..Conduct::default() };
+        let play = over(scheme, publish(2, 1, 50, "20/s").duration(ms(4000)).warm_up(ms(100)));
+        let played = behaving(play, conduct).against(&mut relay());
+        assert_eq!(played.errors(), [], "{scheme}");
+        let counts = counts(&played);
+        assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{scheme}: {counts:?}");
+        assert_eq!((counts.published, counts.whole()), (160, 8000), "{scheme}");
+        let DeliveryCounts { torn_off, recovered, attempts, .. } = counts;
+        assert_eq!((torn_off, recovered, attempts), (100, 100, 100), "{scheme}");
+        let times = &played.outcome.deliveries.as_ref().unwrap().recovered;
+        let [first, last] = [times.min(), times.max()].map(Option::unwrap);
+        assert!(first > ms(500) && first < ms(700), "{scheme}: {first:?}");
+        // The way there and the next message come on top.
+        assert!(last > ms(1400) && last < ms(1700), "{scheme}: {last:?}");
+    }
+}
+
+#[test]
+fn the_sums_close_while_receivers_come_and_go_and_connections_are_cut() {
+    let (away, storm) = (Some("every 700ms for 150ms".parse().unwrap()), Some(ms(400)));
+    let mut seen = DeliveryCounts::default();
+    for seed in 0..300 {
+        let conduct = Conduct { away, storm: storm.filter(|_| seed % 2 == 0), slow: 0 };
+        let mut play = publish(2, 2, 4, "30/s").duration(ms(2500)).warm_up(ms(100));
+        play.workload.seed = seed;
+        let (_, counts) = play_with_cuts(behaving(play, conduct), seed, 0.3);
+        // Whoever is cut off before its first proof is owed less.
+        assert!(counts.whole() <= 4 * counts.published, "seed {seed}: {counts:?}");
+        seen.merge(&counts);
+    }
+    let DeliveryCounts { cut, away, edge, absences, torn_off, attempts, .. } = seen;
+    assert!(cut > 0 && away.lost > 0 && edge.delivered > 0 && edge.lost > 0, "{seen:?}");
+    assert!(torn_off > 0 && attempts > absences + torn_off, "{seen:?}");
+}
+
 /// The schemes over which a relay is spoken to.
 const TRANSPORTS: [&str; 5] =
     ["ws", "sockjs", "sockjs+xhr", "sockjs+xhr-streaming", "sockjs+eventsource"];
@@ -333,7 +434,14 @@ fn room() -> Conversation {
 fn rooms(count: u32, publishers: u32, receivers: u32) -> Rooms {
     let [count, publishers, receivers] =
         [count, publishers, receivers].map(|number| NonZeroU32::new(number).unwrap());
-    Rooms { count, publishers, receivers }
+    Rooms { count, publishers, receivers, conduct: Conduct::default() }
+}
+
+/// A play whose receivers do not just stay and read.
+fn behaving(mut play: Play, conduct: Conduct) -> Play {
+    let rooms = play.workload.rooms.unwrap().all();
+    play.workload.rooms = Some(RoomShare::whole(Rooms { conduct, ..rooms }));
+    play
 }
 
 /// Rooms, in each of which messages are due at `rate`.

@@ -3,13 +3,14 @@
 use record::{
     Added, AgentPart, Block, Capacity, Certificate, Check, Claim, ClaimMeasure, Class,
     ClientReport, Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Deliveries,
-    DeliveryCounts, Ended, Environment, ErrorCount, Estimate, Exchange, Fairness, Footprint,
-    GoogleBenchmark, Identity, IdsFound, Interface, Kind, Knee, Lab, Layer, LeftOut, Level, Limits,
-    Little, Memory, Missing, Neighbours, Number, OpenLoop, PartEnd, Parts, PayloadKind, PerMetric,
-    Phases, Pinning, Plan, Process, Published, PublishedRow, PushCount, Pushed, Reason, RowVerdict,
-    RunRecord, SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer, Spacing, Split, Stall,
-    Stalls, Subject, Summary, Sweep, SweepLine, SweepOf, SweepStep, TcpEvents, TimerFloor, TlsSeen,
-    Tool, Verdict, View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
+    DeliveryCounts, DeliveryEnds, Ended, Environment, ErrorCount, Estimate, Exchange, Fairness,
+    Footprint, GoogleBenchmark, Identity, IdsFound, Interface, Kind, Knee, Lab, Layer, LeftOut,
+    Level, Limits, Little, Memory, Missing, Neighbours, Number, OpenLoop, PartEnd, Parts,
+    PayloadKind, PerMetric, Phases, Pinning, Plan, Process, Published, PublishedRow, PushCount,
+    Pushed, Reason, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer,
+    Spacing, Split, Stall, Stalls, Subject, Summary, Sweep, SweepLine, SweepOf, SweepStep,
+    TcpEvents, TimerFloor, TlsSeen, Tool, Verdict, View, WarmUp, Warning, Whole, Wire, Workload,
+    WorkloadResult,
 };
 use spec::{Content, Expect, Header, Http, Load, Message, Server, Stop, Timeouts, Tls, Trust};
 use stats::Histogram;
@@ -344,11 +345,21 @@ fn block(workload: usize) -> Block {
                 early: 6,
                 foreign: 7,
                 incomplete: 3,
+                slow: ends(10, [5, 1, 3, 1]),
+                away: ends(7, [4, 3, 0, 0]),
+                edge: ends(3, [2, 1, 0, 0]),
+                absences: 8,
+                torn_off: 9,
+                recovered: 8,
+                attempts: 18,
             },
             first: times.clone(),
             median: times.clone(),
             last: times.clone(),
-            spread: times,
+            spread: times.clone(),
+            replayed: times.clone(),
+            returned: times.clone(),
+            recovered: times,
         }),
         ids_found: Some(IdsFound { learnt: 990, scanned: 9, parsed: 1 }),
         identity: Some(Identity { lost: 1, duplicate: 2, reordered: 3, corrupted: 4 }),
@@ -670,4 +681,9 @@ fn lab() -> Lab {
             missing: Missing::from([("download_bytes".to_owned(), "npm does not say".to_owned())]),
         }],
     }
+}
+
+/// Deliveries that are owed, by their end: delivered, lost, cut off, in flight at the end.
+fn ends(owed: u64, [delivered, lost, cut, in_flight_at_end]: [u64; 4]) -> DeliveryEnds {
+    DeliveryEnds { owed, delivered, lost, cut, in_flight_at_end }
 }

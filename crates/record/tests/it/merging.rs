@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
-    Cause, Connections, Counts, DeliveryCounts, DeliveryOutcome, ErrorClass, ExchangeOutcome,
-    Handshakes, Identity, IdsFound, LastReplies, Merge, OpenLoopTimes, Origin, Outcome, PhaseTimes,
-    PushOutcome, Pushed, Second, Segments, Sessions, Split, Stall, Stalls, StreamLayers, Tally,
-    TlsParameters, Traffic, Whole,
+    Cause, Connections, Counts, DeliveryCounts, DeliveryEnds, DeliveryOutcome, ErrorClass,
+    ExchangeOutcome, Handshakes, Identity, IdsFound, LastReplies, Merge, OpenLoopTimes, Origin,
+    Outcome, PhaseTimes, PushOutcome, Pushed, Second, Segments, Sessions, Split, Stall, Stalls,
+    StreamLayers, Tally, TlsParameters, Traffic, Whole,
 };
 use stats::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,11 +114,21 @@ fn outcome(random: &mut Random) -> Outcome {
                 early: count(random),
                 foreign: count(random),
                 incomplete: count(random),
+                slow: ends(random),
+                away: ends(random),
+                edge: ends(random),
+                absences: count(random),
+                torn_off: count(random),
+                recovered: count(random),
+                attempts: count(random),
             },
             first: times(random),
             median: times(random),
             last: times(random),
             spread: times(random),
+            replayed: times(random),
+            returned: times(random),
+            recovered: times(random),
         }),
         ids_found: maybe(random, |random| IdsFound {
             learnt: count(random),
@@ -290,4 +300,14 @@ fn stalls(random: &mut Random) -> Stalls {
 fn last_replies(random: &mut Random) -> LastReplies {
     let instant = |random: &mut Random| Instant(random.below(500) as u64);
     LastReplies::of((0..random.below(900)).map(|_| (instant(random), instant(random))))
+}
+
+fn ends(random: &mut Random) -> DeliveryEnds {
+    DeliveryEnds {
+        owed: count(random),
+        delivered: count(random),
+        lost: count(random),
+        cut: count(random),
+        in_flight_at_end: count(random),
+    }
 }

@@ -3,8 +3,8 @@
 use crate::pages::{check, details};
 use crate::records;
 use expect_test::expect;
-use record::{Counts, Deliveries, DeliveryCounts, Kind, RunRecord};
-use spec::{Load, Rooms, Spacing};
+use record::{Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, RunRecord};
+use spec::{Conduct, Load, Rooms, Spacing};
 
 /// Four rooms, in which the relay lost, doubled and cut off some.
 fn record() -> RunRecord {
@@ -12,7 +12,7 @@ fn record() -> RunRecord {
     let spec = &mut record.plan.workloads[0].spec;
     let [count, publishers, receivers] = [4, 1, 100].map(records::count);
     spec.load = Load::Publish {
-        rooms: Rooms { count, publishers, receivers },
+        rooms: Rooms { count, publishers, receivers, conduct: Conduct::default() },
         rate: "5/s".parse().expect("a rate"),
         spacing: Spacing::Uniform,
         in_flight_max: records::count(200),
@@ -36,11 +36,13 @@ fn record() -> RunRecord {
             early: 5,
             foreign: 7,
             incomplete: 9,
+            ..DeliveryCounts::default()
         },
         first: Some(records::summary(900_000, 200)),
         median: Some(records::summary(1_300_000, 200)),
         last: Some(records::summary(2_100_000, 200)),
         spread: Some(records::summary(1_200_000, 191)),
+        ..Deliveries::default()
     });
     record
 }
@@ -127,6 +129,42 @@ fn the_page_of_a_lab_has_a_line_of_deliveries_for_each_row() {
 }
 
 #[test]
+fn receivers_that_are_slow_or_leave_have_sums_of_their_own() {
+    let mut record = record();
+    let ends = |owed, [delivered, lost, cut]: [u64; 3]| DeliveryEnds {
+        owed,
+        delivered,
+        lost,
+        cut,
+        ..DeliveryEnds::default()
+    };
+    let of_block = record.blocks[0].deliveries.as_mut().expect("they are rooms");
+    of_block.counts = DeliveryCounts {
+        slow: ends(200, [50, 0, 150]),
+        away: ends(60, [40, 20, 0]),
+        edge: ends(5, [3, 2, 0]),
+        absences: 4,
+        torn_off: 30,
+        recovered: 29,
+        attempts: 35,
+        ..of_block.counts
+    };
+    of_block.recovered = Some(records::summary(1_400_000_000, 29));
+    let page = details(&record);
+    let words = page.split_whitespace().collect::<Vec<&str>>().join(" ");
+    for line in [
+        "slow receivers: owed 200 = delivered 50 + lost 0 + cut off 150 + in flight 0",
+        "slow receivers: the relay kept 25.0 %, lost with the connections that it ended 75.0 %",
+        "away: owed 60 = replayed 40 + lost 20; edge: owed 5 = delivered 3 + lost 2",
+        "owed to all 20065 = present 20000 + away 60 + edge 5",
+        "4 absences, 30 torn off at once, 29 of them back in time, 35 connects to come back",
+    ] {
+        assert!(words.contains(line), "{line}: {page}");
+    }
+    assert!(page.lines().any(|line| line.starts_with("recovery ")), "{page}");
+}
+
+#[test]
 fn csv_has_a_column_for_each_count_and_each_time() {
     let csv = report::csv(&record());
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
@@ -150,6 +188,17 @@ fn csv_has_a_column_for_each_count_and_each_time() {
         deliveries_out_of_order 4
         deliveries_not_owed_yet 5
         deliveries_foreign 7
+        slow_deliveries_owed 0
+        slow_delivered 0
+        slow_deliveries_lost 0
+        slow_deliveries_cut_off 0
+        slow_deliveries_in_flight_at_end 0
+        away_deliveries_owed 0
+        away_delivered 0
+        away_deliveries_lost 0
+        edge_deliveries_owed 0
+        edge_delivered 0
+        edge_deliveries_lost 0
         first_receiver_p50_ns 900000
         first_receiver_p99_ns 1350000
         median_receiver_p50_ns 1300000

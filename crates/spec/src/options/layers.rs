@@ -136,7 +136,8 @@ macro_rules! fields {
 fields! {
     connections = "connections", duration = "duration", messages = "messages", rate = "rate", bots = "bots",
     every = "every", closed = "closed", sessions = "sessions", publish = "publish", rooms = "rooms",
-    receivers = "receivers", publishers = "publishers", publish_to = "publish-to", messages_each = "messages-each", think = "think",
+    receivers = "receivers", publishers = "publishers", publish_to = "publish-to",
+    slow_receivers = "slow-receivers", away = "away", storm = "storm", messages_each = "messages-each", think = "think",
     spacing = "spacing", clients = "clients", concurrency = "concurrency", round_trips = "round-trips",
     in_flight = "in-flight", in_flight_max = "in-flight-max", conversation = "conversation", size = "size", payload = "payload",
     payload_kind = "payload-kind", varied = "varied", text = "text", binary = "binary", deflate = "deflate", expect = "expect",

@@ -1,9 +1,9 @@
 //! Loads and phases from options.
 
 use super::{Options, at_most, some_time};
-use crate::{Carries, Load, Phases, Problem, Profile, Rooms, Scheme, Spacing, Stop};
+use crate::{Carries, Conduct, Load, Phases, Problem, Profile, Rooms, Scheme, Spacing, Stop};
 use std::num::{NonZeroU32, NonZeroU64};
-use units::{Count, Nanos, Rate};
+use units::{Count, Nanos, Rate, Share};
 
 /// The five ways to send by a schedule or in short lives; none of them: a closed loop on lasting connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Options {
         use Way::{Bots, Clients, Closed, Publish, Rate, Sessions};
         let bots = || if self.closed { &[] } else { &[Bots][..] };
         #[rustfmt::skip]
-        let all: [(&str, bool, &[Way], &str); 15] = [
+        let all: [(&str, bool, &[Way], &str); 18] = [
             ("every",         self.every.is_some(),         &[Bots],                     "--bots"),
             ("closed",        self.closed,                  &[Bots],                     "--bots"),
             ("messages-each", self.messages_each.is_some(), &[Sessions],                 "--sessions"),
@@ -53,6 +53,9 @@ impl Options {
             ("rooms",         self.rooms.is_some(),         &[Publish],                  "--publish"),
             ("receivers",     self.receivers.is_some(),     &[Publish],                  "--publish"),
             ("publishers",    self.publishers.is_some(),    &[Publish],                  "--publish"),
+            ("slow-receivers", self.slow_receivers.is_some(), &[Publish],                "--publish"),
+            ("away",          self.away.is_some(),          &[Publish],                  "--publish"),
+            ("storm",         self.storm.is_some(),         &[Publish],                  "--publish"),
             ("publish-to",    self.publish_to.is_some(),    &[Publish],                  "--publish"),
             ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions, Clients], "loads other than --publish, whose rooms say it, and --bots, each of which has a connection"),
             ("in-flight",     self.in_flight.is_some(),     &[Closed, Clients],          "loads that wait for replies; bound an open loop with --in-flight-max"),
@@ -191,10 +194,12 @@ impl Options {
         let count = |field, count: Option<Count>, usual: NonZeroU32| {
             Ok::<_, Problem>(at_most(field, count, Rooms::CONNECTIONS_MAX)?.unwrap_or(usual))
         };
+        let receivers = count("receivers", self.receivers, RECEIVERS)?;
         let rooms = Rooms {
             count: count("rooms", self.rooms, NonZeroU32::MIN)?,
             publishers: count("publishers", self.publishers, NonZeroU32::MIN)?,
-            receivers: count("receivers", self.receivers, RECEIVERS)?,
+            receivers,
+            conduct: self.conduct(receivers)?,
         };
         let (connections, max) = (rooms.connections(), Rooms::CONNECTIONS_MAX);
         if connections.get() > max {
@@ -217,6 +222,35 @@ impl Options {
         let outstanding = in_flight_max
             .unwrap_or_else(|| outstanding_max(whole.peak(), timeout, rooms.all_publishers()));
         Ok(Load::Publish { rooms, rate, spacing, in_flight_max: outstanding })
+    }
+
+    /// The conduct of the receivers of a room.
+    fn conduct(&self, receivers: NonZeroU32) -> Result<Conduct, Problem> {
+        let slow = self.slow_receivers.filter(|share| *share != Share::NONE).map_or(0, |share| {
+            let millionths = u64::from(receivers.get()) * u64::from(share.millionths());
+            u32::try_from(millionths.div_ceil(MILLION)).expect("a share is at most all")
+        });
+        if slow >= receivers.get() {
+            let message = format!(
+                "{slow} of {receivers} receivers of a room would be slow; at least one must not be: use more \
+                 --receivers, or a smaller share"
+            );
+            return Err(Problem::new("slow-receivers", message));
+        }
+        let leaves = [("away", self.away.is_some()), ("storm", self.storm.is_some())];
+        if let Some((field, _)) = leaves.iter().find(|(_, leaves)| slow > 0 && *leaves) {
+            let message =
+                "receivers that leave and --slow-receivers are two different tests; leave one out";
+            return Err(Problem::new(field, message));
+        }
+        let duration = self.duration.unwrap_or(DURATION);
+        if let Some(storm) = self.storm.filter(|storm| *storm >= duration) {
+            let message = format!(
+                "{storm} is not inside the measurement of {duration}; use an earlier instant, or a longer --duration"
+            );
+            return Err(Problem::new("storm", message));
+        }
+        Ok(Conduct { slow, away: self.away, storm: self.storm })
     }
 
     /// Refuses rooms in which more is delivered than can be kept apart: each receiver has a bit for each message.
@@ -314,6 +348,7 @@ fn count_due(rate: Rate, time: Nanos) -> NonZeroU32 {
     NonZeroU32::new(u32::try_from(count).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN)
 }
 
+const MILLION: u64 = 1_000_000;
 const SECOND: Nanos = Nanos::from_secs(1);
 const DURATION: Nanos = Nanos::from_secs(10);
 const CONNECTIONS: NonZeroU32 = NonZeroU32::new(50).expect("it is not zero");

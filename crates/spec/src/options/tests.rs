@@ -516,6 +516,16 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
     let usual = one("ws://h", rooms).load.rooms().unwrap();
     assert_eq!([usual.count, usual.publishers, usual.receivers], [1, 1, 10].map(count));
 
+    let slow = |share: &str| {
+        let text = format!("{rooms}; receivers = 150; slow-receivers = '{share}'");
+        one("ws://h", &text).load.rooms().unwrap().conduct.slow
+    };
+    assert_eq!(["0%", "0.1%", "1%", "2%"].map(slow), [0, 1, 2, 3]);
+    let leave = one("ws://h", &format!("{rooms}; away = 'every 15s for 2s'; storm = '3s'"));
+    let conduct = leave.load.rooms().unwrap().conduct;
+    assert_eq!(conduct.away.map(|away| away.to_string()).as_deref(), Some("every 15s for 2s"));
+    assert_eq!(conduct.storm, Some(Nanos::from_secs(3)));
+
     let talked = "conversation = 'centrifugo'; publish = '10/s'";
     #[rustfmt::skip]
     let table = [
@@ -524,6 +534,10 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
         ("conversation = 'room'; rooms = 2",  "rooms: belongs to --publish"),
         ("conversation = 'room'; receivers = 2", "receivers: belongs to --publish"),
         ("conversation = 'room'; publishers = 2", "publishers: belongs to --publish"),
+        ("conversation = 'room'; away = 'every 2s for 1s'", "away: belongs to --publish"),
+        (&format!("{rooms}; slow-receivers = '91%'"), "slow-receivers: 10 of 10 receivers of a room would be slow"),
+        (&format!("{rooms}; slow-receivers = '1%'; storm = '3s'"), "storm: receivers that leave and --slow-receivers are two"),
+        (&format!("{rooms}; storm = '10s'"),  "storm: 10s is not inside the measurement of 10s"),
         (&format!("{rooms}; rate = '1/s'"),   "publish: --rate and --publish are two different loads"),
         (&format!("{rooms}; connections = 2"), "connections: belongs to loads other than --publish"),
         (&format!("{rooms}; rooms = 0"),      "rooms: must be at least 1"),

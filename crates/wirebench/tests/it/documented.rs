@@ -136,6 +136,7 @@ const SHORT: &[(&str, &str)] = &[
     ("--receivers",   "4"),
     ("--rooms",       "2"),
     ("--rounds",      "6"),
+    ("--storm",       "50ms"),
     ("--think",       "1ms"),
 ];
 

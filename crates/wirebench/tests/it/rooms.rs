@@ -1,6 +1,6 @@
 //! Rooms through the binary: publishers that connect elsewhere than receivers, and places where nobody answers.
 
-use crate::harness::{Sandbox, Server, record_of};
+use crate::harness::{Sandbox, Server, ended, record_of};
 use crate::third_party::{installed, run_client};
 use record::DeliveryCounts;
 use rustix::process::Signal;
@@ -104,6 +104,59 @@ fn known_faults_of_a_relay_are_found_with_tls_and_without() {
         }
         assert_eq!(totals["broken_connections"], 0, "{totals}");
     }
+}
+
+/// Messages of 60 kB: the kernel holds less of them for a receiver that does not read than are published in 3 s.
+const LONG: &str = r#"
+[request.publish]
+send = "publish room-${room_number} id=${id}\n${header} ${pad:60000}"
+reply = { starts = "published ", id = "published id=${id} " }
+"#;
+
+#[test]
+fn a_relay_drops_receivers_that_read_nothing_and_the_others_get_all() {
+    let sandbox = Sandbox::new();
+    let receivers = RECEIVERS.replace("[[open]]", "[[open]]\nby = \"receivers\"");
+    std::fs::write(sandbox.path().join("long.toml"), [&receivers, LONG].concat()).unwrap();
+    let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json --queue-max 64KiB");
+    let load = "--publish 300/s --receivers 2 --slow-receivers 1% -d 3s --warm-up 0s --drain 5s";
+    let ended =
+        sandbox.run(&format!("run {} --conversation ./long.toml {load} --json", server.url));
+    let record = record_of(&ended.stdout);
+    let counts = record.blocks[0].deliveries.as_ref().unwrap().counts;
+    assert_eq!((counts.check(), counts.published), (Ok(()), 900), "{ended:?}");
+    let DeliveryCounts { owed, delivered, slow, .. } = counts;
+    // It connects again in the drain: messages that are still handed over then are owed to it as such.
+    assert_eq!((owed, delivered, counts.whole()), (900, 900, 1800), "{counts:?}");
+    assert!(slow.cut > 0 && slow.delivered > 0 && slow.lost == 0, "{counts:?}");
+    let shown = sandbox.run("show").stdout;
+    assert!(shown.contains("slow receivers: the relay kept"), "{shown}");
+    server.process.send(Signal::TERM);
+    let totals: serde_json::Value = serde_json::from_str(&server.process.wait().stdout).unwrap();
+    assert_eq!(totals["slow_receivers_dropped"], 1, "{totals}");
+}
+
+#[test]
+fn receivers_that_leave_or_are_torn_off_come_back_and_the_sums_close() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
+    let load = "--publish 50/s --rooms 2 --receivers 10 -d 3s --warm-up 0s --drain 5s --threads 2";
+    let leaves = ["--away", "every 500ms for 50ms", "--storm", "1s"];
+    let line = format!("run {} --conversation room {load} --json", server.url);
+    let ended = ended(&sandbox.command(&line).args(leaves).output().unwrap());
+    let record = record_of(&ended.stdout);
+    let deliveries = record.blocks[0].deliveries.as_ref().unwrap();
+    let counts = deliveries.counts;
+    assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{ended:?}");
+    assert_eq!(counts.whole(), 10 * counts.published, "{counts:?}");
+    // Those that were away at that very instant are not torn off.
+    assert!((1..=20).contains(&counts.torn_off) && counts.absences > 0, "{counts:?}");
+    assert!(counts.attempts >= counts.torn_off + counts.absences, "{counts:?}");
+    assert_eq!(counts.away.lost, counts.away.owed, "{counts:?}");
+    let recovered = deliveries.recovered.as_ref().unwrap();
+    assert_eq!(recovered.count, counts.recovered);
+    assert!(recovered.min_ns >= 499_000_000, "nobody is back before: {recovered:?}");
+    assert!(record.blocks[0].errors.is_empty(), "{:?}", record.blocks[0].errors);
 }
 
 #[test]

@@ -619,7 +619,7 @@ fn in_rooms_each_part_takes_its_own_steps_and_deliveries_are_known_by_their_head
     };
     conversation.open.iter_mut().for_each(|step| step.expect = None);
     let [count, publishers, receivers] = [2, 1, 3].map(|it| std::num::NonZeroU32::new(it).unwrap());
-    let rooms = spec::Rooms { count, publishers, receivers };
+    let rooms = spec::Rooms { count, publishers, receivers, conduct: spec::Conduct::default() };
     let said = |client, rooms| {
         let compiled = Compiled::in_rooms(&conversation, rooms).unwrap();
         let inner: Connection = WebSocket::established(Side::Client, Limits::default(), 7).into();
