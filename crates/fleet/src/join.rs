@@ -34,6 +34,8 @@ pub enum Role {
     Agent,
     /// Leads runs, and makes the log if there is none.
     Controller,
+    /// Looks at the server on its machine.
+    Watch,
 }
 
 /// The key is left out.
@@ -95,6 +97,7 @@ impl Role {
         match self {
             Self::Agent => "an agent",
             Self::Controller => "a controller",
+            Self::Watch => "a watch",
         }
     }
 }

@@ -47,18 +47,21 @@ pub struct Joins {
     pub controller: PathBuf,
     /// The join files of the agents, in their order.
     pub agents: Vec<PathBuf>,
+    /// The join files of the watches, in their order.
+    pub watches: Vec<PathBuf>,
 }
 
 impl Keys {
-    /// New keys for so many agents, and for their controller.
-    pub fn new(agents: u32) -> Self {
+    /// New keys for so many agents and watches, and for their controller.
+    pub fn new(agents: u32, watches: u32) -> Self {
         let member = |name: &str, role| {
             let name: Name = name.parse().expect("it is a name");
             (name, role, nkeys::KeyPair::new_user())
         };
         let controller = member(CONTROLLER, Role::Controller);
         let agents = (0..agents).map(|index| member(&format!("a{index}"), Role::Agent));
-        Self { members: std::iter::once(controller).chain(agents).collect() }
+        let watches = (0..watches).map(|index| member(&format!("w{index}"), Role::Watch));
+        Self { members: std::iter::once(controller).chain(agents).chain(watches).collect() }
     }
 
     /// Writes the users and their permissions into `folder`, for the configuration of the server to include.
@@ -89,9 +92,12 @@ impl Keys {
             Join { url, name, role: *role, seed, ca }.write(&path)?;
             Ok::<_, KeysError>(path)
         };
-        let mut written = self.members.iter().map(write).collect::<Result<Vec<_>, _>>()?;
-        let controller = written.remove(0);
-        Ok(Joins { controller, agents: written })
+        let of = |wanted: Role| {
+            let members = self.members.iter().filter(|(_, role, _)| *role == wanted);
+            members.map(write).collect::<Result<Vec<_>, _>>()
+        };
+        let controller = of(Role::Controller)?.remove(0);
+        Ok(Joins { controller, agents: of(Role::Agent)?, watches: of(Role::Watch)? })
     }
 }
 
@@ -124,7 +130,7 @@ fn user(name: &Name, role: Role, public: &str) -> String {
     let mut text = String::new();
     let (publish, subscribe) = (list(&publish), list(&subscribe));
     let answers = match role {
-        Role::Agent => "\n      allow_responses: { max: 1, expires: \"2s\" }",
+        Role::Agent | Role::Watch => "\n      allow_responses: { max: 1, expires: \"2s\" }",
         Role::Controller => "",
     };
     write!(
@@ -139,18 +145,20 @@ fn user(name: &Name, role: Role, public: &str) -> String {
 /// The subjects that a member may publish to, and those that it may subscribe to.
 fn permissions(name: &Name, role: Role) -> (Vec<String>, Vec<String>) {
     let inbox = inbox(name);
+    let of_a_part = || {
+        vec![
+            format!("wb.hb.{name}"),
+            format!("wb.log.*.slot.*.{name}"),
+            "$JS.API.DIRECT.GET.WB.wb.log.*.plan".to_owned(),
+            "$JS.API.DIRECT.GET.WB.wb.log.*.step.*".to_owned(),
+            format!("$JS.API.DIRECT.GET.WB.wb.log.*.slot.*.{name}"),
+        ]
+    };
+    let asked = vec![format!("{inbox}.>"), format!("wb.cmd.{name}.>")];
     match role {
-        Role::Agent => (
-            vec![
-                format!("wb.hb.{name}"),
-                format!("wb.live.{name}"),
-                format!("wb.log.*.slot.*.{name}"),
-                "$JS.API.DIRECT.GET.WB.wb.log.*.plan".to_owned(),
-                "$JS.API.DIRECT.GET.WB.wb.log.*.step.*".to_owned(),
-                format!("$JS.API.DIRECT.GET.WB.wb.log.*.slot.*.{name}"),
-            ],
-            vec![format!("{inbox}.>"), format!("wb.cmd.{name}.>")],
-        ),
+        Role::Agent => ([of_a_part(), vec![format!("wb.live.{name}")]].concat(), asked),
+        // It sends no messages, so it has no totals to tell.
+        Role::Watch => (of_a_part(), asked),
         Role::Controller => (
             vec![
                 "wb.>".to_owned(),
@@ -183,7 +191,7 @@ mod tests {
     #[test]
     fn every_member_has_a_file_that_only_its_owner_may_read_and_nothing_is_overwritten() {
         let folder = tempfile::tempdir().unwrap();
-        let keys = Keys::new(2);
+        let keys = Keys::new(2, 1);
         write_certificates(folder.path(), &["nats.test".parse().unwrap()], Validity::days(0, 1))
             .unwrap();
         let include = keys.write_users(folder.path()).unwrap();
@@ -205,10 +213,15 @@ mod tests {
             "server-key.pem",
             "server.pem",
             "users.conf",
+            "w0.join",
         ];
         assert_eq!(names, all);
         let join = Join::read(&written.agents[1], Role::Agent).unwrap();
         assert_eq!(join.name.as_str(), "a1");
+        let watch = Join::read(&written.watches[0], Role::Watch).unwrap();
+        assert_eq!(watch.name.as_str(), "w0");
+        let other = Join::read(&written.watches[0], Role::Agent).unwrap_err().to_string();
+        assert!(other.ends_with("is for a watch, and this needs one for an agent"), "{other}");
         assert_eq!(join.ca, Some(folder.path().join("ca.pem")));
         let include = std::fs::read_to_string(&include).unwrap();
         let seed = join.seed.clone().unwrap();
@@ -222,7 +235,7 @@ mod tests {
     #[test]
     fn a_join_file_is_refused_with_the_next_thing_to_do() {
         let folder = tempfile::tempdir().unwrap();
-        let written = Keys::new(1).write_joins(folder.path(), "nats://127.0.0.1:4222").unwrap();
+        let written = Keys::new(1, 0).write_joins(folder.path(), "nats://127.0.0.1:4222").unwrap();
         let path = &written.agents[0];
         let error = |role| {
             Join::read(path, role)
@@ -246,12 +259,16 @@ mod tests {
 
     #[test]
     fn an_agent_may_touch_nothing_of_another_agent() {
-        let name: Name = "a1".parse().unwrap();
-        let (publish, subscribe) = permissions(&name, Role::Agent);
-        let own = |subject: &String| subject.contains("a1");
-        let shared =
-            ["$JS.API.DIRECT.GET.WB.wb.log.*.plan", "$JS.API.DIRECT.GET.WB.wb.log.*.step.*"];
-        assert!(publish.iter().all(|subject| own(subject) || shared.contains(&subject.as_str())));
-        assert!(subscribe.iter().all(own));
+        for (name, role) in [("a1", Role::Agent), ("w1", Role::Watch)] {
+            let (publish, subscribe) = permissions(&name.parse().unwrap(), role);
+            let own = |subject: &String| subject.contains(name);
+            let shared =
+                ["$JS.API.DIRECT.GET.WB.wb.log.*.plan", "$JS.API.DIRECT.GET.WB.wb.log.*.step.*"];
+            let is_shared = |subject: &String| shared.contains(&subject.as_str());
+            assert!(publish.iter().all(|subject| own(subject) || is_shared(subject)));
+            assert!(subscribe.iter().all(own));
+            let live = publish.contains(&format!("wb.live.{name}"));
+            assert_eq!(live, role == Role::Agent, "a watch has no totals");
+        }
     }
 }

@@ -174,22 +174,18 @@ impl Elsewhere for Lead<'_> {
             return Ok(Err(format!("{ended} (run {})", self.run)));
         };
         let together = Together::of(closed);
-        let Together { outcome, busiest_worker, agents } = together;
-        let missing: Vec<&str> = agents
-            .iter()
+        let Together { outcome, busiest_worker, agents, watched, replies } = together;
+        let parts = || agents.iter().filter(|part| part.task.is_load());
+        let missing: Vec<&str> = parts()
             .filter(|part| part.end != PartEnd::Measured)
             .map(|part| part.agent.as_str())
             .collect();
         let cut_short = (!missing.is_empty()).then(|| {
-            format!(
-                "{} of {} parts are missing: {}",
-                missing.len(),
-                agents.len(),
-                missing.join(", ")
-            )
+            let (count, all) = (missing.len(), parts().count());
+            format!("{count} of {all} parts are missing: {}", missing.join(", "))
         });
         let began = self.began(asked);
-        Ok(Ok(Merged { outcome, began, busiest_worker, agents, cut_short }))
+        Ok(Ok(Merged { outcome, began, busiest_worker, agents, cut_short, watched, replies }))
     }
 }
 

@@ -5,7 +5,7 @@
 //! in whatever order they were read.
 
 use crate::protocol::{
-    BlockId, Close, Entry, Go, Name, Plan, Seat, Slot, SlotKind, Step, Subject, Why,
+    BlockId, Close, Entry, Go, Kind, Name, Plan, Seat, Slot, SlotKind, Step, Subject, Why,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,9 +36,10 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// True if not every part was measured to its end.
+    /// True if not every part of the load was measured to its end.
     pub fn is_marked(&self) -> bool {
-        self.slots.iter().any(|slot| slot.kind() != SlotKind::Result)
+        let mut load = self.parts().filter(|(seat, _)| seat.kind == Kind::Load);
+        load.any(|(_, slot)| slot.kind() != SlotKind::Result)
     }
 
     /// The seats with their slots.

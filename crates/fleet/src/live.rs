@@ -47,7 +47,8 @@ impl Seconds {
     /// at the same instant, so whoever is not among them then is left out of it.
     pub(crate) fn add(&mut self, live: &Live) -> Option<Second> {
         let (run, block) = &live.block;
-        let Some(outcome) = unpack(&live.packed).ok().filter(|_| *run == self.run) else {
+        let outcome = unpack::<Outcome>(&live.packed).ok().filter(|_| *run == self.run);
+        let Some(outcome) = outcome else {
             return None; // Of another run, or nothing that can be shown.
         };
         let at = |second: &Second| (second.block, second.second);

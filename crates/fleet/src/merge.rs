@@ -4,16 +4,18 @@
 //! whole or not at all: one that is not trusted is left out, and stands beside the block with its own numbers.
 
 use crate::ledger::Closed;
-use crate::protocol::{Doubt, PartResult, Seat, Slot, SlotKind, limits};
+use crate::protocol::{Doubt, Kind, PartResult, Seat, Slot, SlotKind, limits};
 use flate2::Compression;
 use flate2::read::{ZlibDecoder, ZlibEncoder};
-use record::{AgentPart, Histogram, Merge as _, Outcome, PartEnd};
+use record::{AgentPart, Histogram, Merge as _, Outcome, PartEnd, Watched};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::io::Read as _;
 use units::Nanos;
 
-/// The form in which the counts of workers travel.
-pub fn pack(outcome: &Outcome) -> Vec<u8> {
-    let json = serde_json::to_vec(outcome).expect("its keys are texts and numbers");
+/// The form in which an outcome, or what a watch saw, travels.
+pub fn pack<T: Serialize>(counted: &T) -> Vec<u8> {
+    let json = serde_json::to_vec(counted).expect("its keys are texts and numbers");
     let mut packed = Vec::new();
     let read = ZlibEncoder::new(&json[..], Compression::default()).read_to_end(&mut packed);
     read.expect("memory can be read");
@@ -26,7 +28,7 @@ pub fn pack(outcome: &Outcome) -> Vec<u8> {
 ///
 /// The bytes are something else; or they inflate beyond [`limits::INFLATED_MAX`]; or beyond 1 MiB and to more than
 /// [`limits::INFLATION_MAX`] times their number.
-pub fn unpack(packed: &[u8]) -> Result<Outcome, UnpackError> {
+pub fn unpack<T: DeserializeOwned>(packed: &[u8]) -> Result<T, UnpackError> {
     let grown = (packed.len() as u64).saturating_mul(limits::INFLATION_MAX);
     let max = limits::INFLATED_MAX.0.min(grown.max(SMALL));
     let mut json = Vec::new();
@@ -58,12 +60,17 @@ pub enum UnpackError {
 /// A block, put together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Together {
-    /// The sum of the parts that count.
+    /// The sum of the parts of the load that count.
     pub outcome: Outcome,
     /// The largest share of the measurement that one worker of them was busy.
     pub busiest_worker: Option<f64>,
     /// Every part, in the order of names.
     pub agents: Vec<AgentPart>,
+    /// The server, as it was seen on its machine; or the reason why it was not.
+    pub watched: Result<Watched, String>,
+    /// The replies that it sent in the measured window to all who asked, parts that do not count among them; `None`:
+    /// some part is not known.
+    pub replies: Option<u64>,
 }
 
 impl Together {
@@ -75,61 +82,126 @@ impl Together {
                 closed.close.slots.iter().filter(|decided| decided.agent == seat.agent);
             decided.next().map_or_else(Vec::new, |decided| decided.doubts.clone())
         };
-        let parts = closed.parts().map(|(seat, slot)| part(seat, slot, &doubts_of(seat)));
-        let parts: Vec<(AgentPart, Option<Outcome>)> = parts.collect();
-        let planned = |parts: &mut dyn Iterator<Item = &AgentPart>| -> u64 {
-            parts.filter_map(|part| part.planned).sum()
+        let (mut load, mut watches, mut agents) = (Vec::new(), Vec::new(), Vec::new());
+        for (seat, slot) in closed.parts() {
+            let part = part(seat, slot, &doubts_of(seat));
+            agents.push(match seat.kind {
+                Kind::Load | Kind::Probe => {
+                    let (part, counted) = read(part, slot, measured);
+                    load.push((part.clone(), counted));
+                    part
+                }
+                Kind::Watch => {
+                    let (part, watched) = read(part, slot, looked);
+                    watches.push((part.clone(), watched));
+                    part
+                }
+            });
+        }
+        let planned = |is_wanted: fn(&AgentPart) -> bool| -> u64 {
+            let parts = load.iter().map(|(part, _)| part);
+            parts.filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
         };
-        let all = planned(&mut parts.iter().map(|(part, _)| part));
-        let trusted = planned(&mut parts.iter().map(|(part, _)| part).filter(|part| part.counts()));
-        let takes_all = trusted.saturating_mul(2) < all;
+        let takes_all = planned(AgentPart::counts).saturating_mul(2)
+            < planned(|part: &AgentPart| part.task.is_load());
         let mut outcome = Outcome::default();
         let mut busiest_worker: Option<f64> = None;
-        for (part, counted) in &parts {
-            if let Some(counted) = counted.as_ref().filter(|_| takes_all || part.counts()) {
+        for (part, counted) in &load {
+            let counts = part.counts() || takes_all && part.task.is_load();
+            if let Some(counted) = counted.as_ref().filter(|_| counts) {
                 outcome.merge(counted);
                 busiest_worker =
                     busiest_worker.into_iter().chain(part.busiest_worker_fraction).reduce(f64::max);
             }
         }
-        Self { outcome, busiest_worker, agents: parts.into_iter().map(|(part, _)| part).collect() }
+        let replies = |(part, counted): &(AgentPart, Option<Outcome>)| {
+            let counted = counted.as_ref().filter(|_| part.end == PartEnd::Measured)?;
+            Some(counted.traffic.replies)
+        };
+        let replies = load.iter().map(replies).sum();
+        Self { outcome, busiest_worker, agents, watched: watched(watches), replies }
     }
 }
 
-/// A part, and what it counted.
-fn part(seat: &Seat, slot: &Slot, doubts: &[Doubt]) -> (AgentPart, Option<Outcome>) {
+/// The view of all watches together. It is not known if one of them is missing, or its clock is in doubt: the window
+/// that it looked at is not that of the load then.
+fn watched(watches: Vec<(AgentPart, Option<Watched>)>) -> Result<Watched, String> {
+    let mut together: Option<Watched> = None;
+    for (part, watched) in watches {
+        let name = &part.agent;
+        let Some(watched) = watched.filter(|_| part.is_trusted()) else {
+            let mut reason = match part.end {
+                PartEnd::Measured | PartEnd::Stopped => "did not look at it to the end".to_owned(),
+                PartEnd::NotStarted => "did not begin".to_owned(),
+                PartEnd::Lost => "was lost".to_owned(),
+            };
+            if !part.doubts.is_empty() {
+                reason = format!("is not trusted: {}", part.doubts.join("; "));
+            }
+            return Err(format!("{name}, which watched the server, {reason}"));
+        };
+        together = Some(match together {
+            Some(others) => others.with(watched),
+            None => watched,
+        });
+    }
+    together.ok_or_else(|| NOT_WATCHED.to_owned())
+}
+
+/// A part, before anything is known of what it measured.
+fn part(seat: &Seat, slot: &Slot, doubts: &[Doubt]) -> AgentPart {
     let end = match slot.kind() {
         SlotKind::Result => PartEnd::Measured,
         SlotKind::Aborted => PartEnd::Stopped,
         SlotKind::NotStarted => PartEnd::NotStarted,
         SlotKind::Lost => PartEnd::Lost,
     };
-    let agent = AgentPart {
+    AgentPart {
         agent: seat.agent.to_string(),
+        task: seat.kind,
         end,
         clock_bound_ns: Some(seat.bound.0),
         doubts: doubts.iter().map(|doubt| in_words(*doubt).to_owned()).collect(),
         ..AgentPart::default()
-    };
-    let Some(result) = slot.part() else { return (agent, None) };
+    }
+}
+
+/// The part with what it measured, by `of`.
+fn read<T: DeserializeOwned>(
+    part: AgentPart,
+    slot: &Slot,
+    of: fn(AgentPart, &PartResult, &T) -> AgentPart,
+) -> (AgentPart, Option<T>) {
+    let Some(result) = slot.part() else { return (part, None) };
     match unpack(&result.packed) {
-        Ok(outcome) => (measured(agent, result, &outcome), Some(outcome)),
+        Ok(counted) => (of(began(part, result), result, &counted), Some(counted)),
         Err(error) => {
             let doubts =
-                [agent.doubts, vec![format!("its result cannot be read: {error}")]].concat();
-            (AgentPart { doubts, ..agent }, None)
+                [part.doubts, vec![format!("its result cannot be read: {error}")]].concat();
+            (AgentPart { doubts, ..part }, None)
         }
     }
 }
 
-fn measured(agent: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPart {
+/// The part with its late begin, and the doubt that follows from it.
+fn began(mut part: AgentPart, PartResult { late, .. }: &PartResult) -> AgentPart {
+    part.late_ns = Some(late.0);
+    if *late > limits::LATE_MAX {
+        part.doubts.push(format!("it began {late} late"));
+    }
+    part
+}
+
+/// The part of a watch has no numbers of its own.
+fn looked(part: AgentPart, _: &PartResult, _: &Watched) -> AgentPart {
+    part
+}
+
+fn measured(part: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPart {
     let quantile = |times: &Histogram, q| times.quantile(q).ok().map(|time| time.0);
     let times = outcome.traffic.times();
-    let PartResult { late, health, .. } = result;
-    let mut doubts = agent.doubts.clone();
-    if *late > limits::LATE_MAX {
-        doubts.push(format!("it began {late} late"));
-    }
+    let health = &result.health;
+    let mut doubts = part.doubts.clone();
     if outcome.traffic.open_loop.is_some()
         && let Some(busy) = health.busiest_worker.filter(|busy| *busy >= BUSY_MAX)
     {
@@ -144,14 +216,13 @@ fn measured(agent: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPa
         ok: Some(outcome.measured.ok),
         p50_ns: quantile(times, 0.5),
         p99_ns: quantile(times, 0.99),
-        late_ns: Some(late.0),
         busiest_worker_fraction: health.busiest_worker,
         send_lag_p99_ns: health.send_lag_p99.map(|lag: Nanos| lag.0),
         stalls: health.stalls,
         throttled_periods: health.throttled,
         retransmitted_segments: health.retransmits,
         doubts,
-        ..agent
+        ..part
     }
 }
 
@@ -162,6 +233,9 @@ fn in_words(doubt: Doubt) -> &'static str {
     }
 }
 
+/// The reason why nothing is known of the server where no watch took part.
+const NOT_WATCHED: &str = "nobody watches the server on its machine: start `wirebench watch --join FILE --port PORT` there";
+
 /// The number of bytes up to which a part may inflate any number of times.
 const SMALL: u64 = 1 << 20;
 
@@ -171,8 +245,13 @@ const BUSY_MAX: f64 = 0.9;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::{
+        BlockId, BlockWork, Close, Decided, Entry, Go, Health, Instance, Name, digest,
+    };
     use proptest::prelude::*;
     use record::{Counts, ErrorClass, Handshakes, Origin, Second, Tally, TlsParameters, Traffic};
+    use std::num::NonZeroU32;
+    use std::sync::Arc;
     use units::Instant;
 
     fn outcome(origin: u32, times: &[u64]) -> Outcome {
@@ -212,7 +291,7 @@ mod tests {
         ) {
             let travelled = |(index, times): (usize, &Vec<u64>)| {
                 let outcome = outcome(u32::try_from(index).unwrap(), times);
-                let read = unpack(&pack(&outcome)).unwrap();
+                let read: Outcome = unpack(&pack(&outcome)).unwrap();
                 assert_eq!(read, outcome);
                 read
             };
@@ -229,15 +308,94 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_part_or_inflate_without_end_are_refused() {
-        assert!(matches!(unpack(b"no part"), Err(UnpackError::Other(_))));
+        assert!(matches!(unpack::<Outcome>(b"no part"), Err(UnpackError::Other(_))));
         let mut packed = Vec::new();
         ZlibEncoder::new(&vec![b' '; 2 << 20][..], Compression::best())
             .read_to_end(&mut packed)
             .unwrap();
-        assert!(matches!(unpack(&packed), Err(UnpackError::TooLarge { .. })));
+        assert!(matches!(unpack::<Outcome>(&packed), Err(UnpackError::TooLarge { .. })));
         for cut in 0..8 {
             let whole = pack(&outcome(0, &[1, 2, 3]));
-            assert!(unpack(&whole[..whole.len() * cut / 8]).is_err());
+            assert!(unpack::<Outcome>(&whole[..whole.len() * cut / 8]).is_err());
         }
+    }
+
+    /// A block of these seats: the name, the task, and what stands in the slot.
+    fn closed(parts: &[(&str, Kind, Option<Vec<u8>>, &[Doubt])]) -> Closed {
+        let name = |text: &str| -> Name { text.parse().unwrap() };
+        let block = BlockId { number: 0, attempt: 0 };
+        let seat = |(agent, kind, ..): &(&str, Kind, Option<Vec<u8>>, &[Doubt])| Seat {
+            agent: name(agent),
+            instance: Instance(1),
+            kind: *kind,
+            part: spec::Part { index: 0, weights: vec![NonZeroU32::MIN] },
+            start_ns: 0,
+            bound: Nanos(64),
+        };
+        let slot = |packed: &Option<Vec<u8>>| match packed {
+            Some(packed) => Slot::Result(PartResult {
+                instance: Instance(1),
+                late: Nanos::ZERO,
+                health: Health::default(),
+                planned: 0,
+                sent: 0,
+                packed: packed.clone().into(),
+            }),
+            None => Slot::Lost { by: name("c"), silent: None },
+        };
+        let slots: Vec<Slot> = parts.iter().map(|(_, _, packed, _)| slot(packed)).collect();
+        let decided = parts.iter().zip(&slots).map(|((agent, _, _, doubts), slot)| Decided {
+            agent: name(agent),
+            kind: slot.kind(),
+            digest: digest(&Entry::Slot(Arc::new(slot.clone()))),
+            doubts: doubts.to_vec(),
+        });
+        let close = Close { block, slots: decided.collect() };
+        let roster = parts.iter().map(seat).collect();
+        let work = BlockWork { workload: 0, round: 0, load: None, lasts: Nanos(1) };
+        let go = Arc::new(Go { block, work, roster });
+        Closed { go, close, slots: slots.into_iter().map(Arc::new).collect() }
+    }
+
+    #[test]
+    fn what_a_watch_saw_is_no_part_of_the_load_and_one_that_is_lost_costs_nothing_else() {
+        let heavy = || Some(pack(&outcome(0, &[1, 2, 3])));
+        let watched = Watched { cpu_ns: Some(9), ..Watched::default() };
+        let saw = || Some(pack(&watched));
+        let load = ("a0", Kind::Load, heavy(), &[][..]);
+        let watch = |packed| ("w0", Kind::Watch, packed, &[][..]);
+        let whole = closed(&[load.clone(), watch(saw())]);
+        let together = Together::of(&whole);
+        assert_eq!((together.watched, together.replies), (Ok(watched.clone()), Some(3)));
+        assert_eq!((together.outcome.planned, whole.is_marked()), (3, false));
+        assert_eq!(together.agents[1].task, Kind::Watch);
+
+        let lost = closed(&[load.clone(), watch(None)]);
+        let together = Together::of(&lost);
+        let reason = "w0, which watched the server, was lost";
+        assert_eq!((together.watched, together.replies), (Err(reason.to_owned()), Some(3)));
+        assert!(!lost.is_marked(), "the load is whole");
+
+        let jumped = ("w0", Kind::Watch, saw(), &[Doubt::ClockJumped][..]);
+        let reason = Together::of(&closed(&[load.clone(), jumped])).watched.unwrap_err();
+        assert!(
+            reason.starts_with("w0, which watched the server, is not trusted: its clock jumped")
+        );
+
+        let of_two = Together::of(&closed(&[watch(saw()), ("w1", Kind::Watch, saw(), &[])]));
+        assert_eq!(of_two.watched.unwrap().cpu_ns, Some(18));
+        let missing = closed(&[load.clone(), ("a1", Kind::Load, None, &[]), watch(saw())]);
+        assert_eq!(Together::of(&missing).replies, None, "what a1 was answered is not known");
+        assert!(missing.is_marked());
+        let nobody = Together::of(&closed(&[load])).watched.unwrap_err();
+        assert!(nobody.contains("`wirebench watch --join FILE --port PORT`"), "{nobody}");
+    }
+
+    #[test]
+    fn a_prober_is_answered_too_and_its_times_are_kept_apart() {
+        let heavy = ("a0", Kind::Load, Some(pack(&outcome(0, &[1, 2, 3]))), &[][..]);
+        let light = ("p0", Kind::Probe, Some(pack(&outcome(1, &[9]))), &[][..]);
+        let together = Together::of(&closed(&[heavy, light]));
+        assert_eq!((together.outcome.measured.ok, together.replies), (3, Some(4)));
     }
 }

@@ -16,14 +16,16 @@ use engine::clock::Clock;
 use engine::thread;
 use record::Traffic;
 use run::{
-    Commands, Feed, Heard as Told, Host, Part, PartMeasured, Phase, Plan, RunError, Starter,
+    Commands, Feed, Heard as Told, Host, Looked, Part, PartMeasured, Phase, Plan, RunError,
+    Starter, Watching,
 };
-use spec::{Experiment, Server};
+use spec::{Experiment, Load, Server, Spacing, Stop, Workload};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use units::{Instant, Nanos};
+use units::{Bytes, Instant, Nanos, Rate};
 
 /// An agent.
 #[derive(Debug)]
@@ -36,8 +38,21 @@ pub struct Asked {
     pub spool: PathBuf,
     /// The targets that it may load.
     pub targets: Targets,
+    /// The server that it looks at, if that is its task.
+    pub watching: Option<Watching>,
+    /// The secrets of its targets.
+    pub secrets: Secrets,
     /// The host.
     pub host: Host,
+}
+
+/// The secrets of targets, which a plan names and never has: each agent reads them on its own machine.
+#[derive(Clone, Debug)]
+pub struct Secrets {
+    /// Files with header fields, one on each line, as options name them: `@FILE`.
+    pub fields: Vec<String>,
+    /// The reader of those files.
+    pub read: fn(&str, Bytes) -> Result<Vec<u8>, String>,
 }
 
 /// The reason why an agent ended.
@@ -78,7 +93,7 @@ pub fn work(
     signal: &AtomicUsize,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), WorkError> {
-    let Asked { join, hello, spool, targets, host } = asked;
+    let Asked { join, hello, spool, targets, watching, secrets, host } = asked;
     let failed = |error| WorkError::Spool { folder: spool.display().to_string(), error };
     let disk = Spool::open(&spool).map_err(failed)?;
     let left = disk.left().map_err(failed)?;
@@ -88,14 +103,17 @@ pub fn work(
     let hear = tell.clone();
     let bus = Bus::connect(&join, member, move |heard| drop(hear.send(In::Heard(heard))))?;
     say(&format!("{} is connected to {}", hello.agent, join.url));
-    let (agent, instance) = (hello.agent.clone(), hello.instance);
+    let (agent, instance, kind) = (hello.agent.clone(), hello.instance, hello.kind);
     let mut worker = Worker {
         agent: Agent::new(Options { hello, spool: left }),
         name: agent,
         instance,
+        kind,
         bus,
         disk,
         targets,
+        watching,
+        secrets,
         host: Arc::new(host),
         clock,
         tell,
@@ -148,9 +166,12 @@ struct Worker {
     agent: Agent,
     name: Name,
     instance: Instance,
+    kind: Kind,
     bus: Bus,
     disk: Spool,
     targets: Targets,
+    watching: Option<Watching>,
+    secrets: Secrets,
     host: Arc<Host>,
     clock: Clock,
     tell: Sender<In>,
@@ -212,6 +233,7 @@ impl Worker {
             stop: Arc::clone(&held.stop),
             starter: Arc::clone(&held.starter),
             instance: self.instance,
+            watching: self.watching,
         };
         self.part = Some(held);
         if let Err(error) = thread::start("part", move || measuring.measure()) {
@@ -222,8 +244,8 @@ impl Worker {
     /// The experiment of one part: its workload alone, with its load.
     fn experiment(&self, task: &Task) -> Result<Experiment, Refusal> {
         let because = |because: &str| Refusal::Plan { because: because.to_owned() };
-        if task.kind != Kind::Load {
-            return Err(because("`kind`: this version of an agent can only load"));
+        if task.kind != self.kind {
+            return Err(because("`kind`: it was started for another task"));
         }
         let whole = &task.plan.experiment;
         let workload = whole.workloads.get(task.work.workload);
@@ -235,10 +257,13 @@ impl Worker {
         let Server::Given(url) = &workload.server else {
             return Err(because("`server`: an agent loads servers that are named by their URL"));
         };
-        if !self.targets.allow(url) {
+        if self.kind != Kind::Watch && !self.targets.allow(url) {
             return Err(Refusal::Target { target: shown(url) });
         }
-        Ok(Experiment {
+        if self.kind == Kind::Probe {
+            workload.load = light(&workload).map_err(because)?;
+        }
+        let mut experiment = Experiment {
             workloads: vec![workload],
             rounds: 1,
             until: None,
@@ -247,7 +272,13 @@ impl Worker {
             layers: Vec::new(),
             axis: None,
             ..whole.clone()
-        })
+        };
+        if self.kind != Kind::Watch {
+            let Secrets { fields, read } = &self.secrets;
+            let given = experiment.give_secrets(fields, read);
+            given.map_err(|lacking| because(&format!("{lacking} when you start the agent")))?;
+        }
+        Ok(experiment)
     }
 
     fn start(&self, block: BlockId, at: Instant, latest: Instant) {
@@ -275,12 +306,16 @@ struct Measuring {
     stop: Arc<AtomicUsize>,
     starter: Arc<Mutex<Option<Starter>>>,
     instance: Instance,
+    watching: Option<Watching>,
 }
 
 impl Measuring {
     fn measure(self) {
         let block = self.task.block;
         let send = |event| drop(self.tell.send(In::Event(event)));
+        if let Some(watching) = self.watching {
+            return self.watch(watching);
+        }
         let plan = Plan::new(self.experiment.clone(), &|name| {
             Err(format!("{name}: an agent starts no subjects"))
         });
@@ -296,7 +331,10 @@ impl Measuring {
         let feed = Feed::default();
         let listener = feed.listen();
         let live = (self.tell.clone(), self.task.run.clone());
-        let listening = thread::start("live", move || follow(listener, block, &live.1, &live.0));
+        // The totals are those of the load.
+        let is_shown = self.task.kind == Kind::Load;
+        let listening =
+            thread::start("live", move || follow(listener, block, &live.1, &live.0, is_shown));
         let is_ready = std::cell::Cell::new(false);
         let measured = part.measure(&feed, Commands::new(&self.stop), |starter| {
             *self.starter.lock().unwrap_or_else(PoisonError::into_inner) = Some(starter);
@@ -329,6 +367,37 @@ impl Measuring {
         }
     }
 
+    /// Looks at the server on this machine while others load it.
+    fn watch(&self, watching: Watching) {
+        let block = self.task.block;
+        let send = |event| drop(self.tell.send(In::Event(event)));
+        let ready = |starter| {
+            *self.starter.lock().unwrap_or_else(PoisonError::into_inner) = Some(starter);
+            send(Event::Prepared(block));
+        };
+        let phases = self.experiment.workloads[0].phases;
+        let begins = || send(Event::Started(block));
+        let looked = watching.look(phases, self.clock, Commands::new(&self.stop), ready, begins);
+        match looked {
+            Ok(Some(Looked { watched, late, is_whole })) => {
+                let result = PartResult {
+                    instance: self.instance,
+                    late,
+                    health: Health::default(),
+                    planned: 0,
+                    sent: 0,
+                    packed: pack(&watched).into(),
+                };
+                let measured =
+                    if is_whole { Measured::Whole(result) } else { Measured::Stopped(result) };
+                send(Event::Measured(block, measured));
+            }
+            // The part was discarded.
+            Ok(None) => {}
+            Err(because) => send(Event::NotPrepared(block, not_ready(&because))),
+        }
+    }
+
     fn result(&self, measured: &PartMeasured, throttled: u64) -> PartResult {
         let outcome = &measured.outcome;
         let lag =
@@ -351,8 +420,26 @@ impl Measuring {
     }
 }
 
-/// Tells the totals of each second, and the first message.
-fn follow(listener: run::Listener, block: BlockId, run: &Name, tell: &Sender<In>) {
+/// The load of a prober in place of that of `workload`: few messages, at a constant rate, on a connection of its own.
+fn light(workload: &Workload) -> Result<Load, &'static str> {
+    match (&workload.load, workload.phases.stop) {
+        (Load::Publish { .. }, _) => {
+            Err("`load`: a prober waits for replies, and what is published has none")
+        }
+        (_, Stop::Clients(_) | Stop::Messages(_)) => {
+            Err("`phases`: a prober sends for a set time; give the load a duration (-d)")
+        }
+        (_, Stop::After(_)) => Ok(Load::Open {
+            connections: NonZeroU32::MIN,
+            rate: PROBES.into(),
+            spacing: Spacing::Uniform,
+            in_flight_max: PROBES_MAX,
+        }),
+    }
+}
+
+/// Tells the totals of each second, if they are to be shown, and the first message.
+fn follow(listener: run::Listener, block: BlockId, run: &Name, tell: &Sender<In>, is_shown: bool) {
     let (mut begun, mut since, mut second) = (false, None, 0);
     let mut traffic: Option<Traffic> = None;
     loop {
@@ -381,7 +468,9 @@ fn follow(listener: run::Listener, block: BlockId, run: &Name, tell: &Sender<In>
             drop(tell.send(In::Event(Event::Health(health))));
             let measures = tick.phase >= Phase::Measure;
             let told = Second { block, second, measures, traffic };
-            drop(tell.send(In::Live(run.clone(), Box::new(told))));
+            if is_shown {
+                drop(tell.send(In::Live(run.clone(), Box::new(told))));
+            }
             (since, second) = (Some(tick.end), second + 1);
         }
     }
@@ -391,6 +480,11 @@ fn not_ready(because: &str) -> Refusal {
     Refusal::NotReady { because: because.to_owned() }
 }
 
+/// The load of a prober: a p99 takes a thousand messages, which are ten seconds of it.
+const PROBES: Rate = Rate::new(NonZeroU32::new(100).expect("it is not zero"), Nanos::from_secs(1))
+    .expect("a second is not nothing");
+/// Messages of a prober that may wait for their replies.
+const PROBES_MAX: NonZeroU32 = NonZeroU32::new(10_000).expect("it is not zero");
 /// The longest time between two looks for a signal.
 const LOOK_EVERY: Nanos = Nanos::from_millis(100);
 /// The number of SIGTERM, which stops a part.

@@ -40,8 +40,8 @@ pub use interface::InterfaceCounters;
 #[cfg(target_os = "linux")]
 pub use linux::{
     InterfaceSampler, ProcessSampler, SystemSampler, TcpSampler, cpu_pressure, descendants,
-    interface_to, kernel_memory, limits, listener, machine, pin_current_thread, reaped_cpu,
-    run_queue, tcp_listeners, throttled_periods, topology, unix_listeners,
+    interface_to, kernel_memory, limits, listener, machine, pin_current_thread, port_listeners,
+    reaped_cpu, run_queue, tcp_listeners, throttled_periods, topology, unix_listeners,
 };
 pub use listener::{Listener, Unseen};
 pub use process::{Footprint, ProcessSample, Switches};

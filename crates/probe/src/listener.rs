@@ -15,7 +15,10 @@ pub struct Listener {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
     /// The address is not one of this machine.
-    #[error("the server is not on this machine")]
+    #[error(
+        "the server is not on this machine: agents of a fleet can load it while `wirebench watch` looks at it there \
+         (docs/FLEET.md)"
+    )]
     Elsewhere,
     /// Processes listen there whose files we may not look at.
     #[error(

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct AgentPart {
     /// Its name.
     pub agent: String,
+    /// Its task; absent: it sent its part of the load.
+    #[serde(default, skip_serializing_if = "AgentTask::is_load")]
+    pub task: AgentTask,
     /// The end of the part.
     pub end: PartEnd,
     /// The reasons why its numbers are not among those of the block; empty: they are.
@@ -38,6 +41,28 @@ pub struct AgentPart {
     pub retransmitted_segments: u64,
 }
 
+/// The tasks of the agents of a fleet, each the same in every block.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentTask {
+    /// It sends its part of the load.
+    #[default]
+    Load,
+    /// It sends a light load whose times are kept apart: what a user sees while the others load the server.
+    Probe,
+    /// It sends nothing, and looks at the server on its machine.
+    Watch,
+}
+
+impl AgentTask {
+    /// True for [`AgentTask::Load`].
+    pub fn is_load(&self) -> bool {
+        *self == Self::Load
+    }
+}
+
 /// The ends of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -56,6 +81,11 @@ pub enum PartEnd {
 impl AgentPart {
     /// True if its numbers are among those of the block.
     pub fn counts(&self) -> bool {
+        self.task.is_load() && self.is_trusted()
+    }
+
+    /// True if it was measured to its end, and nothing is said against it.
+    pub fn is_trusted(&self) -> bool {
         self.end == PartEnd::Measured && self.doubts.is_empty()
     }
 }

@@ -1,8 +1,8 @@
 //! A block: some seconds of one workload, the unit of all statistics.
 
 use crate::{
-    AgentPart, ClientReport, Counts, Deliveries, ErrorCount, Exchange, IdsFound, Interface, Memory,
-    Missing, PushCount, Sample, Summary,
+    AgentPart, AgentTask, ClientReport, Counts, Deliveries, ErrorCount, Exchange, IdsFound,
+    Interface, Memory, Missing, PushCount, Sample, ServerMachine, Summary,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,7 @@ pub struct Block {
     pub little: Little,
     /// The measured window second by second.
     pub series: Vec<Second>,
-    /// Usage of machine and processes, ten times a second; sweeps only.
+    /// Usage of machine and processes, ten times a second; in sweeps, and of a server that is watched on its machine.
     #[serde(default)]
     pub samples: Vec<Sample>,
     /// Counters of the network interface; sweeps only.
@@ -121,9 +121,17 @@ pub struct Block {
     /// The parts that the agents of a fleet measured, by their names; empty where this machine measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentPart>,
+    /// The server's machine, where it is another one and somebody watched the server there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_machine: Option<ServerMachine>,
 }
 
 impl Block {
+    /// The parts of the load that agents measured, without those who probe or watch.
+    pub fn load_parts(&self) -> impl Iterator<Item = &AgentPart> + Clone {
+        self.agents.iter().filter(|part| part.task == AgentTask::Load)
+    }
+
     /// Response times in an open loop, round trips in a closed one.
     pub fn times(&self) -> Option<&Summary> {
         match &self.open_loop {
@@ -185,6 +193,7 @@ impl Block {
             sampling_cpu_fraction: None,
             client: None,
             agents: Vec::new(),
+            server_machine: None,
         }
     }
 }

@@ -40,6 +40,7 @@ mod requirements;
 mod results;
 mod run_record;
 mod sent;
+mod server_machine;
 mod sides;
 mod signatures;
 mod summary;
@@ -48,9 +49,10 @@ mod trend;
 mod trust;
 mod upgrade;
 mod verdict;
+mod watched;
 
 pub use against::Against;
-pub use agents::{AgentPart, PartEnd};
+pub use agents::{AgentPart, AgentTask, PartEnd};
 pub use block::{
     Block, Connections, ContextSwitches, Cpu, Fairness, Identity, Little, Neighbours, OpenLoop,
     Phases, Pushed, RateChange, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole,
@@ -81,6 +83,7 @@ pub use requirement_check::{Finding, Relative, Required, RequirementCheck};
 pub use requirements::checks;
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
+pub use server_machine::ServerMachine;
 pub use sides::{Change, Difference, Regression, Sides, sides};
 pub use signatures::signatures;
 pub use spec::{
@@ -92,6 +95,7 @@ pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, Swe
 pub use trend::{Changed, RECORDS_MIN, Trend, TrendChange, trends};
 pub use trust::{Level, Number, Reason, RowVerdict, Verdict};
 pub use verdict::{common_zero, incomparable, judge, levels, partner};
+pub use watched::Watched;
 
 /// Reasons why numbers are `null`, each under the name of its field.
 pub type Missing = std::collections::BTreeMap<String, String>;

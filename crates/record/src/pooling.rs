@@ -130,8 +130,8 @@ pub(crate) fn memory_per_connection(plan: &Plan, blocks: &[Block], index: usize)
     })
 }
 
-/// CPU time of the server as a share of that of the CPUs which it may run on: those that it is bound to, or all
-/// `cpus_allowed`.
+/// CPU time of the server as a share of that of the CPUs which it may run on: those of its own machine where somebody
+/// watched it there, those that it is bound to, or all `cpus_allowed`.
 pub(crate) fn server_cpu(
     plan: &Plan,
     blocks: &[Block],
@@ -144,6 +144,8 @@ pub(crate) fn server_cpu(
     let cpus = if bound == 0 { cpus_allowed } else { bound } as f64;
     Rounds::of(workload, blocks, index).quotient(|block| {
         let seconds = Nanos(block.measured_ns).as_secs_f64();
+        let there = block.server_machine.as_ref().and_then(|machine| machine.cpus_allowed);
+        let cpus = there.map_or(cpus, f64::from);
         Some(Part { of: block.cpu.server_cores_used? * seconds, by: cpus * seconds })
     })
 }

@@ -1,6 +1,6 @@
 //! A sweep: steps of load on one or several lines, and where each of them bends.
 
-use crate::{Estimate, Level, Published, Summary};
+use crate::{Estimate, Level, Published, ServerMachine, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +135,9 @@ pub struct SweepStep {
     pub interface_bytes_per_s: Option<f64>,
     /// Memory of the server (PSS, or RSS where that is not known), the largest of the blocks.
     pub server_memory_bytes: Option<u64>,
+    /// The server's machine, where it is another one and somebody watched the server there; its counts are sums.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_machine: Option<ServerMachine>,
     /// The trust in its numbers. A load that is offered and not achieved is no reason for doubt here.
     pub level: Level,
 }
@@ -156,6 +159,15 @@ pub struct Sample {
     pub interface_received_bytes: Option<u64>,
     /// Memory of the server then (RSS).
     pub server_memory_bytes: Option<u64>,
+    /// Context switches of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_switches: Option<u64>,
+    /// TCP segments sent again in the server's network namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_retransmitted_segments: Option<u64>,
+    /// Connections that were not accepted there because the queue of a listener was full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_listen_overflows: Option<u64>,
 }
 
 /// Counters of the network interface in the measured window, everybody's traffic included.
@@ -176,7 +188,8 @@ pub struct Interface {
 /// Memory at the end of the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
-    /// The server's memory (RSS); `null` if it is not ours to look into.
+    /// The server's memory (RSS); `null` if nobody looks into it: it is on another machine and no `wirebench watch` is
+    /// there, or belongs to another user.
     pub server_rss_bytes: Option<u64>,
     /// The same, where pages that are shared count in proportion (PSS).
     pub server_pss_bytes: Option<u64>,

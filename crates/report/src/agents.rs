@@ -3,11 +3,11 @@
 use crate::document::{Cell, Column, Table};
 use crate::measured::Measured;
 use crate::number::{self, Unit};
-use record::AgentPart;
+use record::{AgentPart, AgentTask, Block};
 use std::collections::BTreeMap;
 
 /// Each agent with its parts, what it sent, and how far its machine can be believed. Times and shares are those of its
-/// worst block; counts are sums. Empty where one machine measured.
+/// worst block; counts are sums, and a watch, which sends nothing, has none. Empty where one machine measured.
 pub(crate) fn table(it: &Measured<'_>) -> Table {
     let columns = vec![
         Column::new("agent", Unit::Words),
@@ -29,18 +29,25 @@ pub(crate) fn table(it: &Measured<'_>) -> Table {
     }
     let mut table = Table::new("", columns);
     for (name, parts) in &by_name {
-        let counting = parts.iter().filter(|part| part.counts()).count();
+        let counting = parts.iter().filter(|part| part.is_trusted()).count();
+        let task = parts.first().map_or(AgentTask::Load, |part| part.task);
+        let name = match task {
+            AgentTask::Load => (*name).to_owned(),
+            AgentTask::Probe => format!("{name} (prober)"),
+            AgentTask::Watch => format!("{name} (watch)"),
+        };
+        let sends = task != AgentTask::Watch;
         let most = |of: fn(&AgentPart) -> Option<u64>| {
             let most = parts.iter().filter_map(|part| of(part)).max();
             Cell::number(most.map(number::float))
         };
         let sum = |of: fn(&AgentPart) -> u64| {
             let sum = parts.iter().fold(0_u64, |sum, part| sum.saturating_add(of(part)));
-            Cell::Number(number::float(sum), None)
+            Cell::number(sends.then(|| number::float(sum)))
         };
         let busy = parts.iter().filter_map(|part| part.busiest_worker_fraction);
         table.row(vec![
-            Cell::words(*name),
+            Cell::words(name),
             Cell::words(format!("{counting} of {}", parts.len())),
             sum(|part| part.sent.unwrap_or(0)),
             sum(|part| part.ok.unwrap_or(0)),
@@ -56,5 +63,27 @@ pub(crate) fn table(it: &Measured<'_>) -> Table {
     }
     let note = "agents: times and shares are those of each one's worst block; a part that does not count is left out of \
                 the numbers above";
-    table.noted((!by_name.is_empty()).then(|| note.to_owned()))
+    let table = table.noted((!by_name.is_empty()).then(|| note.to_owned()));
+    table.noted(who_queues(it))
 }
+
+/// The p99 of the load beside that of a prober in the same blocks, and what follows from the two.
+fn who_queues(it: &Measured<'_>) -> Option<String> {
+    let pair = |block: &&Block| {
+        let is_prober = |part: &&AgentPart| part.task == AgentTask::Probe && part.is_trusted();
+        let prober = block.agents.iter().filter(is_prober).find_map(|part| part.p99_ns)?;
+        Some((number::float(block.times()?.p99_ns?), number::float(prober)))
+    };
+    let (load, prober): (Vec<f64>, Vec<f64>) = it.all.iter().filter_map(pair).unzip();
+    let (load, prober) = (stats::median(&load).ok()?, stats::median(&prober).ok()?);
+    let reading = if load >= APART * prober {
+        "the load waits behind itself, in its generators or on its connections, and not for the server alone"
+    } else {
+        "a light client waits about as long, so the times are the server's and not the generators'"
+    };
+    let of = |ns: f64| number::micros(ns / 1e3);
+    Some(format!("prober: its p99 is {} beside {} of the load: {reading}", of(prober), of(load)))
+}
+
+/// The p99 of the load is another one than that of a prober from this ratio on.
+const APART: f64 = 2.0;

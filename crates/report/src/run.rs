@@ -10,7 +10,7 @@ use crate::number::{self, MISSING, Unit};
 use crate::row;
 use record::{
     Block, Counts, ErrorCount, Estimate, Fairness, Identity, Level, Little, Number, OpenLoop,
-    PerMetric, Phases, Sessions, Stalls, Summary,
+    PerMetric, Phases, ServerMachine, Sessions, Stalls, Summary,
 };
 use stats::{Merge, Pooled};
 
@@ -431,6 +431,7 @@ fn cost(facts: &mut Facts, it: &Measured<'_>) {
         facts.add("found", answer);
     }
     server_found(facts, it);
+    server_watched(facts, it);
 }
 
 /// The processes of somebody else's server, which CPU time and memory are of.
@@ -445,6 +446,27 @@ fn server_found(facts: &mut Facts, it: &Measured<'_>) {
     let memory =
         memory.map_or_else(String::new, |bytes| format!(", memory {}", number::bytes(bytes)));
     facts.add("server", format!("{} (process {}{others}){memory}", first.name, first.pid));
+}
+
+/// A server that somebody watched on its own machine: its memory, and that machine over all blocks.
+fn server_watched(facts: &mut Facts, it: &Measured<'_>) {
+    let machines: Vec<ServerMachine> =
+        it.all.iter().filter_map(|block| block.server_machine).collect();
+    if machines.is_empty() {
+        return;
+    }
+    let mut words = vec!["watched on its machine".to_owned()];
+    let memory = it.median(server_bytes);
+    words.extend(memory.map(|bytes| format!("memory {}", number::bytes(bytes))));
+    let idle: Vec<f64> = machines.iter().filter_map(|machine| machine.idle_fraction).collect();
+    let idle = stats::median(&idle).ok();
+    words.extend(idle.map(|idle| format!("{:.0} % of its CPU time idle", idle * 100.0)));
+    let sum = |of: fn(&ServerMachine) -> Option<u64>| machines.iter().map(of).sum::<Option<u64>>();
+    let again = sum(|machine| machine.retransmitted_segments);
+    words.extend(again.map(|again| format!("{again} TCP segments sent again")));
+    let refused = sum(|machine| machine.listen_overflows);
+    words.extend(refused.map(|refused| format!("{refused} connections refused by a full queue")));
+    facts.add("server", words.join(", "));
 }
 
 /// Bytes of a message, by layer where that is known, and the effect of compression.

@@ -353,7 +353,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             stage,
             task,
             sampler: is_sampled
-                .then(|| Sampler::new(task.server.as_ref().ok(), &task.target.address)),
+                .then(|| Sampler::new(task.server.as_ref().ok(), Some(&task.target.address))),
             server: task.server.as_ref().ok().map(Processes::sampler),
             memory: None,
             intervals: Intervals::default(),

@@ -56,8 +56,14 @@ pub(crate) fn of_agents(
     block.cpu.busiest_worker_fraction = merged.busiest_worker;
     let switches = ["generator_voluntary", "generator_involuntary"];
     missing(&mut block.context_switches.missing, &switches, OF_AGENTS);
-    let switches = ["server_voluntary", "server_involuntary"];
-    missing(&mut block.context_switches.missing, &switches, OF_AGENTS);
+    match merged.watched {
+        Ok(watched) => watched.fill(&mut block, merged.replies),
+        Err(reason) => {
+            missing(&mut block.cpu.missing, &CPU_FIELDS[1..3], &reason);
+            let switches = ["server_voluntary", "server_involuntary"];
+            missing(&mut block.context_switches.missing, &switches, &reason);
+        }
+    }
     Block { agents: merged.agents, cut_short: merged.cut_short, ..block }
 }
 

@@ -7,7 +7,7 @@ use crate::pursuit::due_per_s;
 use crate::reach::Context;
 use drive::Phase;
 use engine::clock::Clock;
-use record::{AgentPart, Outcome, Traffic};
+use record::{AgentPart, Outcome, Traffic, Watched};
 use spec::{Experiment, Load};
 use std::sync::atomic::AtomicUsize;
 use units::{Instant, Nanos};
@@ -75,6 +75,10 @@ pub struct Merged {
     pub agents: Vec<AgentPart>,
     /// The reason why it is not the whole block, if it is not.
     pub cut_short: Option<String>,
+    /// The server, as it was seen on its machine; or the reason why it was not.
+    pub watched: Result<Watched, String>,
+    /// The replies that it sent in the measured window to all who asked; `None`: not all of them are known.
+    pub replies: Option<u64>,
 }
 
 /// The request for a block of `experiment`, of which `measurement` is the workload at `place` or a step of it.
@@ -85,9 +89,7 @@ pub(crate) fn asked<'a>(
     number: (usize, usize),
     context: Context<'a>,
 ) -> Asked<'a> {
-    let of_name = |workload: &spec::Workload| workload.name == measurement.spec.name;
-    let line = experiment.workloads.iter().position(of_name);
-    let workload = line.unwrap_or(place.workload);
+    let workload = measurement.line;
     let known = experiment.workloads.get(workload).map(|workload| &workload.load);
     let load = Some(&measurement.spec.load).filter(|load| Some(*load) != known);
     let timeouts = measurement.workload.timeouts;

@@ -31,6 +31,15 @@ impl FoundServer {
             (None, address) => listeners(address),
         };
         let listeners = found.map_err(|unseen| unseen.to_string())?;
+        Self::of(listeners)
+    }
+
+    /// The server that these processes are.
+    ///
+    /// # Errors
+    ///
+    /// This program is one of them.
+    pub(crate) fn of(listeners: Vec<Listener>) -> Result<Self, String> {
         let pids: Vec<u32> = listeners.iter().map(|listener| listener.pid).collect();
         if pids.contains(&std::process::id()) {
             return Err("the server is a part of this program".to_owned());
@@ -51,7 +60,7 @@ impl FoundServer {
     }
 
     /// The CPUs that any of its processes may use.
-    fn cpus(&self) -> Vec<usize> {
+    pub(crate) fn cpus(&self) -> Vec<usize> {
         let all = self.listeners.iter().flat_map(|listener| &listener.cpus).copied();
         all.collect::<BTreeSet<_>>().into_iter().collect()
     }

@@ -52,6 +52,7 @@ pub mod talk;
 pub mod verify;
 mod warming;
 mod watch;
+mod watching;
 
 pub use baseline::Baseline;
 pub use board::{Board, Measured};
@@ -70,6 +71,7 @@ pub use plan::{
     Installed, Measurement, Peer, Plan, PlanError, Speech, SubjectClient, SubjectServer, Tls,
 };
 pub use setup::measure_timer_floor;
+pub use watching::{Looked, Watching};
 
 use block::Stage;
 use engine::clock::Clock;

@@ -43,6 +43,16 @@ impl Starter {
         self.control.begin(at, latest);
     }
 
+    /// One of a part that has no workers: it is asked with [`Starter::begins`].
+    pub(crate) fn alone() -> Self {
+        Self { control: Arc::new(Control::waiting(0)), at: Arc::default() }
+    }
+
+    /// The begin; `None` as long as nobody has said it.
+    pub(crate) fn begins(&self) -> Option<Instant> {
+        *self.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     /// Ends it; what was measured until then is kept.
     pub fn stop(&self) {
         self.control.stop();

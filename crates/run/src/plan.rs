@@ -36,11 +36,13 @@ impl Plan {
     ///
     /// The first workload and field that is not possible.
     pub fn new(experiment: Experiment, installed: Installed<'_>) -> Result<Self, PlanError> {
-        let ready = |workload: &Workload| {
+        let ready = |(line, workload): (usize, &Workload)| {
             let is_public = experiment.public_allowed && safety::may_be_public(&workload.server);
-            Measurement::new(workload, is_public, installed)
+            let measurement = Measurement::new(workload, is_public, installed)?;
+            Ok(Measurement { line, ..measurement })
         };
-        let measurements = experiment.workloads.iter().map(ready).collect::<Result<_, _>>()?;
+        let workloads = experiment.workloads.iter().enumerate();
+        let measurements = workloads.map(ready).collect::<Result<_, PlanError>>()?;
         Ok(Self { experiment, measurements })
     }
 
@@ -92,6 +94,8 @@ pub struct PlanError {
 /// A workload made ready.
 #[derive(Clone, Debug)]
 pub struct Measurement {
+    /// The index of its workload in the experiment, which is that of the line if it is a step of a sweep.
+    pub line: usize,
     /// The description.
     pub spec: Workload,
     /// The server.
@@ -139,6 +143,7 @@ impl Measurement {
             Ok(SubjectClient { subject, installed, host: client.host.clone() })
         });
         Ok(Self {
+            line: 0,
             speech: Speech::of(&spec, is_public)?,
             workload: workload(&spec, is_public)?,
             is_public,

@@ -5,7 +5,10 @@
 use crate::children::processes::{Processes, Together};
 use engine::Address;
 use engine::clock::{own_cpu, thread_cpu};
-use probe::{InterfaceCounters, InterfaceSampler, SystemSampler, SystemTimes, interface_to};
+use probe::{
+    InterfaceCounters, InterfaceSampler, ProcessSample, Switches, SystemSampler, SystemTimes,
+    TcpCounters, TcpSampler, interface_to,
+};
 use record::{Interface, Memory, Sample};
 use units::{Instant, Nanos};
 
@@ -16,6 +19,8 @@ pub(crate) struct Sampler {
     server_together: Option<Together>,
     ourselves: Together,
     system: Option<SystemSampler>,
+    /// TCP's counters in the network namespace of the server.
+    tcp: Option<TcpSampler>,
     interface: Option<InterfaceSampler>,
     /// The snapshot at the start of the measured window.
     first: Option<Snapshot>,
@@ -39,23 +44,26 @@ struct Snapshot {
     at: Instant,
     system: Option<SystemTimes>,
     server: Option<Nanos>,
+    held: Option<ProcessSample>,
+    tcp: Option<TcpCounters>,
     generator: Nanos,
     interface: Option<InterfaceCounters>,
 }
 
 impl Sampler {
     /// Opens the files that are read from then on. Values of a file that cannot be opened are unknown, which is no
-    /// error.
-    pub(crate) fn new(server: Option<&Processes>, target: &Address) -> Self {
+    /// error. The interface is the one to `target`, if that is given.
+    pub(crate) fn new(server: Option<&Processes>, target: Option<&Address>) -> Self {
         let name = match target {
-            Address::Tcp(address) => interface_to(address.ip()),
-            Address::Unix(_) => None,
+            Some(Address::Tcp(address)) => interface_to(address.ip()),
+            Some(Address::Unix(_)) | None => None,
         };
         Self {
             server: server.cloned(),
             server_together: server.map(Processes::sampler),
             ourselves: Processes::one(std::process::id()).sampler(),
             system: SystemSampler::open().ok(),
+            tcp: server.and_then(Processes::tcp),
             interface: name.and_then(|name| InterfaceSampler::open(&name).ok()),
             first: None,
             last: None,
@@ -108,13 +116,11 @@ impl Sampler {
     fn take(&mut self, now: Instant) {
         let used = thread_cpu();
         let next = self.snapshot(now);
-        let memory = self.server_together.as_mut().and_then(Together::sample);
         if let (Some(first), Some(last)) = (&self.first, &self.last)
             && self.taken.samples.len() < SAMPLES_MAX
         {
             let mut sample = next.since(last);
             sample.at_ns = now.since(first.at).0;
-            sample.server_memory_bytes = memory.map(|process| process.rss.0);
             self.taken.samples.push(sample);
         }
         self.last = Some(next);
@@ -126,6 +132,8 @@ impl Sampler {
             at,
             system: self.system.as_mut().and_then(|system| system.sample().ok()),
             server: self.server.as_ref().and_then(Processes::cpu_in_all),
+            held: self.server_together.as_mut().and_then(Together::sample),
+            tcp: self.tcp.as_mut().and_then(|tcp| tcp.sample().ok()),
             generator: own_cpu(),
             interface: self.interface.as_mut().and_then(|interface| interface.sample().ok()),
         }
@@ -156,6 +164,11 @@ impl Snapshot {
             (time > Nanos::ZERO).then(|| used / time.as_secs_f64())
         };
         let machine = self.system.as_ref().zip(earlier.system.as_ref());
+        let switches = self.held.zip(earlier.held).map(|(now, then)| {
+            let Switches { voluntary, involuntary } = now.switches.since(then.switches);
+            voluntary + involuntary
+        });
+        let tcp = self.tcp.zip(earlier.tcp).map(|(now, then)| now.since(then));
         let counted = self.interface.zip(earlier.interface).map(|(now, then)| now.since(then));
         Sample {
             at_ns: 0,
@@ -168,7 +181,10 @@ impl Snapshot {
             generator_cores_used: cores(self.generator, earlier.generator),
             interface_sent_bytes: counted.map(|counted| counted.sent_bytes),
             interface_received_bytes: counted.map(|counted| counted.received_bytes),
-            server_memory_bytes: None,
+            server_memory_bytes: self.held.map(|process| process.rss.0),
+            server_switches: switches,
+            server_retransmitted_segments: tcp.and_then(|tcp| tcp.retransmitted_segments),
+            server_listen_overflows: tcp.and_then(|tcp| tcp.listen_overflows),
         }
     }
 }
@@ -187,6 +203,8 @@ mod tests {
             at: Instant::START + Nanos::from_millis(at_ms),
             system: None,
             server: server_ms.map(Nanos::from_millis),
+            held: None,
+            tcp: None,
             generator: Nanos::from_millis(generator_ms),
             interface: Some(InterfaceCounters { sent_bytes: sent, ..InterfaceCounters::default() }),
         }
@@ -208,7 +226,7 @@ mod tests {
     fn samples_are_a_tenth_of_a_second_apart_and_the_end_is_one() {
         let target = Address::Tcp("127.0.0.1:1".parse().unwrap());
         let ourselves = Processes::one(std::process::id());
-        let mut sampler = Sampler::new(Some(&ourselves), &target);
+        let mut sampler = Sampler::new(Some(&ourselves), Some(&target));
         let at = |ms| Instant::START + Nanos::from_millis(ms);
         sampler.tick(at(0));
         sampler.begin(at(1000));

@@ -361,6 +361,7 @@ impl Agent {
         self.actions.push(Action::Beat(Beat {
             agent: self.hello.agent.clone(),
             instance: self.hello.instance,
+            kind: self.hello.kind,
             number: self.beats,
             phase,
             block,

@@ -72,7 +72,10 @@ impl Controller {
             Choice::Made(block, work) => (block, work),
         };
         let candidates = self.candidates(now);
-        if self.is_enough(&candidates) {
+        // One that beats and has not told its task yet may be a watch: the first block is to have it.
+        let mut members = self.members.values();
+        let is_asked = members.any(|it| it.hello.is_none() && !it.is_silent(now));
+        if self.is_enough(&candidates) && (!is_asked || self.due(since + HELLO_MAX, now)) {
             self.stage =
                 Stage::Preparing(Preparing { block, work, since: now, candidates, is_said: false });
             return self.preparing(now);
@@ -370,5 +373,7 @@ impl Controller {
     }
 }
 
+/// The longest wait for the task of one that beats, once there are agents enough.
+const HELLO_MAX: Nanos = Nanos::from_secs(1);
 /// Agents that are waited for are named after this time.
 const WAITING_SAID: Nanos = Nanos::from_secs(3);

@@ -121,7 +121,10 @@ impl Controller {
             self.refused(agent, refusal);
             return;
         }
-        let joined = |member: &&Member| member.hello.is_some() && member.refused.is_none();
+        let joined = |member: &&Member| {
+            let sends = member.hello.as_ref().is_some_and(|hello| hello.kind.is_load());
+            sends && member.refused.is_none()
+        };
         let agents = self.members.values().filter(joined).count();
         self.say(Word::Joined { agent: agent.clone(), agents, needed });
     }

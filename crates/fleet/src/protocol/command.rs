@@ -14,6 +14,8 @@ pub struct Beat {
     pub agent: Name,
     /// Its process.
     pub instance: Instance,
+    /// Its task.
+    pub kind: Kind,
     /// Beats of this process before this one.
     pub number: u64,
     /// The phase that it is in.

@@ -3,6 +3,7 @@
 use super::health::Health;
 use super::names::{BlockId, Instance, Name};
 use super::version::Version;
+pub use record::AgentTask as Kind;
 use serde::{Deserialize, Serialize};
 pub use spec::Part;
 use std::sync::Arc;
@@ -91,19 +92,6 @@ pub struct Seat {
     pub start_ns: u64,
     /// The most by which that may be off from the begin of the controller that wrote it.
     pub bound: Nanos,
-}
-
-/// The task of an agent in every block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Sends its part of the load.
-    #[default]
-    Load,
-    /// Sends a light load whose times are kept apart: what a user sees while the others load the server.
-    Probe,
-    /// Sends nothing, and looks at the measured process on its machine.
-    Watch,
 }
 
 /// The end of a block.
@@ -237,11 +225,11 @@ pub struct PartResult {
     pub late: Nanos,
     /// The state of the agent during the block.
     pub health: Health,
-    /// Messages that the part was to send.
+    /// Messages that the part was to send; a watch sends none.
     pub planned: u64,
     /// Messages that it sent.
     pub sent: u64,
-    /// The mergeable outcome, as `fleet::merge` packs it.
+    /// The mergeable outcome of a load, or what a watch saw ([`record::Watched`]), as `fleet::merge` packs it.
     #[serde(with = "super::packed")]
     pub packed: Arc<[u8]>,
 }

@@ -22,15 +22,23 @@ pub fn tcp_listeners(address: SocketAddr) -> Result<Vec<Listener>, Unseen> {
     if !is_here {
         return Err(Unseen::Elsewhere);
     }
+    owners(&serving(&listening_at(address.port()), address.ip()))
+}
+
+/// The processes that listen at a TCP port of this machine, at whichever address of it.
+///
+/// # Errors
+///
+/// As [`tcp_listeners`].
+pub fn port_listeners(port: u16) -> Result<Vec<Listener>, Unseen> {
+    owners(&listening_at(port).into_iter().map(|(_, inode)| inode).collect())
+}
+
+/// The sockets that listen at a port, with their addresses and inodes.
+fn listening_at(port: u16) -> Vec<(SocketAddr, u64)> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| Machine.read(path));
-    let sockets: Vec<(SocketAddr, u64)> = tables
-        .iter()
-        .flatten()
-        .flat_map(|table| table.lines())
-        .filter_map(listening)
-        .filter(|(local, _)| local.port() == address.port())
-        .collect();
-    owners(&serving(&sockets, address.ip()))
+    let lines = tables.iter().flatten().flat_map(|table| table.lines());
+    lines.filter_map(listening).filter(|(local, _)| local.port() == port).collect()
 }
 
 /// The processes that listen at a Unix socket.
@@ -190,9 +198,11 @@ mod tests {
             let listener = TcpListener::bind(any).unwrap();
             let port = listener.local_addr().unwrap().port();
             assert!(ours(tcp_listeners(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))));
+            assert!(ours(port_listeners(port)));
             drop(listener);
             let gone = tcp_listeners(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
             assert_eq!(gone, Err(Unseen::NoSocket));
+            assert_eq!(port_listeners(port), Err(Unseen::NoSocket));
         }
         let path = std::env::temp_dir().join(format!("wirebench listens {}", std::process::id()));
         let listener = UnixListener::bind(&path).unwrap();

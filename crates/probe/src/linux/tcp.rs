@@ -5,7 +5,7 @@ use crate::error::ReadError;
 use crate::tcp::TcpCounters;
 use std::io;
 
-/// Reads TCP's counters of the network namespace of this process.
+/// Reads TCP's counters of a network namespace.
 #[derive(Debug)]
 pub struct TcpSampler {
     snmp: KeptFile,
@@ -13,13 +13,29 @@ pub struct TcpSampler {
 }
 
 impl TcpSampler {
-    /// Opens what is read from then on: two files.
+    /// Opens what is read from then on, of the namespace of this process: two files.
     ///
     /// # Errors
     ///
     /// [`ReadError::Unreadable`] where `/proc/net` is not there.
     pub fn open() -> Result<Self, ReadError> {
-        let open = |path: &str| KeptFile::open(path).map_err(|error| unreadable(path, error));
+        Self::open_below("/proc")
+    }
+
+    /// The same of the namespace of process `pid`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Unreadable`]: there is no such process, or it is another user's.
+    pub fn open_of(pid: u32) -> Result<Self, ReadError> {
+        Self::open_below(&format!("/proc/{pid}"))
+    }
+
+    fn open_below(folder: &str) -> Result<Self, ReadError> {
+        let open = |file: &str| {
+            let path = format!("{folder}/{file}");
+            KeptFile::open(&path).map_err(|error| unreadable(&path, error))
+        };
         Ok(Self { snmp: open(SNMP)?, netstat: open(NETSTAT)? })
     }
 
@@ -35,8 +51,8 @@ impl TcpSampler {
     }
 }
 
-const SNMP: &str = "/proc/net/snmp";
-const NETSTAT: &str = "/proc/net/netstat";
+const SNMP: &str = "net/snmp";
+const NETSTAT: &str = "net/netstat";
 
 fn unreadable(path: &str, source: io::Error) -> ReadError {
     ReadError::Unreadable { path: path.to_owned(), source }

@@ -20,17 +20,17 @@ fn lost(subject: &Subject<'_>) -> Option<Reason> {
     };
     subject.reason(rule, |block| {
         let missing: Vec<&AgentPart> =
-            block.agents.iter().filter(|part| part.end != PartEnd::Measured).collect();
+            block.load_parts().filter(|part| part.end != PartEnd::Measured).collect();
         let names: Vec<String> =
             missing.iter().map(|part| format!("{} {}", part.agent, end(part.end))).collect();
-        let measured = block.agents.len() - missing.len();
+        let parts = block.load_parts().count();
+        let measured = parts - missing.len();
         (!missing.is_empty()).then(|| Finding {
             level: Level::Degraded,
             numbers: Numbers::new(),
             weight: f64::from(u32::try_from(missing.len()).unwrap_or(u32::MAX)),
             evidence: format!(
-                "{measured} of {} parts were measured: {}{}",
-                block.agents.len(),
+                "{measured} of {parts} parts were measured: {}{}",
                 names.join(", "),
                 offered(block, measured)
             ),
@@ -47,7 +47,7 @@ fn offered(block: &Block, measured: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
     let least = block.counts.planned as f64 / time;
     #[expect(clippy::cast_precision_loss, reason = "agents are few")]
-    let most = least * block.agents.len() as f64 / measured as f64;
+    let most = least * block.load_parts().count() as f64 / measured as f64;
     format!("; it was offered at least {least:.0}/s, at most {most:.0}/s")
 }
 
@@ -61,9 +61,9 @@ fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
     };
     subject.reason(rule, |block| {
         let planned = |is_wanted: &dyn Fn(&AgentPart) -> bool| -> u64 {
-            block.agents.iter().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
+            block.load_parts().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
         };
-        let doubted = || block.agents.iter().filter(|part| !part.doubts.is_empty());
+        let doubted = || block.load_parts().filter(|part| !part.doubts.is_empty());
         let words: Vec<String> =
             doubted().map(|part| format!("{}: {}", part.agent, part.doubts.join("; "))).collect();
         let is_small = planned(&AgentPart::counts).saturating_mul(2) < planned(&|_| true);

@@ -1,16 +1,16 @@
 //! A record in which everything is filled in.
 
 use record::{
-    Added, AgentPart, Block, Capacity, Certificate, Check, Claim, ClaimMeasure, Class,
+    Added, AgentPart, AgentTask, Block, Capacity, Certificate, Check, Claim, ClaimMeasure, Class,
     ClientReport, Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Deliveries,
     DeliveryCounts, DeliveryEnds, Ended, Environment, ErrorCount, Estimate, Exchange, Fairness,
     Footprint, GoogleBenchmark, Identity, IdsFound, Interface, Kind, Knee, Lab, Layer, LeftOut,
     Level, Limits, Little, Memory, Missing, Neighbours, Number, OpenLoop, PartEnd, Parts,
     PayloadKind, PerMetric, Phases, Pinning, Plan, Process, Published, PublishedRow, PushCount,
-    Pushed, Reason, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, Sessions, SocketBuffer,
-    Spacing, Split, Stall, Stalls, Subject, Summary, Sweep, SweepLine, SweepOf, SweepStep,
-    TcpEvents, TimerFloor, TlsSeen, Tool, Verdict, View, WarmUp, Warning, Whole, Wire, Workload,
-    WorkloadResult,
+    Pushed, Reason, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, ServerMachine, Sessions,
+    SocketBuffer, Spacing, Split, Stall, Stalls, Subject, Summary, Sweep, SweepLine, SweepOf,
+    SweepStep, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict, View, WarmUp, Warning, Whole, Wire,
+    Workload, WorkloadResult,
 };
 use spec::{Content, Expect, Header, Http, Load, Message, Server, Stop, Timeouts, Tls, Trust};
 use stats::Histogram;
@@ -447,6 +447,9 @@ fn block(workload: usize) -> Block {
             interface_sent_bytes: Some(6600),
             interface_received_bytes: Some(6600),
             server_memory_bytes: Some(4 << 20),
+            server_switches: Some(12),
+            server_retransmitted_segments: Some(1),
+            server_listen_overflows: Some(2),
         }],
         interface: Some(Interface {
             name: "lo".into(),
@@ -463,6 +466,7 @@ fn block(workload: usize) -> Block {
         sampling_cpu_fraction: Some(0.002),
         agents: vec![AgentPart {
             agent: "a0".into(),
+            task: AgentTask::Probe,
             end: PartEnd::Measured,
             doubts: Vec::new(),
             planned: Some(9),
@@ -478,6 +482,7 @@ fn block(workload: usize) -> Block {
             throttled_periods: 2,
             retransmitted_segments: 3,
         }],
+        server_machine: Some(server_machine()),
         client: Some(ClientReport {
             wall_ns: 420_000_000,
             cpu_ns: Some(210_000_000),
@@ -548,8 +553,18 @@ fn sweep() -> Sweep {
             stream_bytes_per_s: Some(1.2e5),
             interface_bytes_per_s: None,
             server_memory_bytes: Some(4 << 20),
+            server_machine: Some(server_machine()),
             level: Level::Trusted,
         }],
+    }
+}
+
+fn server_machine() -> ServerMachine {
+    ServerMachine {
+        idle_fraction: Some(0.4),
+        cpus_allowed: Some(4),
+        retransmitted_segments: Some(3),
+        listen_overflows: Some(1),
     }
 }
 

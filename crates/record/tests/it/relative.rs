@@ -144,6 +144,9 @@ fn memory_and_cpu_of_the_server_are_by_connections_and_by_the_cpus_it_may_use() 
     };
     // On 50 connections.
     assert_eq!(number(&record, "memory/connection < 1GiB"), Ok(10_000.0));
+    // It was watched on its own machine, where it may use four CPUs.
+    assert_eq!(number(&record, "server_cpu < 70%"), Ok(0.125));
+    record.blocks.iter_mut().for_each(|block| block.server_machine = None);
     record.plan.workloads[1].pinning.server_cpus = vec![1];
     assert_eq!(number(&record, "server_cpu < 70%"), Ok(0.5));
     record.plan.workloads[1].pinning.server_cpus = Vec::new();

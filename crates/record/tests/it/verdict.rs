@@ -96,6 +96,7 @@ fn sweep(change: impl Fn(usize, &mut Block)) -> RunRecord {
         stream_bytes_per_s: None,
         interface_bytes_per_s: None,
         server_memory_bytes: None,
+        server_machine: None,
         level: Level::Trusted,
     };
     let knee =

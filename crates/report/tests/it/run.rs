@@ -4,8 +4,8 @@ use crate::pages::{check, details};
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{
-    AgentPart, Counts, Drift, Drifting, Ended, ErrorCount, Little, PartEnd, Phases, Pushed,
-    RunRecord, Warning, Whole,
+    AgentPart, AgentTask, Counts, Drift, Drifting, Ended, ErrorCount, Little, PartEnd, Phases,
+    Pushed, RunRecord, ServerMachine, Warning, Whole,
 };
 use report::{Depth, Style, terminal};
 use spec::{Load, Stop};
@@ -341,15 +341,28 @@ fn a_fleet_has_a_line_for_each_agent() {
         ..part
     };
     let lost = AgentPart { agent: "a2".to_owned(), end: PartEnd::Lost, ..AgentPart::default() };
-    record.blocks[0].agents = vec![part, doubted, lost];
+    let watch = AgentPart {
+        agent: "w0".to_owned(),
+        task: AgentTask::Watch,
+        late_ns: Some(90_000),
+        clock_bound_ns: Some(71_000),
+        ..AgentPart::default()
+    };
+    record.blocks[0].agents = vec![part, doubted, lost, watch];
+    record.blocks[0].server_machine = Some(ServerMachine {
+        idle_fraction: Some(0.4),
+        cpus_allowed: Some(4),
+        retransmitted_segments: Some(3),
+        listen_overflows: Some(0),
+    });
     let page = details(&record);
-    let shown = page.split_once("parts that").expect("there is a table of agents").1;
+    let shown = page.split_once("\nagent ").expect("there is a table of agents").1;
     expect![[r#"
-                     p99  late off by  worker                   sent
-        agent count       sent    ok  us    us     us       % stalls throttled again
-        a0    1 of 1     47500 47480 381   120   64.0    42.0      0         0     0
-        a1    0 of 1     47500 47480 381 12000   64.0    42.0      0         0     0
-        a2    0 of 1         0     0   -     -      -       -      0         0     0
+             count   sent    ok  us    us    us       % stalls throttled again
+        a0         1 of 1 47500 47480 381   120  64.0    42.0      0         0     0
+        a1         0 of 1 47500 47480 381 12000  64.0    42.0      0         0     0
+        a2         0 of 1     0     0   -     -     -       -      0         0     0
+        w0 (watch) 1 of 1     -     -   -  90.0  71.0       -      -         -     -
         agents: times and shares are those of each one's worst block; a part that does
         not count is left out of the numbers above
 
@@ -365,5 +378,9 @@ fn a_fleet_has_a_line_for_each_agent() {
           next: give these agents machines of their own, or the fleet more of them
     "#]]
     .assert_eq(shown);
-    assert!(!terminal(&record, Depth::First, &Style::default()).contains("parts that"));
+    let first = terminal(&record, Depth::First, &Style::default());
+    assert!(!first.contains("\nagent "));
+    let words = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    let watched = "40 % of its CPU time idle, 3 TCP segments sent again, 0 connections refused by a full queue";
+    assert!(words.contains(watched), "{first}");
 }

@@ -216,6 +216,7 @@ fn step(record: &mut RunRecord, line: usize, model: &Model, offered: f64) -> Swe
             achieved * (payload + encoding + framing + float(model.adds[2])) + 2000.0,
         ),
         server_memory_bytes: Some(24 << 20),
+        server_machine: None,
         level: Level::Degraded,
     }
 }

@@ -1,7 +1,9 @@
 //! The processes of one program, a server or a client, looked at as one: CPU time, switches, memory.
 
 use engine::clock::process_cpu;
-use probe::{ProcessSample, ProcessSampler, RunQueue, descendants, reaped_cpu, run_queue};
+use probe::{
+    ProcessSample, ProcessSampler, RunQueue, TcpSampler, descendants, reaped_cpu, run_queue,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::{Bytes, Nanos};
@@ -75,6 +77,11 @@ impl Processes {
     pub(crate) fn sampler(&self) -> Together {
         let open = |pid: &u32| ProcessSampler::open(*pid).ok();
         Together { each: self.known.iter().filter_map(open).collect() }
+    }
+
+    /// Opens a sampler of TCP's counters in their network namespace; `None` if none of them is left.
+    pub(crate) fn tcp(&self) -> Option<TcpSampler> {
+        self.known.iter().find_map(|pid| TcpSampler::open_of(*pid).ok())
     }
 }
 

@@ -4,7 +4,7 @@ use super::line::{Asked, BUSY_MIN, Line, Within, float, offered, replies};
 use super::loads::Sweep;
 use crate::plan::Plan;
 use crate::results::{self, Kept};
-use record::{Block, Capacity, Estimate, Knee, Level, SweepLine, SweepStep};
+use record::{Block, Capacity, Estimate, Knee, Level, ServerMachine, SweepLine, SweepStep};
 use spec::AxisOf;
 use stats::knee::Interval;
 use units::Nanos;
@@ -92,6 +92,7 @@ fn step(
         server_memory_bytes: blocks()
             .filter_map(|block| block.memory?.server_pss_bytes.or(block.memory?.server_rss_bytes))
             .max(),
+        server_machine: server_machine(blocks()),
         level: Level::Trusted,
     }
 }
@@ -168,11 +169,38 @@ impl Found<'_> {
     }
 }
 
-/// The parties that had nothing to spare on a step that was not kept.
+/// The server's machine over all blocks of a step, where somebody watched it there: the mean of what was idle, and sums
+/// of what was counted.
+fn server_machine<'a>(blocks: impl Iterator<Item = &'a Block>) -> Option<ServerMachine> {
+    let machines: Vec<ServerMachine> = blocks.filter_map(|block| block.server_machine).collect();
+    let sum = |of: fn(&ServerMachine) -> Option<u64>| machines.iter().map(of).sum();
+    Some(ServerMachine {
+        idle_fraction: mean(machines.iter().map(|machine| machine.idle_fraction)),
+        cpus_allowed: machines.first()?.cpus_allowed,
+        retransmitted_segments: sum(|machine| machine.retransmitted_segments),
+        listen_overflows: sum(|machine| machine.listen_overflows),
+    })
+}
+
+/// The parties that had nothing to spare on a step that was not kept, and connections that the server did not take.
 fn at_its_limit(step: &SweepStep) -> String {
+    let at_limit = cpu_at_its_limit(step);
+    match step.server_machine.and_then(|machine| machine.listen_overflows) {
+        Some(refused) if refused > 0 => format!(
+            "{at_limit}; {refused} connections were not accepted, for the queue of its listener was full"
+        ),
+        Some(_) | None => at_limit,
+    }
+}
+
+fn cpu_at_its_limit(step: &SweepStep) -> String {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let (server, generator) = (step.server_cores_used, step.generator_cores_used);
-    let idle = step.machine_idle_fraction;
+    let there = step.server_machine.and_then(|machine| machine.idle_fraction);
+    let (idle, machine) = match there {
+        Some(idle) => (Some(idle), "the server's machine"),
+        None => (step.machine_idle_fraction, "the machine"),
+    };
     match (server, generator) {
         (Some(server), _) if server >= BUSY_MIN => {
             format!("the server's CPU: it used {} of a core", percent(server))
@@ -181,11 +209,11 @@ fn at_its_limit(step: &SweepStep) -> String {
             format!("the generator's CPU: it used {} of a core", percent(generator))
         }
         _ if idle.is_some_and(|idle| idle < IDLE_MIN) => {
-            format!("the machine's CPUs: {} were idle", percent(idle.unwrap_or(0.0)))
+            format!("the CPUs of {machine}: {} were idle", percent(idle.unwrap_or(0.0)))
         }
         (Some(server), _) => {
             let idle = idle.map_or_else(String::new, |idle| {
-                format!(", and {} of the machine was idle", percent(idle))
+                format!(", and {} of {machine} was idle", percent(idle))
             });
             format!(
                 "no CPU: the server used {} of a core{idle}; it waits, or is capped",

@@ -1,17 +1,18 @@
 //! `wirebench agent`: this machine's part in a fleet.
 
 use super::fleet_way::{instance, machine, not_connected, version};
-use super::outcome;
+use super::{outcome, values};
 use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::Terminal;
 use ::fleet::join::{Join, Role};
 use ::fleet::protocol::{Hello, Kind as Task};
 use ::fleet::target::{Target, Targets};
-use ::fleet::work::{Asked, WorkError, work};
+use ::fleet::work::{Asked, Secrets, WorkError, work};
 use record::Kind;
+use run::Watching;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Take part in a fleet: measure what its controller asks for, from this machine
 ///
@@ -32,27 +33,75 @@ pub(crate) struct Agent {
     /// Its share: of a load it takes this by the sum of all weights
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     weight: NonZeroU32,
+    /// Send a light load of its own, 100 messages a second, in place of a share: its p99 beside that of the others says
+    /// who queues, the server or they
+    #[arg(long, conflicts_with = "weight")]
+    probe: bool,
+    /// A file with header fields, one on each line, for the secrets of targets that a run names; repeatable
+    #[arg(short = 'H', long, value_name = "@FILE", value_parser = secrets_file)]
+    header: Vec<String>,
+}
+
+/// A file, and no value: arguments are read by everybody on the machine.
+fn secrets_file(text: &str) -> Result<String, String> {
+    match text.starts_with('@') {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "`{}`: write the field into a file, and name that as @FILE",
+            text.split(':').next().unwrap_or_default()
+        )),
+    }
 }
 
 impl Agent {
     /// Works until a signal comes.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let join = Join::read(&self.join, Role::Agent).map_err(Failure::usage)?;
+        let membership = Membership {
+            role: Role::Agent,
+            task: if self.probe { Task::Probe } else { Task::Load },
+            weight: self.weight,
+            state: self.state,
+            targets: Targets::new(self.allow_target),
+            watching: None,
+            secrets: self.header,
+        };
+        membership.work(&self.join, terminal)
+    }
+}
+
+/// The task of one process in a fleet.
+pub(super) struct Membership {
+    pub(super) role: Role,
+    pub(super) task: Task,
+    pub(super) weight: NonZeroU32,
+    /// The folder for results that the server does not have yet.
+    pub(super) state: Option<PathBuf>,
+    pub(super) targets: Targets,
+    pub(super) watching: Option<Watching>,
+    /// Files with the secrets of targets, as `@FILE`.
+    pub(super) secrets: Vec<String>,
+}
+
+impl Membership {
+    /// Works until a signal comes.
+    pub(super) fn work(self, join: &Path, terminal: &Terminal) -> Result<Exit, Failure> {
+        let Self { role, task, weight, state, targets, watching, secrets } = self;
+        let join = Join::read(join, role).map_err(Failure::usage)?;
         let host = outcome::host(Kind::Run)?;
         let wish = signals::listen()?;
         let hello = Hello {
             agent: join.name.clone(),
             instance: instance()?,
-            kind: Task::Load,
-            weight: self.weight,
+            kind: task,
+            weight,
             version: version(&host),
             wall_s: engine::clock::unix_seconds().unwrap_or(0),
             machine: machine(),
         };
-        let state =
-            self.state.unwrap_or_else(|| PathBuf::from(format!(".wirebench/agent-{}", join.name)));
-        let targets = Targets::new(self.allow_target);
-        let asked = Asked { join, hello, spool: state, targets, host };
+        let default = || PathBuf::from(format!(".wirebench/agent-{}", join.name));
+        let spool = state.unwrap_or_else(default);
+        let secrets = Secrets { fields: secrets, read: values::content };
+        let asked = Asked { join, hello, spool, targets, watching, secrets, host };
         let ended = work(asked, &wish.signal, &mut |words| terminal.say(words));
         ended.map(|()| Exit::DONE).map_err(|error| match error {
             WorkError::Connect(error) => not_connected(error),

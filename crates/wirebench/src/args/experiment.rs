@@ -235,6 +235,8 @@ impl Execution {
         let host = Host { baseline, server_pid, ..outcome::host(kind)? };
         #[cfg(feature = "fleet")]
         if let Some(fleet) = self.fleet.open(&plan, &host, terminal)? {
+            let of_lab = (kind == Kind::Lab).then(|| lab(experiment, Vec::new()));
+            let host = Host { lab: of_lab, ..host };
             let ended = outcome::carry_out(&host, &writers, terminal, |with| {
                 fleet.execute(&plan, &host, with.feed, with.commands)
             });

@@ -9,10 +9,10 @@ use ::fleet::lead::{In, Lead};
 use ::fleet::nats::{Bus, ConnectError, Heard, Member};
 use ::fleet::protocol::{self, Instance, Name, Version};
 use engine::clock::Clock;
-use record::{Kind, RunRecord, SCHEMA_VERSION};
+use record::{AgentTask, RunRecord, SCHEMA_VERSION};
 use run::{Commands, Feed, Host, NoJournal, Plan, RunError};
 use spec::{Experiment, Server};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -60,24 +60,20 @@ impl Way {
         terminal: &Terminal,
     ) -> Result<Option<Opened>, Failure> {
         let Some(path) = &self.join else { return Ok(None) };
-        if host.kind == Kind::Lab {
-            return Err(Failure::usage(
-                "--fleet: a lab starts its servers here, and agents load servers by URL",
-            ));
-        }
         check(&plan.experiment)?;
         let (tell, told) = channel();
         let bus = connect(path, tell.clone())?;
         let there = agents_heard(&tell, &told);
+        let load = there.values().filter(|kind| kind.is_load()).count();
         let agents_min = match self.agents {
             Some(needed) => needed.max(1),
-            None if there.is_empty() => {
+            None if load == 0 => {
                 return Err(Failure::new(
                     Exit::UNREACHABLE,
                     anyhow::anyhow!("no agent is there; start some: `wirebench agent --join FILE`"),
                 ));
             }
-            None => u32::try_from(there.len()).unwrap_or(u32::MAX),
+            None => u32::try_from(load).unwrap_or(u32::MAX),
         };
         let run = match &self.resumed {
             Some(run) => run.clone(),
@@ -141,14 +137,15 @@ pub(crate) fn not_connected(error: ConnectError) -> Failure {
     Failure::new(exit, error)
 }
 
-/// The agents that are heard within some beats. All else that was heard stays to be told.
-pub(crate) fn agents_heard(tell: &Sender<In>, told: &Receiver<In>) -> BTreeSet<Name> {
+/// The agents that are heard within some beats, with their tasks. The last beat of each, and all else that was heard,
+/// stays to be told.
+pub(crate) fn agents_heard(tell: &Sender<In>, told: &Receiver<In>) -> BTreeMap<Name, AgentTask> {
     let clock = Clock::start();
-    let (mut there, mut others) = (BTreeSet::new(), Vec::new());
+    let (mut there, mut others) = (BTreeMap::new(), Vec::new());
     while let Some(left) = BEATS.0.checked_sub(clock.now().0).filter(|left| *left > 0) {
         match told.recv_timeout(Nanos(left).into()) {
             Ok(In::Heard(Heard::Controller(Event::Beat(beat)))) => {
-                there.insert(beat.agent);
+                there.insert(beat.agent.clone(), beat);
             }
             Ok(other) => others.push(other),
             Err(_) => break,
@@ -157,7 +154,12 @@ pub(crate) fn agents_heard(tell: &Sender<In>, told: &Receiver<In>) -> BTreeSet<N
     for other in others {
         drop(tell.send(other));
     }
-    there
+    let tasks = there.iter().map(|(name, beat)| (name.clone(), beat.kind)).collect();
+    // All at once, so that a watch that is there is known before the first block is prepared.
+    for beat in there.into_values() {
+        drop(tell.send(In::Heard(Heard::Controller(Event::Beat(beat)))));
+    }
+    tasks
 }
 
 pub(crate) fn options(
@@ -222,7 +224,7 @@ fn new_run() -> Result<Name, Failure> {
 fn check(experiment: &Experiment) -> Result<(), Failure> {
     for workload in &experiment.workloads {
         let name = &workload.name;
-        let Server::Given(url) = &workload.server else {
+        let Server::Given(_) = &workload.server else {
             return Err(Failure::usage(format!(
                 "--fleet: {name} is a server that is started here; start it where the agents reach it, and name its URL"
             )));
@@ -230,13 +232,6 @@ fn check(experiment: &Experiment) -> Result<(), Failure> {
         if workload.client.is_some() {
             return Err(Failure::usage(format!(
                 "--fleet: {name} has a client of its own; agents load by themselves"
-            )));
-        }
-        let has_secrets = url.whole() != url.to_string()
-            || workload.http.headers.iter().any(|header| header.value.is_some());
-        if has_secrets {
-            return Err(Failure::usage(format!(
-                "--fleet: {name} has headers or a URL with secrets, which are sent to no agent"
             )));
         }
     }

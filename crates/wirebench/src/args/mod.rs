@@ -44,6 +44,8 @@ mod talk;
 mod ui;
 mod values;
 mod version;
+#[cfg(feature = "fleet")]
+mod watch;
 
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Talk, Terminal, When};
@@ -110,7 +112,8 @@ const FLEET: &str = if cfg!(feature = "fleet") {
 Many machines, as one (with --fleet for what measures):
   wirebench fleet up --local 4  a NATS server and four agents, to try it here
   wirebench fleet …             keys, and runs that go on
-  wirebench agent --join FILE   this machine's part\n\n"
+  wirebench agent --join FILE   this machine's part
+  wirebench watch --join FILE   the server's machine: its CPU time and memory\n\n"
 } else {
     ""
 };
@@ -174,6 +177,9 @@ enum Subcommand {
     #[cfg(feature = "fleet")]
     #[command(hide = true)] // As above.
     Agent(agent::Agent),
+    #[cfg(feature = "fleet")]
+    #[command(hide = true)] // As above.
+    Watch(watch::Watch),
     Doctor(doctor::Doctor),
     #[command(hide = true)] // The long help names it, and those below.
     Certs(certs::Certs),
@@ -239,6 +245,8 @@ impl Invocation {
             Subcommand::Fleet(fleet) => fleet.run(&terminal),
             #[cfg(feature = "fleet")]
             Subcommand::Agent(agent) => agent.run(&terminal),
+            #[cfg(feature = "fleet")]
+            Subcommand::Watch(watch) => watch.run(&terminal),
             Subcommand::Doctor(doctor) => doctor.run(&terminal),
             Subcommand::Certs(certs) => certs.run(&terminal),
             Subcommand::Selftest(selftest) => selftest.run(&terminal),

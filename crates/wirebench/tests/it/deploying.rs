@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
-fn the_units_of_agents_and_servers_are_accepted_without_a_word() {
-    for name in ["wirebench-agent@.service", "wirebench-serve@.service"] {
+fn the_units_of_agents_servers_and_watches_are_accepted_without_a_word() {
+    let names = ["wirebench-agent@.service", "wirebench-serve@.service", "wirebench-watch.service"];
+    for name in names {
         let text = std::fs::read_to_string(deploy("systemd").join(name)).unwrap();
         // The program has to be there to be accepted.
         let installed = concat!("ExecStart=", env!("CARGO_BIN_EXE_wirebench"), " ");

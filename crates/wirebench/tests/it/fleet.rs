@@ -3,7 +3,7 @@
 //! The server listens on a port that is free, of loopback alone.
 
 use crate::harness::{Ended, Running, Sandbox, Server, say_skipped};
-use record::{Block, PartEnd, RunRecord};
+use record::{AgentPart, AgentTask, Block, PartEnd, RunRecord};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -24,6 +24,74 @@ fn three_agents_send_what_one_would_and_every_message_is_counted_once() {
     let planned: Vec<Option<u64>> = block.agents.iter().map(|part| part.planned).collect();
     assert_eq!(planned, [Some(600); 3]);
     check_sums(block);
+    assert_eq!((block.cpu.server_cores_used, &block.server_machine), (None, &None));
+    let reason = &block.cpu.missing["server_us_per_message"];
+    assert!(reason.contains("start `wirebench watch --join FILE --port PORT` there"), "{reason}");
+}
+
+#[test]
+fn a_watch_brings_the_cpu_time_the_memory_and_the_samples_of_the_server() {
+    let Some(fleet) = Fleet::up(2) else { return };
+    let watch = fleet.watch();
+    let ended = fleet.sandbox.run(&format!("fleet status --fleet {JOIN}"));
+    assert_eq!(ended.stdout, "2 agents are there: a0, a1\n1 watch is there: w0\n");
+    let ended = fleet.start("--rate 600/s -c 30 -d 2s").wait();
+    ended.check_measured(&["block 0-0 is over: 3 of 3 parts", "the run is complete"]);
+    assert!(ended.stdout.contains("watched on its machine, memory"), "{}", ended.stdout);
+    let record = fleet.record();
+    let block = &record.blocks[0];
+    check_sums(block);
+    let tasks: Vec<(&str, AgentTask)> =
+        block.agents.iter().map(|part| (part.agent.as_str(), part.task)).collect();
+    let expected = [("a0", AgentTask::Load), ("a1", AgentTask::Load), ("w0", AgentTask::Watch)];
+    assert_eq!(tasks, expected);
+    let part = &block.agents[2];
+    assert!(part.clock_bound_ns.unwrap() > 0 && part.planned.is_none(), "{part:?}");
+    if !part.is_trusted() {
+        return; // The machine is too busy for it to begin in time, and it says so.
+    }
+    let used = block.cpu.server_cores_used.unwrap();
+    let each = block.cpu.server_us_per_message.unwrap();
+    assert!(used > 0.0 && each > 0.0, "{:?}", block.cpu);
+    assert!(block.context_switches.server_voluntary.unwrap() > 0);
+    assert!(block.memory.unwrap().server_rss_bytes.unwrap() > 0);
+    assert!(block.server_machine.unwrap().listen_overflows.is_some());
+    // Ten a second of the measured window, whose begin is that of the agents.
+    assert!((2..=20).contains(&block.samples.len()), "{}", block.samples.len());
+    assert!(block.samples.is_sorted_by_key(|sample| sample.at_ns));
+    let last = block.samples.last().unwrap();
+    assert!(last.at_ns >= 1_900_000_000, "{last:?}");
+    assert!(last.server_memory_bytes.is_some() && last.server_switches.is_some());
+    assert!(last.generator_cores_used.is_none(), "the watch is no generator");
+
+    // A watch that is lost costs its columns and nothing else.
+    let mut run = fleet.start("--rate 600/s -c 30 -d 2s -o second.json");
+    run.wait_for_word("block 0-0 begins");
+    watch.send(Signal::KILL);
+    run.wait().check_measured(&["w0 is gone", "the run is complete"]);
+    let text = fs::read_to_string(fleet.sandbox.path().join("second.json")).unwrap();
+    let second = crate::harness::record_of(&text);
+    let block = &second.blocks[0];
+    check_sums(block);
+    let reason = &block.cpu.missing["server_cores_used"];
+    assert_eq!(reason, "w0, which watched the server, was lost");
+    let codes: Vec<&str> =
+        second.verdict.iter().flat_map(|it| &it.reasons).map(|it| it.code.as_str()).collect();
+    assert!(!codes.contains(&"agent_lost"), "{codes:?}");
+    assert_eq!(block.cut_short, None);
+}
+
+#[test]
+fn a_watch_without_a_server_or_with_the_key_of_an_agent_says_what_to_do() {
+    let Some(fleet) = Fleet::up(1) else { return };
+    let watch = |line: &str| fleet.sandbox.run(&format!("watch {line}"));
+    watch(&format!("--join {WATCH} --port 1"))
+        .check(2, &["no process of this network namespace listens there", "--pid"]);
+    watch(&format!("--join {WATCH}")).check(2, &["--port <PORT>|--pid <PID>"]);
+    let own = fleet.folder().join("a0.join");
+    let port = fleet.port();
+    watch(&format!("--join {} --port {port}", own.display()))
+        .check(2, &["is for an agent, and this needs one for a watch"]);
 }
 
 #[test]
@@ -157,12 +225,220 @@ fn who_is_not_let_in_is_told_why() {
 }
 
 #[test]
-fn what_agents_cannot_measure_is_refused_before_anything_is_written() {
+fn what_agents_cannot_measure_is_refused_with_the_next_thing_to_do() {
     let Some(fleet) = Fleet::up(1) else { return };
-    let run = |line: &str| fleet.sandbox.run(&format!("run {line} --fleet {JOIN}"));
+    let command = |line: &str| fleet.sandbox.run(&format!("{line} --fleet {JOIN}"));
+    command("run unix:missing.sock -d 1s --agents x").check(2, &["--agents"]);
+    let started = fleet.sandbox.path().join("started.toml");
+    fs::write(started, "[[row]]\nname = \"one\"\nserver = \"embedded\"\ntransport = \"ws\"\n")
+        .unwrap();
+    command("run started.toml -d 1s")
+        .check(2, &["is a server that is started here", "and name its URL"]);
+    // An agent that lacks a secret of the target says which, and how it gets it.
     let url = &fleet.server.url;
-    run(&format!("{url} -H Cookie:secret")).check(2, &["has headers or a URL with secrets"]);
-    run("unix:missing.sock -d 1s --agents x").check(2, &["--agents"]);
+    fs::write(fleet.sandbox.path().join("fields"), "X-Key: secret\n").unwrap();
+    let load = format!("run {url} --rate 200/s -c 10 -d 500ms -H @fields");
+    let ended = command(&load);
+    ended.check(15, &["a0: it cannot use the plan", "the value of `X-Key`", "-H @FILE"]);
+    assert!(!ended.stderr.contains("secret"), "{}", ended.stderr);
+}
+
+#[test]
+fn an_agent_reads_the_secrets_of_a_target_from_a_file_of_its_own() {
+    let Some(fleet) = Fleet::up(2) else { return };
+    let join = fleet.folder().join("a1.join");
+    let own = |line: &str| fleet.sandbox.command(&format!("agent --join {}{line}", join.display()));
+    Running::start(own(" -H X-Key:secret")).wait().check(2, &["`X-Key`", "name that as @FILE"]);
+    // In the place of a1, with the file; a0, which lacks it, takes no part.
+    let stopped = fleet.agent("a1");
+    kill_process(stopped, Signal::STOP).unwrap();
+    fs::write(fleet.sandbox.path().join("fields"), "X-Key: secret\n").unwrap();
+    let mut agent = Running::start(own(" --state own -H @fields"));
+    agent.wait_for_word("a1 is connected");
+    let ended = fleet.start("--rate 200/s -c 10 -d 500ms -H @fields --agents 1").wait();
+    assert!(ended.stderr.contains("a0 takes no part: it cannot use the plan"), "{ended:?}");
+    let path = fs::read_dir(fleet.sandbox.path().join(".wirebench/records")).unwrap();
+    let json =
+        path.map(|entry| entry.unwrap().path()).find(|path| path.extension().unwrap() == "json");
+    assert!(!fs::read_to_string(json.unwrap()).unwrap().contains("secret"));
+    let part = &fleet.record().blocks[0].agents[0];
+    // On a machine that is busy with other things it may begin too late, and says so.
+    assert!(part.ok.is_some_and(|ok| ok > 0) || part.end == PartEnd::NotStarted, "{part:?}");
+    kill_process(stopped, Signal::CONT).unwrap();
+}
+
+#[test]
+fn a_prober_stands_beside_the_load_and_is_none_of_it() {
+    let Some(fleet) = Fleet::up(2) else { return };
+    // In the place of a1, whose process stands still meanwhile.
+    let stopped = fleet.agent("a1");
+    kill_process(stopped, Signal::STOP).unwrap();
+    let join = fleet.folder().join("a1.join");
+    let line = format!("agent --join {} --state own --probe", join.display());
+    let mut prober = Running::start(fleet.sandbox.command(&line));
+    prober.wait_for_word("a1 is connected");
+    let ended = fleet.start("--rate 400/s -c 20 -d 11s --agents 1 --details").wait();
+    ended.check_measured(&["the run is complete"]);
+    let record = fleet.record();
+    let block = &record.blocks[0];
+    let tasks: Vec<(&str, AgentTask)> =
+        block.agents.iter().map(|part| (part.agent.as_str(), part.task)).collect();
+    assert_eq!(tasks, [("a0", AgentTask::Load), ("a1", AgentTask::Probe)]);
+    assert_eq!(block.agents[1].planned, Some(1100), "100 a second");
+    check_sums(block);
+    assert!(ended.stdout.contains("a1 (prober)"), "{}", ended.stdout);
+    if block.agents.iter().all(AgentPart::is_trusted) {
+        assert!(ended.stdout.contains("prober: its p99 is "), "{}", ended.stdout);
+    }
+    kill_process(stopped, Signal::CONT).unwrap();
+}
+
+#[test]
+fn sweeps_sides_and_labs_of_urls_go_over_a_fleet_as_runs_do() {
+    let Some(fleet) = Fleet::up_beside("oracle ws --cap 1500/s", 2) else { return };
+    let _watch = fleet.watch();
+    let url = &fleet.server.url;
+    let record = |line: &str, codes: &[i32]| {
+        let ended = fleet.sandbox.run(&format!("{line} --fleet {JOIN} -o out.json"));
+        assert!(ended.code.is_some_and(|code| codes.contains(&code)), "{line}: {ended:?}");
+        let text = fs::read_to_string(fleet.sandbox.path().join("out.json")).unwrap();
+        let record = crate::harness::record_of(&text);
+        assert!(record.blocks.iter().all(|block| block.agents.len() == 3), "{line}");
+        record
+    };
+    let sweep =
+        format!("sweep {url} --from 800 --to 3200 --factor 2 --repeats 1 -d 500ms --settle 200ms");
+    let swept = record(&sweep, &[0, 12]);
+    let steps = &swept.sweep.as_ref().unwrap().steps;
+    let offered: Vec<f64> = steps.iter().map(|step| step.offered_per_s).collect();
+    assert!(offered.len() >= 2 && offered.contains(&800.0), "{offered:?}");
+    for (step, block) in steps.iter().flat_map(|step| step.blocks.iter().map(move |it| (step, it)))
+    {
+        let planned: u64 = swept.blocks[*block].load_parts().filter_map(|part| part.planned).sum();
+        let planned = f64::from(u32::try_from(planned).unwrap());
+        let due = step.offered_per_s / 2.0;
+        assert!((planned - due).abs() <= 1.0, "{planned} of {due} in half a second, in two parts");
+    }
+    let lab = format!(
+        "baseline = \"one\"\nduration = \"300ms\"\n[[row]]\nname = \"one\"\nurl = \"{url}\"\nrate = \"200/s\"\n\
+         [[row]]\nname = \"two\"\nurl = \"{url}\"\nrate = \"300/s\"\n\
+         [[row]]\nname = \"three\"\nurl = \"{url}\"\nrate = \"400/s\"\n"
+    );
+    fs::write(fleet.sandbox.path().join("lab.toml"), lab).unwrap();
+    let rows = record("lab lab.toml --rounds 1", &[0, 12]);
+    assert_eq!((rows.kind, rows.plan.workloads.len()), (record::Kind::Lab, 3));
+    let sides = record(&format!("ab {url} --aa --rounds 6 -c 2 -d 200ms --warm-up 20ms"), &[0, 12]);
+    assert_eq!((sides.kind, sides.blocks.len()), (record::Kind::Ab, 12));
+}
+
+#[test]
+fn sixteen_agents_each_send_their_part_of_a_tiny_load() {
+    let Some(fleet) = Fleet::up(16) else { return };
+    let ended = fleet.start("--rate 320/s -c 32 -d 1s --agents 16").wait();
+    ended.check_measured(&["block 0-0 is over: 16 of 16 parts", "the run is complete"]);
+    let record = fleet.record();
+    let block = &record.blocks[0];
+    let planned: Vec<Option<u64>> = block.agents.iter().map(|part| part.planned).collect();
+    assert_eq!(planned, [Some(20); 16]);
+    check_sums(block);
+}
+
+#[test]
+#[ignore = "needs root and ip(8): cargo test -p wirebench --features fleet --test it -- --ignored a_link_that_is_down"]
+fn a_link_that_is_down_until_it_is_missed_costs_no_part() {
+    let Some(program) = nats_server() else { return };
+    let link = Link::new();
+    let sandbox = Sandbox::new();
+    let port = std::net::TcpListener::bind((Link::HERE, 0)).unwrap().local_addr().unwrap().port();
+    let keys = format!("fleet keys --agents 2 --url nats://{}:{port} keys", Link::HERE);
+    sandbox.run(&keys).check(0, &["2 agents, a0 to a1"]);
+    let config = format!(
+        "listen: \"{}:{port}\"\nping_interval: \"1s\"\nping_max: 2\nmax_payload: 1MB\n\
+         jetstream {{ store_dir: \"store\" }}\nauthorization {{ include \"keys/users.conf\" }}\n",
+        Link::HERE
+    );
+    fs::write(sandbox.path().join("nats.conf"), config).unwrap();
+    let mut server = sandbox.other(&program.display().to_string(), "--config nats.conf");
+    server.env("PATH", "/usr/bin:/bin");
+    let mut server = Running::start(server);
+    server.wait_for_word("Server is ready");
+    sandbox.run("fleet status --fleet keys/controller.join").check(0, &[]);
+    let there = |line: &str| {
+        let program = env!("CARGO_BIN_EXE_wirebench");
+        sandbox.other("ip", &format!("netns exec {} {program} {line}", link.name))
+    };
+    let mut target = Running::start(there(&format!("serve ws --listen {}:0", Link::THERE)));
+    let ready = target.line();
+    let url = ready.trim().strip_prefix("ready ").unwrap();
+    let allow = format!("--allow-target {}", Link::THERE);
+    let agent = |index: u32| format!("agent --join keys/a{index}.join --state a{index} {allow}");
+    // It is on the target's machine, so that it loses the coordination server alone.
+    let mut cut = Running::start(there(&agent(0)));
+    cut.wait_for_word("a0 is connected");
+    let line = format!("run {url} --rate 200/s -c 10 -d 12s --fleet keys/controller.join");
+    let mut run = Running::start(sandbox.command(&line));
+    run.wait_for_word("block 0-0 begins");
+    link.set("down");
+    run.wait_for_word("a0 has been silent for 2.5 s");
+    link.set("up");
+    run.wait_for_word("a0 is back after");
+    run.wait().check_measured(&["block 0-0 is over: 1 of 1 parts", "the run is complete"]);
+    let block = &sandbox.records()[0].blocks[0];
+    assert_eq!((block.counts.planned, block.counts.failed()), (2400, 0), "{:?}", block.counts);
+    check_sums(block);
+}
+
+/// A network namespace of its own, and the link to it; both are gone when it is dropped.
+struct Link {
+    name: String,
+}
+
+impl Link {
+    const HERE: &str = "10.231.77.1";
+    const THERE: &str = "10.231.77.2";
+
+    fn new() -> Self {
+        let link = Self { name: format!("wb{}", std::process::id()) };
+        let name = &link.name;
+        for line in [
+            format!("netns add {name}"),
+            format!("link add {name}a type veth peer name {name}b netns {name}"),
+            format!("addr add {}/24 dev {name}a", Self::HERE),
+            format!("link set {name}a up"),
+            format!("-n {name} addr add {}/24 dev {name}b", Self::THERE),
+            format!("-n {name} link set {name}b up"),
+            format!("-n {name} link set lo up"),
+        ] {
+            assert!(ip(&line), "ip {line}");
+        }
+        link
+    }
+
+    fn set(&self, state: &str) {
+        assert!(ip(&format!("link set {}a {state}", self.name)));
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        ip(&format!("netns delete {}", self.name));
+    }
+}
+
+fn ip(line: &str) -> bool {
+    let status = std::process::Command::new("ip").args(line.split_whitespace()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// The program of the NATS server. Where none is installed it says so.
+fn nats_server() -> Option<PathBuf> {
+    let installed = std::env::var_os("WIREBENCH_THIRD_PARTY").map(PathBuf::from);
+    let program =
+        installed.map(|folder| folder.join("nats-server/start")).filter(|start| start.exists());
+    if program.is_none() {
+        say_skipped("fleets: `cargo xtask third-party` installs nats-server");
+    }
+    program
 }
 
 /// A fleet on this machine, and a server to load.
@@ -175,21 +451,33 @@ struct Fleet {
 impl Fleet {
     /// `None` where no NATS server is installed; it says so.
     fn up(agents: u32) -> Option<Self> {
-        let installed = std::env::var_os("WIREBENCH_THIRD_PARTY").map(PathBuf::from);
-        let program =
-            installed.map(|folder| folder.join("nats-server/start")).filter(|start| start.exists());
-        let Some(program) = program else {
-            say_skipped("fleets: `cargo xtask third-party` installs nats-server");
-            return None;
-        };
+        Self::up_beside("ws", agents)
+    }
+
+    /// The same beside another server: `line` is what stands after `wirebench serve`.
+    fn up_beside(line: &str, agents: u32) -> Option<Self> {
+        let program = nats_server()?;
         let sandbox = Sandbox::new();
         let mut command = sandbox
             .command(&format!("fleet up --local {agents} --nats-server {}", program.display()));
         command.env("PATH", "/usr/bin:/bin");
         let mut up = Running::start(command);
         up.wait_for_line("next: ");
-        let server = Server::start(&sandbox, "ws");
+        let server = Server::start(&sandbox, line);
         Some(Self { sandbox, server, up })
+    }
+
+    /// The port of the server to load.
+    fn port(&self) -> &str {
+        self.server.url.rsplit(':').next().unwrap().trim_end_matches('/')
+    }
+
+    /// A watch of that server.
+    fn watch(&self) -> Running {
+        let line = format!("watch --join {WATCH} --port {}", self.port());
+        let mut watch = Running::start(self.sandbox.command(&line));
+        watch.wait_for_word("w0 is connected");
+        watch
     }
 
     fn start(&self, load: &str) -> Running {
@@ -237,7 +525,7 @@ impl Drop for Fleet {
 
 /// The numbers of a block are those of the parts that count: of all that were measured, if less than half is trusted.
 fn check_sums(block: &Block) {
-    let sum = |is_wanted: &dyn Fn(&record::AgentPart) -> bool| -> u64 {
+    let sum = |is_wanted: &dyn Fn(&AgentPart) -> bool| -> u64 {
         block.agents.iter().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
     };
     let (trusted, all) = (sum(&|part| part.counts()), sum(&|_| true));
@@ -273,5 +561,6 @@ fn pretends(info: &str) -> String {
     address.to_string()
 }
 
-/// The file that `fleet up` writes.
+/// The files that `fleet up` writes.
 const JOIN: &str = ".wirebench/fleet.join";
+const WATCH: &str = ".wirebench/watch.join";

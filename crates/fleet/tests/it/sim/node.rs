@@ -3,7 +3,7 @@
 use super::clock::SimClock;
 use fleet::agent::{self, Agent, Measured};
 use fleet::controller::{self, Controller};
-use fleet::protocol::{BlockId, Health, Instance, Name, PartResult, Slot, Subject, Version};
+use fleet::protocol::{BlockId, Health, Instance, Kind, Name, PartResult, Slot, Subject, Version};
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -94,7 +94,10 @@ impl Engine {
     pub(crate) fn ends(&mut self, block: BlockId, instance: Instance) -> Option<Measured> {
         let Begun { late, has_started, .. } = self.begun.take_if(|begun| begun.block == block)?;
         let task = self.task.take()?;
-        let planned = task.part.turns().unwrap().count(PLANNED);
+        let planned = match task.kind {
+            Kind::Watch => 0,
+            Kind::Load | Kind::Probe => task.part.turns().unwrap().count(PLANNED),
+        };
         let mut packed = instance.0.to_le_bytes().to_vec();
         packed.extend(block.number.to_le_bytes());
         let sent = if has_started { planned } else { 0 };

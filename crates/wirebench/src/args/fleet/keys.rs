@@ -6,11 +6,12 @@ use ::fleet::keys::{KeysError, write_certificates};
 use serve::certificates::{DAYS_MAX, Name, Validity};
 use std::path::PathBuf;
 
-/// Write keys for a controller and its agents, and for their NATS server
+/// Write keys for a controller, its agents and watches, and for their NATS server
 ///
-/// The folder gets a join file for the controller and one for each agent, users.conf for the server to include, and,
-/// unless the address begins with nats://, the certificate of the server with its key. Each file is readable by its
-/// owner alone, and none that is there is overwritten. The lines for the configuration of the server are printed.
+/// The folder gets a join file for the controller and one for each agent and watch, users.conf for the server to
+/// include, and, unless the address begins with nats://, the certificate of the server with its key. Each file is
+/// readable by its owner alone, and none that is there is overwritten. The lines for the configuration of the server
+/// are printed.
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::super::help::TEMPLATE)]
 pub(super) struct Keys {
@@ -20,6 +21,9 @@ pub(super) struct Keys {
     /// The number of agents
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=256))]
     agents: u32,
+    /// The number of watches: a machine of the measured server needs one (`wirebench watch`)
+    #[arg(long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=16))]
+    watch: u32,
     /// The address of the server as agents and controllers reach it
     #[arg(long, value_name = "URL", default_value = "tls://localhost:4222")]
     url: String,
@@ -52,7 +56,7 @@ impl Keys {
         std::fs::create_dir_all(&self.folder).map_err(|error| {
             Failure::new(Exit::NOT_WRITTEN, anyhow::anyhow!("{}: {error}", self.folder.display()))
         })?;
-        let keys = ::fleet::keys::Keys::new(self.agents);
+        let keys = ::fleet::keys::Keys::new(self.agents, self.watch);
         if is_secured {
             let names: Vec<Name> = std::iter::once(host).chain(self.name.clone()).collect();
             let now = engine::clock::unix_seconds().unwrap_or(0);
@@ -67,8 +71,14 @@ impl Keys {
             ""
         };
         terminal.result(&format!("{tls}authorization {{ include \"users.conf\" }}\n"))?;
+        let watches = match joins.watches.len() {
+            0 => String::new(),
+            1 => ", and a watch, w0".to_owned(),
+            count => format!(", and {count} watches, w0 to w{}", count - 1),
+        };
         terminal.say(&format!(
-            "{} agents, a0 to a{}: give each its own .join file{}; the lines above belong into the server's configuration",
+            "{} agents, a0 to a{}{watches}: give each its own .join file{}; the lines above belong into the server's \
+             configuration",
             joins.agents.len(),
             joins.agents.len() - 1,
             if is_secured { " and ca.pem" } else { "" },

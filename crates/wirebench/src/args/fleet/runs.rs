@@ -9,14 +9,14 @@ use ::fleet::bus::{BusEvent, Read};
 use ::fleet::lead::{In, Lead};
 use ::fleet::nats::{Heard, Order};
 use ::fleet::protocol::{Entry, Name, Plan, Subject};
-use record::Kind;
+use record::{AgentTask, Kind};
 use run::Feed;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use units::Nanos;
 
-/// Say which agents are there
+/// Say which agents and watches are there
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::super::help::TEMPLATE)]
 pub(super) struct Status {
@@ -53,12 +53,26 @@ impl Status {
         let (tell, told) = channel();
         let _bus = connect(&self.join, tell.clone())?;
         let agents = agents_heard(&tell, &told);
-        let names: Vec<&str> = agents.iter().map(Name::as_str).collect();
-        let text = match names.len() {
-            0 => "no agent is there\n".to_owned(),
-            1 => format!("1 agent is there: {}\n", names[0]),
-            count => format!("{count} agents are there: {}\n", names.join(", ")),
+        let of = |task: AgentTask| -> Vec<&str> {
+            let names = agents.iter().filter(|(_, of)| **of == task).map(|(name, _)| name.as_str());
+            names.collect()
         };
+        let line = |one: &str, many: &str, names: Vec<&str>| match names.len() {
+            1 => format!("1 {one} is there: {}\n", names[0]),
+            count => format!("{count} {many} are there: {}\n", names.join(", ")),
+        };
+        let mut text = match of(AgentTask::Load) {
+            none if none.is_empty() => "no agent is there\n".to_owned(),
+            names => line("agent", "agents", names),
+        };
+        for (one, many, task) in
+            [("prober", "probers", AgentTask::Probe), ("watch", "watches", AgentTask::Watch)]
+        {
+            let names = of(task);
+            if !names.is_empty() {
+                text += &line(one, many, names);
+            }
+        }
         terminal.result(&text)?;
         Ok(Exit::DONE)
     }

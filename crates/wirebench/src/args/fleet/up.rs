@@ -29,7 +29,7 @@ pub(super) struct Up {
     /// Build nats-server with Go first, if it is not there
     #[arg(long)]
     install: bool,
-    /// The file to write the controller's join file to
+    /// The file to write the controller's join file to; that of a watch, watch.join, is written beside it
     #[arg(long, value_name = "FILE", default_value = ".wirebench/fleet.join")]
     join: PathBuf,
 }
@@ -38,7 +38,8 @@ pub(super) struct Up {
 struct Running {
     agents: Vec<Process>,
     server: Process,
-    join: PathBuf,
+    /// The join files outside of its folder.
+    written: [PathBuf; 2],
     folder: PrivateFolder,
 }
 
@@ -114,7 +115,7 @@ impl Up {
         let folder = PrivateFolder::new(&launch.scratch, "fleet").map_err(internal)?;
         let root = folder.path("");
         let failed = |error: KeysError| Failure::new(Exit::NOT_WRITTEN, error);
-        let keys = Keys::new(self.local);
+        let keys = Keys::new(self.local, 1);
         keys.write_users(&root).map_err(failed)?;
         let config = config(&root);
         folder.write("nats.conf", config.as_bytes()).map_err(internal)?;
@@ -128,16 +129,19 @@ impl Up {
             fs::create_dir_all(above)
                 .map_err(|error| internal(format!("{}: {error}", above.display())))?;
         }
-        // Of an earlier fleet, whose server is gone.
-        drop(fs::remove_file(&self.join));
-        fs::copy(&joins.controller, &self.join)
-            .map_err(|error| internal(format!("{}: {error}", self.join.display())))?;
+        let watch = self.join.with_file_name("watch.join");
+        for (from, to) in [(&joins.controller, &self.join), (&joins.watches[0], &watch)] {
+            // Of an earlier fleet, whose server is gone.
+            drop(fs::remove_file(to));
+            fs::copy(from, to).map_err(|error| internal(format!("{}: {error}", to.display())))?;
+        }
         // The first controller makes the log, without which no agent gets in.
         let (tell, _told) = std::sync::mpsc::channel();
         drop(super::super::fleet_way::connect(&self.join, tell)?);
         let agents = (0..self.local as usize).map(|agent| start_agent(&folder, agent, launch));
         let agents = agents.collect::<Result<_, _>>()?;
-        Ok(Running { agents, server, join: self.join.clone(), folder })
+        let written = [self.join.clone(), watch];
+        Ok(Running { agents, server, written, folder })
     }
 }
 
@@ -147,7 +151,7 @@ impl Running {
             agent.end();
         }
         self.server.end();
-        drop(fs::remove_file(&self.join));
+        self.written.iter().for_each(|file| drop(fs::remove_file(file)));
     }
 }
 

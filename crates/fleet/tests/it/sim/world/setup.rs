@@ -85,6 +85,9 @@ impl World {
         if has_twin {
             world.add("a0", None, "c0", NonZeroU32::MIN);
         }
+        if seed % 3 == 1 {
+            world.add("w0", None, "c0", NonZeroU32::MIN);
+        }
         for node in 0..world.nodes.len() {
             let late = if node == 0 { 0 } else { world.random.below(4000) as u64 * MS };
             world.at(late, Happening::Fault(Fault::Restart(node, true)));
@@ -160,12 +163,12 @@ impl World {
     }
 }
 
-/// The answer of an agent to the question who is there.
+/// The answer of an agent to the question who is there; it is a watch if its name begins with a w.
 pub(super) fn hello(name: &Name, instance: Instance, commit: &str, weight: NonZeroU32) -> Hello {
     Hello {
         agent: name.clone(),
         instance,
-        kind: Kind::Load,
+        kind: if name.as_str().starts_with('w') { Kind::Watch } else { Kind::Load },
         weight,
         version: version(commit),
         wall_s: 0,
