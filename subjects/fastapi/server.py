@@ -1,18 +1,21 @@
 """FastAPI: a login, a WebSocket that wants its token, items over HTTP, and streams of events by sse-starlette.
 
-Every tenth id of a connection is refused where a request has one. What a client says is heard by all of its room.
+Every tenth id of a connection is refused where a request has one. What a client says is heard by all of its room. What
+is posted to a room is an event for all who read the stream of that room.
 """
 
+import asyncio
 import secrets
 
 from asgi import server
-from fastapi import FastAPI, HTTPException, WebSocket, WebSocketDisconnect
+from fastapi import FastAPI, HTTPException, Request, WebSocket, WebSocketDisconnect
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 
 app = FastAPI()
 users = {}
 rooms = {}
+readers = {}
 
 
 class Login(BaseModel):
@@ -80,6 +83,30 @@ async def events():
             yield {"event": "news", "id": str(number), "data": f"news {number}"}
 
     return EventSourceResponse(ten())
+
+
+@app.get("/events")
+async def listen(room: str):
+    queue = asyncio.Queue()
+
+    async def published():
+        of_room = readers.setdefault(room, set())
+        of_room.add(queue)
+        try:
+            while True:
+                yield {"data": await queue.get()}
+        finally:
+            of_room.discard(queue)
+
+    return EventSourceResponse(published())
+
+
+@app.post("/publish")
+async def publish(room: str, request: Request):
+    text = (await request.body()).decode()
+    for queue in readers.get(room, ()):
+        queue.put_nowait(text)
+    return {"readers": len(readers.get(room, ()))}
 
 
 server.serve(app, [("http", "/"), ("ws", "/")])

@@ -11,9 +11,10 @@ use crate::game::Bot;
 use crate::http1::{Http1, StreamPiece};
 use crate::lines::Lines;
 use crate::mqtt::Mqtt;
+use crate::over_http::OverHttp;
 use crate::raw::Raw;
 use crate::socketio::SocketIo;
-use crate::sockjs::{OverHttp, SockJs};
+use crate::sockjs::SockJs;
 use crate::tls::Tls;
 use crate::web::Web;
 use crate::websocket::WebSocket;
@@ -38,7 +39,7 @@ pub enum Connection {
     Lines(Lines),
     /// A client of MQTT, on any connection that carries its packets.
     Mqtt(Box<Mqtt<Self>>),
-    /// Frames of SockJS over two connections of HTTP.
+    /// Texts over one or two connections of HTTP.
     OverHttp(Box<OverHttp<Self>>),
     /// No framing.
     Raw(Raw),

@@ -481,12 +481,12 @@ pub enum PeerError {
     /// A violation of MQTT.
     #[error(transparent)]
     Mqtt(#[from] crate::mqtt::PeerError),
+    /// A violation of texts over HTTP.
+    #[error(transparent)]
+    OverHttp(#[from] crate::over_http::PeerError),
     /// A violation of a stream without framing.
     #[error(transparent)]
     Raw(#[from] crate::raw::PeerError),
-    /// A violation of a transport of SockJS.
-    #[error(transparent)]
-    SockJs(#[from] crate::sockjs::PeerError),
     /// A violation of server-sent events.
     #[error(transparent)]
     Sse(#[from] crate::sse::PeerError),

@@ -22,6 +22,7 @@ pub mod http1;
 pub mod lines;
 mod misuse;
 pub mod mqtt;
+pub mod over_http;
 mod pieces;
 pub mod raw;
 pub mod socketio;

@@ -12,9 +12,10 @@ use crate::game::{Bot, Bots, Packing};
 use crate::http1::{self, Http1, InvalidRequest};
 use crate::lines::{self, Lines};
 use crate::mqtt::Mqtt;
+use crate::over_http::{self, OverHttp};
 use crate::raw::Raw;
 use crate::socketio::{self, SocketIo};
-use crate::sockjs::{self, OverHttp, SockJs};
+use crate::sockjs::{self, SockJs};
 use crate::styx;
 use crate::tls::{self, Tls};
 use crate::web::{self, Web};
@@ -257,7 +258,12 @@ fn talk(
             let inner = packets(&compiled, tls.around(compiled.stream(max)), max);
             Talk::started(inner, &compiled, start, max).into()
         })),
-        (Protocol::WebSocket | Protocol::SockJs, Speaks::Ws) => {
+        (Protocol::Http, Speaks::Http | Speaks::Sse) if !compiled.only_receives() => {
+            let site = Site::new(&endpoint.authority(), &options.headers)?.at(&endpoint.path)?;
+            let (site, make) = (Arc::new(site), exchanges(tls, max));
+            Ok(Box::new(move |start| Calls::new(&make, &compiled, &site, start, max).into()))
+        }
+        (Protocol::WebSocket | Protocol::SockJs, Speaks::Ws) | (Protocol::Http, Speaks::Sse) => {
             let has_path = Some(&*endpoint.path) != endpoint.facts().path;
             let mut plain = options.clone();
             if plain.subprotocols.is_empty() {
@@ -283,8 +289,11 @@ fn talk(
             };
             let first = request(&mut compiled.start(0, 0));
             first.check()?;
-            if endpoint.protocol == Protocol::SockJs {
-                let open = sockjs(endpoint, options, tls)?;
+            if endpoint.protocol != Protocol::WebSocket {
+                let open = match compiled.speaks() {
+                    Speaks::Sse => events(tls, max),
+                    Speaks::Ws | Speaks::Http | Speaks::Tcp => sockjs(endpoint, options, tls)?,
+                };
                 return Ok(Box::new(move |mut start| {
                     let inner = packets(&compiled, open(&request(&mut start), start.seed), max);
                     Talk::started(inner, &compiled, start, max).into()
@@ -300,19 +309,11 @@ fn talk(
                 Talk::started(inner, &compiled, start, max).into()
             }))
         }
-        (Protocol::Http, Speaks::Http | Speaks::Sse) => {
-            let site = Site::new(&endpoint.authority(), &options.headers)?.at(&endpoint.path)?;
-            let site = Arc::new(site);
-            let limits = http1::Limits { body_len_max: max, ..http1::Limits::default() };
-            let make =
-                http1::Maker::new(move |delivery| tls.around(Http1::exchanges(delivery, limits)));
-            Ok(Box::new(move |start| Calls::new(&make, &compiled, &site, start, max).into()))
-        }
         (protocol, speaks) => Err(StackError::Carrier { protocol, speaks }),
     }
 }
 
-/// Makes the client's end of a session of SockJS, of the request of its WebSocket and of a seed.
+/// Makes the client's end of a session of SockJS, or of a stream of events, of its opening request and of a seed.
 type OpenSession = Box<dyn Fn(&handshake::Request, u64) -> Connection + Send + Sync>;
 
 fn sockjs(
@@ -330,14 +331,32 @@ fn sockjs(
         }));
     }
     request(endpoint, options)?; // The fields are those of every request.
-    let limits = http1::Limits { body_len_max: max, ..http1::Limits::default() };
-    let http = http1::Maker::new(move |delivery| tls.around(Http1::exchanges(delivery, limits)));
-    let limits = sockjs::Limits { frame_len_max: max, waiting_len_max: WAITING_LEN_MAX };
+    let (http, limits) = (exchanges(tls, max), over_http_limits(max));
     Ok(Box::new(move |request, seed| {
         let handshake::Request { host, target, headers, .. } = request;
-        let session = sockjs::Session::new(transport, host, target, headers, seed);
+        let session = sockjs::session(transport, host, target, headers, seed);
         SockJs::client(Connection::from(OverHttp::new(session, http.clone(), limits))).into()
     }))
+}
+
+/// Makes receivers of a stream of server-sent events.
+fn events(tls: Arc<Sessions>, max: usize) -> OpenSession {
+    let (http, limits) = (exchanges(tls, max), over_http_limits(max));
+    Box::new(move |request, _| {
+        let handshake::Request { host, target, headers, .. } = request;
+        let session = over_http::Session::of_events(host, target, headers);
+        OverHttp::new(session, http.clone(), limits).into()
+    })
+}
+
+/// Makes connections of HTTP for machines that write their requests.
+fn exchanges(tls: Arc<Sessions>, max: usize) -> http1::Maker<Connection> {
+    let limits = http1::Limits { body_len_max: max, ..http1::Limits::default() };
+    http1::Maker::new(move |delivery| tls.around(Http1::exchanges(delivery, limits)))
+}
+
+fn over_http_limits(max: usize) -> over_http::Limits {
+    over_http::Limits { frame_len_max: max, waiting_len_max: WAITING_LEN_MAX }
 }
 
 /// True if a field of this name is among `fields`.

@@ -373,6 +373,44 @@ fn the_sums_close_while_receivers_come_and_go_and_connections_are_cut() {
     assert!(torn_off > 0 && attempts > absences + torn_off, "{seen:?}");
 }
 
+#[test]
+fn receivers_of_a_stream_of_events_get_what_is_posted_once() {
+    let played = events(3, 2, 4, "20/s").duration(ms(2000)).warm_up(ms(100)).against(&mut relay());
+    assert_eq!(played.errors(), []);
+    let counts = counts(&played);
+    let all = DeliveryCounts { published: 120, owed: 480, delivered: 480, ..counts };
+    assert_eq!((counts, counts.missing()), (all, 0));
+    assert_eq!((counts.duplicate, counts.reordered, counts.foreign), (0, 0, 0));
+    // Each post was answered, and is no delivery. Connections have one socket.
+    assert_eq!(played.outcome.exchanges[&0].service.count(), 120);
+    assert_eq!(played.outcome.connections.opened, 18);
+}
+
+#[test]
+fn what_a_relay_does_to_a_stream_of_events_is_found_exactly() {
+    for seed in 0..50 {
+        let (dropped, doubled) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let told = [&dropped, &doubled].map(Arc::clone);
+        let play = events(2, 1, 5, "20/s").duration(ms(1000));
+        let played = play.against(&mut relay().with_faults(faults(seed, told)));
+        let DeliveryCounts { owed, lost, in_flight_at_end, duplicate, foreign, .. } =
+            counts(&played);
+        let known = [&dropped, &doubled].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!([lost, duplicate], known, "seed {seed}");
+        assert_eq!((owed, in_flight_at_end, foreign), (200, 0, 0), "seed {seed}");
+    }
+}
+
+#[test]
+fn the_sums_close_while_streams_of_events_are_cut_and_come_again() {
+    let mut seen = DeliveryCounts::default();
+    for seed in 0..200 {
+        let play = events(2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
+        seen.merge(&play_with_cuts(play, seed, 0.5).1);
+    }
+    assert!(seen.cut > 0 && seen.delivered > seen.cut, "{seen:?}");
+}
+
 /// The schemes over which a relay is spoken to.
 const TRANSPORTS: [&str; 5] =
     ["ws", "sockjs", "sockjs+xhr", "sockjs+xhr-streaming", "sockjs+eventsource"];
@@ -427,8 +465,19 @@ fn relay() -> serve::Relay {
 }
 
 fn room() -> Conversation {
-    let (name, text) = READY_MADE.iter().find(|(name, _)| *name == "room").unwrap();
+    ready_made("room")
+}
+
+fn ready_made(name: &str) -> Conversation {
+    let (name, text) = READY_MADE.iter().find(|(known, _)| *known == name).unwrap();
     Conversation::read(name, text).unwrap()
+}
+
+/// Rooms whose receivers read server-sent events, and whose publishers post.
+fn events(count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
+    let mut play = hold(ready_made("room-events"), rooms(count, publishers, receivers), rate);
+    play.endpoint = "http://server.example".parse().unwrap();
+    play
 }
 
 fn rooms(count: u32, publishers: u32, receivers: u32) -> Rooms {

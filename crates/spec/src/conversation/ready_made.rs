@@ -26,6 +26,7 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "redis-rooms",
     "resp",
     "room",
+    "room-events",
     "signalr",
     "socketio",
     "sse",

@@ -346,6 +346,11 @@ impl Conversation {
         self.publishers.as_deref().unwrap_or(self)
     }
 
+    /// True for receivers that ask for nothing but one stream of events, whose events are their messages.
+    pub fn is_one_stream(&self) -> bool {
+        self.speaks == Speaks::Sse && self.publishers.is_some()
+    }
+
     /// True if it says what receivers of rooms get.
     pub fn is_for_rooms(&self) -> bool {
         self.pushes.iter().any(|rule| rule.header.is_some())

@@ -112,7 +112,7 @@ fn check_path(conversation: &Conversation, server: &Server) -> Result<(), Proble
     if Some(&*url.path) == url.facts().path {
         return Ok(());
     }
-    if is_http && !conversation.requests.iter().any(goes_there) {
+    if is_http && !conversation.is_one_stream() && !conversation.requests.iter().any(goes_there) {
         return problem(format!(
             "the requests of `{name}` have paths of their own, and none goes to {path}; leave it out of the URL, or name \
              a method alone in a request, as in http = \"GET\", which goes to the path of the URL"

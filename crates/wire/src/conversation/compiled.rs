@@ -231,9 +231,9 @@ impl Compiled {
             fills: fills(conversation, &names)?,
             before: Asking::all(&conversation.before, &names)?,
             steps,
+            rules: if calls.is_empty() { rules(conversation)? } else { Rules::default() },
             exchanges,
             calls,
-            rules: if is_http { Rules::default() } else { rules(conversation)? },
             answers,
             pushes: conversation.pushes.iter().map(Stamps::of).collect(),
             beat,
@@ -246,6 +246,11 @@ impl Compiled {
     /// The protocol that carries it.
     pub fn speaks(&self) -> Speaks {
         self.speaks
+    }
+
+    /// True if its connections send nothing of their own: others publish what they get.
+    pub(crate) fn only_receives(&self) -> bool {
+        self.calls.is_empty() && self.exchanges.is_empty()
     }
 
     /// True if exchanges come before the connection.

@@ -3,13 +3,15 @@
 use super::learnt::Learnt;
 use super::rules::{Heard, Hits, Rules};
 use super::sample::{
-    asked, conversation, json_rpc, matcher, over_http, push, resumable, socket_io, step, stream,
+    asked, conversation, json_rpc, matcher, one_stream, over_http, push, resumable, socket_io,
+    step, stream,
 };
 use super::template::{self, Filling, Member};
 use super::{Calls, Compiled, Site, Talk};
 use crate::connection::Connection;
 use crate::contract::{Event, Input, Kind, Message, Protocol, Side};
 use crate::http1::{Http1, Maker};
+use crate::over_http::{self, OverHttp};
 use crate::transcript::{HTTP_LIMITS, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
 use serde_json::Value;
@@ -39,7 +41,7 @@ pub(crate) fn fuzz_conversation(bytes: &[u8]) {
 
 /// Responses that come to a client which has made two requests over HTTP: whole ones, and streams of events with and
 /// without an event that ends them. Then to a client whose stream is resumed, with a byte 0x1E between the bytes of one
-/// connection and those of the next.
+/// connection and those of the next. Last to a receiver of one stream.
 pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
     let streams =
         [stream(&["has $.a"], &[], Some(&["is [DONE]"])), stream(&[], &["id $.id"], None)];
@@ -50,6 +52,8 @@ pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
     let tokens = stream(&[], &["has $.a"], Some(&["is [DONE]"]));
     let resumed = resumable(tokens, RESUMES_MAX, Nanos(1));
     check_resumed(bytes, &mut calling(&compiled(&resumed), 1));
+    let one = compiled(&one_stream());
+    check_splits_of_replies(bytes, &|| receiving(&one));
 }
 
 /// Checks that a stream is resumed as often as it may be at most, and each time by a request with the id of its last
@@ -223,6 +227,16 @@ fn calling(compiled: &Arc<Compiled>, requests: u32) -> Calls<Connection> {
         calls.send(message, &mut Vec::new()).expect("the connection takes them");
     }
     calls
+}
+
+/// A client that has asked for its one stream.
+fn receiving(compiled: &Arc<Compiled>) -> Talk<Connection> {
+    let make = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
+    let limits = over_http::Limits { frame_len_max: 64, waiting_len_max: 64 };
+    let inner = OverHttp::new(over_http::Session::of_events("h", "/", &[]), make, limits);
+    let mut talk = Talk::new(Connection::from(inner), compiled, 0, 7, 64);
+    talk.open(&mut Vec::new());
+    talk
 }
 
 /// A client that has sent three requests, if it is open by itself.

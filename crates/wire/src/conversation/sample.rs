@@ -142,6 +142,16 @@ pub(crate) fn called(line: &str, reply: Reply, refused: &[&str]) -> Request {
     }
 }
 
+/// Receivers of one stream of events, which others publish.
+pub(crate) fn one_stream() -> Conversation {
+    Conversation {
+        path: Some(Template::parse("/events", Medium::Url).expect("it is a path")),
+        pushes: vec![push(&["contains push"], None), push(&[], None)],
+        publishers: Some(Box::new(over_http())),
+        ..conversation(Speaks::Sse, Frame::Message)
+    }
+}
+
 /// Two kinds of requests of HTTP, of which the second has an id in its reply, and may be refused.
 pub(crate) fn over_http() -> Conversation {
     let reply = |words: &[&str]| Reply::Match(matcher(words));

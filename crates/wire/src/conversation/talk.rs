@@ -307,7 +307,8 @@ impl<C: InPlace + TwoSockets> Talk<C> {
                 return Err(PeerError::Closed { step, expected, code, reason }.into());
             }
             Some(Event::Refused { code, body, .. }) => {
-                let (step, expected) = self.mind.step().unwrap_or_default();
+                let opening = || ("the opening request".to_owned(), "the status 200".to_owned());
+                let (step, expected) = self.mind.step().unwrap_or_else(opening);
                 let said = Excerpt::new(body);
                 return Err(PeerError::Status { step, code, expected, said }.into());
             }

@@ -1,9 +1,10 @@
 //! A property that holds for any input: a client answers the same however its input is cut.
 
-use super::{Frames, Limits, OverHttp, Session, SockJs, server};
+use super::{Frames, SockJs, server, session};
 use crate::connection::Connection;
 use crate::contract::{Event, First, Input, Kind, Message, Protocol, Second, TwoSockets};
 use crate::http1::{Http1, Maker};
+use crate::over_http::{Limits, OverHttp};
 use crate::transcript::{HTTP_LIMITS, On, check_splits_of_replies};
 use spec::Transport;
 
@@ -49,7 +50,7 @@ pub(crate) fn fuzz_sockjs_http(bytes: &[u8]) {
 
 /// A client whose first connection is there.
 fn client(transport: Transport) -> SockJs<Connection> {
-    let session = Session::new(transport, "h", "/echo", &[], 7);
+    let session = session(transport, "h", "/echo", &[], 7);
     let http = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
     let limits = Limits { frame_len_max: 64, waiting_len_max: 64 };
     let mut client = SockJs::client(OverHttp::new(session, http, limits).into());

@@ -1,20 +1,10 @@
 //! The addresses of a session, and its requests of HTTP.
 
-use crate::decimal::append_decimal;
 use crate::http1::request::path_and_query;
 use crate::http1::site::path_of;
+use crate::over_http::{Form, Session, head_of};
 use spec::Transport;
 use units::Random;
-
-/// The requests of one session over HTTP.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
-    pub(super) transport: Transport,
-    /// The request that asks for frames, whole.
-    pub(super) receive: Box<[u8]>,
-    /// The head of a request that posts, but for the length of the body.
-    post: Box<[u8]>,
-}
 
 /// The path and query of a new session of the service at `target` over WebSocket; server and session follow from
 /// `seed`.
@@ -48,43 +38,36 @@ fn session_path(target: &str, seed: u64) -> String {
     format!("{path}/{server:03}/{session}")
 }
 
-impl Session {
-    /// A new session of the service at `target` over HTTP. `host` and `headers` stand in every request, as they are:
-    /// whoever gives them has checked them.
-    pub fn new(
-        transport: Transport,
-        host: &str,
-        target: &str,
-        headers: &[(String, String)],
-        seed: u64,
-    ) -> Self {
-        let (path, (_, query)) = (session_path(target, seed), path_and_query(target));
-        let fields: String =
-            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let head = |method: &str, name: &str, more: &str| {
-            format!("{method} {path}/{name}{query} HTTP/1.1\r\nHost: {host}\r\n{fields}{more}")
-        };
-        let receive = match transport {
-            Transport::EventSource => head("GET", "eventsource", "Accept: text/event-stream"),
-            Transport::XhrStreaming => head("POST", "xhr_streaming", "Content-Length: 0"),
-            Transport::Usual | Transport::Xhr => head("POST", "xhr", "Content-Length: 0"),
-        };
-        let post = head("POST", "xhr_send", "Content-Type: text/plain\r\nContent-Length: ");
-        Self {
-            transport,
-            receive: [receive.as_bytes(), b"\r\n\r\n"].concat().into(),
-            post: post.into_bytes().into(),
+/// A new session of the service at `target` over HTTP; server and session follow from `seed`. `host` and `headers` stand
+/// in every request, as they are: whoever gives them has checked them.
+pub fn session(
+    transport: Transport,
+    host: &str,
+    target: &str,
+    headers: &[(String, String)],
+    seed: u64,
+) -> Session {
+    let (path, (_, query)) = (session_path(target, seed), path_and_query(target));
+    let request = |method: &str, name: &str, more: &str| {
+        let head = head_of(method, &format!("{path}/{name}{query}"), host, headers);
+        [&*head, more.as_bytes()].concat()
+    };
+    let polls = Form::Lines { has_prelude: false };
+    let (form, method, name, more) = match transport {
+        Transport::EventSource => {
+            (Form::Events, "GET", "eventsource", "Accept: text/event-stream\r\n\r\n")
         }
-    }
-
-    /// Appends the request that posts `body`.
-    pub(super) fn post(&self, body: &[u8], tx: &mut Vec<u8>) {
-        tx.extend_from_slice(&self.post);
-        append_decimal(body.len() as u64, tx);
-        tx.extend_from_slice(b"\r\n\r\n");
-        tx.extend_from_slice(body);
-    }
+        Transport::XhrStreaming => {
+            (Form::Lines { has_prelude: true }, "POST", "xhr_streaming", WITHOUT_BODY)
+        }
+        Transport::Usual | Transport::Xhr => (polls, "POST", "xhr", WITHOUT_BODY),
+    };
+    let post = request("POST", "xhr_send", "Content-Type: text/plain\r\nContent-Length: ");
+    Session { form, receive: request(method, name, more).into(), post: Some(post.into()) }
 }
+
+/// The end of the head of a request without a body.
+const WITHOUT_BODY: &str = "Content-Length: 0\r\n\r\n";
 
 /// The longest name of a session that a server takes.
 const NAME_LEN_MAX: usize = 256;
@@ -129,16 +112,14 @@ mod tests {
         let path = session_path("/e?q", 7);
         assert!(path.starts_with("/e/"), "{path}");
         for (transport, expected) in table {
-            let session = Session::new(transport, "h", "/e?q", &headers, 7);
+            let session = session(transport, "h", "/e?q", &headers, 7);
             let expected = expected.replace("PATH", &path);
             assert_eq!(String::from_utf8_lossy(&session.receive), expected);
-            let mut post = Vec::new();
-            session.post(b"[\"a\"]", &mut post);
             let expected = format!(
                 "POST {path}/xhr_send?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\n\
-                 Content-Type: text/plain\r\nContent-Length: 5\r\n\r\n[\"a\"]"
+                 Content-Type: text/plain\r\nContent-Length: "
             );
-            assert_eq!(String::from_utf8_lossy(&post), expected);
+            assert_eq!(session.post.map(|head| head.to_vec()), Some(expected.into_bytes()));
         }
     }
 }

@@ -3,6 +3,7 @@
 mod bayeux;
 mod before;
 mod conversations;
+mod events;
 mod game;
 mod pair;
 mod script;

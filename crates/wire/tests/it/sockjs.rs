@@ -105,8 +105,8 @@ fn what_a_server_may_not_do_has_a_name() {
         (&[Step::First(not_found.clone())],               "error: SockJS: refused: status 404, \"\""),
         (&[first("o\n"), Step::First(not_found)],         "error: SockJS: refused: status 404, \"\""),
         (&[first("o\n"), send("1"), Step::Second(broken)], "error: SockJS: refused: status 500, \"Broken JSON encoding.\""),
-        (&[first("")],                                    "error: SockJS: a response without a frame"),
-        (&[first("o")],                                   "error: SockJS: a response ended in the middle of a frame"),
+        (&[first("")],                                    "error: a response without a frame"),
+        (&[first("o")],                                   "error: a response ended in the middle of a frame"),
         (&[first("\u{0}\n")],                             "error: SockJS: got \"\\x00\", expected the frame `o`"),
         (&[first("c[2010,\"Another connection still open\"]\n")], "closed Some(2010) \"Another connection still open\""),
         (&[first("o\n"), first("c[1002,\"Connection interrupted\"]\n")], "closed Some(1002) \"Connection interrupted\""),
@@ -130,7 +130,7 @@ fn many_messages_of_one_poll_are_handed_out_and_none_beyond_the_limits() {
     assert_eq!(told.len(), 10_001);
     let error =
         events(&mut client("sockjs+xhr"), &[response("o\n"), response(&frame(17_000))].concat());
-    let expected = "SockJS: a frame of more than 16777216 bytes, which is the limit";
+    let expected = "a frame of more than 16777216 bytes, which is the limit";
     assert_eq!(error.last().map(String::as_str), Some(expected));
 }
 

@@ -43,12 +43,16 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
     std::fs::write(sandbox.path().join("apart.toml"), [RECEIVERS, APART].concat()).unwrap();
     std::fs::write(sandbox.path().join("posted.toml"), [RECEIVERS, POSTED].concat()).unwrap();
     let apart = "./apart.toml";
-    for (conversation, scheme, threads) in
-        [(apart, "ws", 1), (apart, "ws", 2), ("room", "ws", 1), ("./posted.toml", "http", 1)]
-    {
+    for (conversation, receive, publish, threads) in [
+        (apart, "ws", "ws", 1),
+        (apart, "ws", "ws", 2),
+        ("room", "ws", "ws", 1),
+        ("./posted.toml", "ws", "http", 1),
+        ("room-events", "http", "http", 1),
+    ] {
         let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
-        let url = &server.url;
-        let publish_to = url.replace("ws://", &format!("{scheme}://"));
+        let at = |scheme: &str| server.url.replace("ws://", &format!("{scheme}://"));
+        let (url, publish_to) = (at(receive), at(publish));
         let ended = sandbox.run(&format!(
             "run {url} --conversation {conversation} --publish-to {publish_to} {LOAD} --threads {threads} --json"
         ));

@@ -26,8 +26,16 @@ impl Checker<'_> {
         nowhere(is_tcp && !all.before.is_empty(), "before", with_http)?;
         let requests =
             "connections with messages of their own; HTTP has requests and responses only";
+        let is_stream = all.is_one_stream();
+        if is_http && !is_stream && all.publishers.is_some() {
+            return Err(self.fault(
+                "publishers",
+                "publish what others receive, and over `speaks = \"http\"` nothing comes unasked; receivers speak \"ws\", \
+                 \"sse\" or \"tcp\"",
+            ));
+        }
         nowhere(
-            is_http && all.path.is_some(),
+            is_http && !is_stream && all.path.is_some(),
             "path",
             "WebSocket; over HTTP each request has its own",
         )?;
@@ -36,7 +44,7 @@ impl Checker<'_> {
         }
         nowhere(is_http && all.frame != Frame::Message, "frame", requests)?;
         nowhere(is_http && !all.open.is_empty(), "open", requests)?;
-        nowhere(is_http && !all.pushes.is_empty(), "push", requests)?;
+        nowhere(is_http && !is_stream && !all.pushes.is_empty(), "push", requests)?;
         nowhere(is_http && !all.answers.is_empty(), "answer", requests)?;
         nowhere(is_http && all.beat.is_some(), "beat", requests)?;
         nowhere(is_http && all.close.is_some(), "close", requests)?;

@@ -543,3 +543,28 @@ fn publishers_have_a_conversation_of_their_own() {
         assert!(found.contains(expected), "{text}\n{found}");
     }
 }
+
+#[test]
+fn receivers_of_one_stream_of_events_ask_for_it_by_a_path() {
+    let receivers =
+        "speaks = 'sse'\npath = '/events?room=${room_number}'\nheaders = { X-A = 'b' }\n";
+    let push = "[push.message]\nwhen = {}\nheader = '${header} '\n";
+    let publishers = "[publishers]\nspeaks = 'http'\n[publishers.request.publish]\nhttp = 'POST /pub'\nbody = '${header} '\n";
+    let whole = read(&[receivers, push, publishers].concat());
+    assert!(whole.is_one_stream() && whole.is_for_rooms() && whole.path.is_some());
+    let asked = "[request.x]\nhttp = 'GET /'\neach = {}\n";
+    assert!(!read(&format!("speaks = 'sse'\n{asked}")).is_one_stream());
+    #[rustfmt::skip]
+    let table = [
+        ([receivers, asked].concat(),                                    "`path` belongs to WebSocket"),
+        (["speaks = 'sse'\n", push, asked].concat(),                     "`push` belongs to connections with messages of their own"),
+        ([receivers, asked, publishers].concat(),                        "a `[request.NAME]` beside them would be sent by nobody"),
+        ([receivers, push, "[[open]]\nsend = 'x'\n", publishers].concat(), "`open` belongs to connections with messages of their own"),
+        ([receivers, "subprotocols = ['a']\n", push, publishers].concat(), "`subprotocols` belongs to `speaks = \"ws\"`"),
+        ([receivers, push, publishers].concat().replacen("sse", "http", 1), "over `speaks = \"http\"` nothing comes unasked"),
+    ];
+    for (text, expected) in table {
+        let found = error(&text);
+        assert!(found.contains(expected), "{text}\n{found}");
+    }
+}

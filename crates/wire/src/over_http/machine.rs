@@ -1,15 +1,18 @@
-//! The transports over HTTP, the client's half.
+//! The client's end of a session.
 
 use super::cutter::Cutter;
-use super::session::Session;
+use super::error::PeerError;
+use super::session::{Form, Session};
 use crate::contract::{
     self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
-    Secured, TwoSockets,
+    Response, Secured, TwoSockets,
 };
+use crate::excerpt::Excerpt;
 use crate::http1::{Delivery, Maker};
+use crate::sse;
 
 /// A client's end of a session over two connections of HTTP. Frames are its text messages; what it is given to send are
-/// arrays of texts.
+/// arrays of texts. It is open when it has asked: a server may have nothing to say for long.
 ///
 /// ```text
 /// first:   ask -> frames, the response ends -> ask -> …
@@ -17,7 +20,8 @@ use crate::http1::{Delivery, Maker};
 /// ```
 ///
 /// **Receiving.** The next response is asked for when the last one has ended and all of its frames were handed out. The
-/// session is its owner's to end: what the frames say is not looked at here.
+/// session is its owner's to end: what the frames say is not looked at here. A client that only receives has one
+/// connection, and ends with the response; what the end cuts off of an event is lost, as it is in browsers.
 ///
 /// **Sending.** One post is under way at a time; arrays that come meanwhile wait and go together in the next one. The
 /// second connection is opened when something is to be posted. A server may end it while it is idle, as many do after
@@ -75,7 +79,7 @@ impl<C: InPlace> OverHttp<C> {
     /// A client of `session`, whose connections `http` makes.
     pub fn new(session: Session, http: Maker<C>, limits: Limits) -> Self {
         Self {
-            cutter: Cutter::new(session.transport, limits.frame_len_max),
+            cutter: Cutter::new(session.form, limits.frame_len_max),
             first: http.make(Delivery::AsItArrives),
             has_response: false,
             past: Layers::default(),
@@ -114,7 +118,7 @@ impl<C: InPlace> OverHttp<C> {
         }
         self.waiting.push(b']');
         let (session, body) = (&self.session, &self.waiting);
-        let write = &mut |tx: &mut Vec<u8>| session.post(body, tx);
+        let write = &mut |tx: &mut Vec<u8>| session.write_post(body, tx);
         if second.send_in_place(Kind::Binary, body.len(), &mut self.second_tx, write).is_ok() {
             self.waiting = Vec::new();
             *state = Second::Posting;
@@ -137,7 +141,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
     }
 
     fn send(&mut self, message: Message<'_>, _tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        if self.state != State::Open {
+        if self.state != State::Open || self.session.post.is_none() {
             return Err(MisuseError::NotOpen);
         }
         let texts = message.payload.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
@@ -170,6 +174,10 @@ impl<C: InPlace> Protocol for OverHttp<C> {
                 return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
             }
             if std::mem::take(&mut self.has_response) {
+                if self.session.post.is_none() {
+                    self.state = State::Over;
+                    return Ok(Some(Event::Closed(Closed::default())));
+                }
                 self.cutter.end()?;
                 // Where the server ends the connection behind the response, its end is told next.
                 let _asked: Result<_, _> = self.ask(tx);
@@ -187,7 +195,8 @@ impl<C: InPlace> Protocol for OverHttp<C> {
                 }
                 Some(Event::Response(response)) => {
                     if response.is_first {
-                        self.cutter.begin(self.session.transport);
+                        self.session.form.check_type(&response)?;
+                        self.cutter.begin(self.session.form);
                     }
                     self.cutter.extend(response.body);
                     self.has_response = response.is_last;
@@ -314,6 +323,18 @@ impl<C: InPlace> TwoSockets for OverHttp<C> {
         };
         self.past = self.past + second.layers();
         true
+    }
+}
+
+impl Form {
+    /// Refuses a response of a type that no browser would take.
+    fn check_type(self, response: &Response<'_>) -> Result<(), PeerError> {
+        match (self, response.field("content-type")) {
+            (Self::Events, Some(content_type)) if !sse::is_type(content_type) => {
+                Err(PeerError::NoEvents { content_type: Excerpt::new(content_type) })
+            }
+            (Self::Events | Self::Lines { .. }, _) => Ok(()),
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Frames in the bodies of responses.
 
 use super::error::PeerError;
+use super::session::Form;
 use crate::contract::{self, Input};
 use crate::sse;
-use spec::Transport;
 use std::ops::Range;
 
 /// Finds frames in what arrives of responses, one response after the other.
@@ -12,44 +12,41 @@ pub(super) struct Cutter {
     /// Bytes of the body, those before `taken` are done with.
     bytes: Vec<u8>,
     taken: usize,
-    form: Form,
+    finder: Finder,
     /// The frames that this response has brought.
     count: u64,
     frame_len_max: usize,
 }
 
-/// The form that frames have in a body.
+/// The place in a body where the search for frames is.
 #[derive(Debug)]
-enum Form {
-    /// Each is the data of a server-sent event.
+enum Finder {
     Events(Box<sse::Parser>),
-    /// Each is a line.
     Lines {
         /// The line that was found last, without its end.
         frame: Range<usize>,
         /// No line ends before this byte.
         looked: usize,
-        /// True before the first line of a response that may begin with a prelude: so many letters `h` that browsers
-        /// hand out what follows.
+        /// True before the first line of a response that may begin with a prelude.
         may_be_prelude: bool,
     },
 }
 
 impl Cutter {
-    pub(super) fn new(transport: Transport, frame_len_max: usize) -> Self {
-        let form = Form::new(transport, frame_len_max);
-        Self { bytes: Vec::new(), taken: 0, form, count: 0, frame_len_max }
+    pub(super) fn new(form: Form, frame_len_max: usize) -> Self {
+        let finder = Finder::new(form, frame_len_max);
+        Self { bytes: Vec::new(), taken: 0, finder, count: 0, frame_len_max }
     }
 
     /// A response begins.
-    pub(super) fn begin(&mut self, transport: Transport) {
-        *self = Self::new(transport, self.frame_len_max);
+    pub(super) fn begin(&mut self, form: Form) {
+        *self = Self::new(form, self.frame_len_max);
     }
 
     /// These bytes of the body have come.
     pub(super) fn extend(&mut self, more: &[u8]) {
         self.bytes.drain(..self.taken);
-        if let Form::Lines { frame, looked, .. } = &mut self.form {
+        if let Finder::Lines { frame, looked, .. } = &mut self.finder {
             *looked -= self.taken.min(*looked);
             *frame = 0..0;
         }
@@ -66,15 +63,15 @@ impl Cutter {
     ///
     /// The frame is longer than the limit, or not UTF-8.
     pub(super) fn advance(&mut self) -> Result<bool, contract::PeerError> {
-        let found = match &mut self.form {
-            Form::Events(parser) => {
+        let found = match &mut self.finder {
+            Finder::Events(parser) => {
                 let mut input = Input::new(&mut self.bytes[self.taken..]);
                 let len = input.len();
                 let found = parser.next(&mut input)?.is_some();
                 self.taken += len - input.len();
                 found
             }
-            Form::Lines { .. } => self.next_line()?,
+            Finder::Lines { .. } => self.next_line()?,
         };
         self.count += u64::from(found);
         if found && str::from_utf8(self.frame()).is_err() {
@@ -85,9 +82,9 @@ impl Cutter {
 
     /// The frame that was found last.
     pub(super) fn frame(&self) -> &[u8] {
-        match &self.form {
-            Form::Events(parser) => parser.event().data,
-            Form::Lines { frame, .. } => &self.bytes[frame.clone()],
+        match &self.finder {
+            Finder::Events(parser) => parser.event().data,
+            Finder::Lines { frame, .. } => &self.bytes[frame.clone()],
         }
     }
 
@@ -97,9 +94,9 @@ impl Cutter {
     ///
     /// It ended in the middle of a frame, or brought none.
     pub(super) fn end(&self) -> Result<(), PeerError> {
-        let is_amid = match &self.form {
-            Form::Events(parser) => parser.is_amid(),
-            Form::Lines { .. } => self.taken < self.bytes.len(),
+        let is_amid = match &self.finder {
+            Finder::Events(parser) => parser.is_amid(),
+            Finder::Lines { .. } => self.taken < self.bytes.len(),
         };
         match (is_amid, self.count) {
             (true, _) => Err(PeerError::CutFrame),
@@ -109,7 +106,7 @@ impl Cutter {
     }
 
     fn next_line(&mut self) -> Result<bool, PeerError> {
-        let Form::Lines { frame, looked, may_be_prelude } = &mut self.form else {
+        let Finder::Lines { frame, looked, may_be_prelude } = &mut self.finder else {
             return Ok(false);
         };
         loop {
@@ -135,18 +132,16 @@ impl Cutter {
     }
 }
 
-impl Form {
-    fn new(transport: Transport, frame_len_max: usize) -> Self {
-        match transport {
-            Transport::EventSource => {
+impl Finder {
+    fn new(form: Form, frame_len_max: usize) -> Self {
+        match form {
+            Form::Events => {
                 let limits = sse::Limits { event_len_max: frame_len_max };
                 Self::Events(Box::new(sse::Parser::new(limits)))
             }
-            Transport::Usual | Transport::Xhr | Transport::XhrStreaming => Self::Lines {
-                frame: 0..0,
-                looked: 0,
-                may_be_prelude: transport == Transport::XhrStreaming,
-            },
+            Form::Lines { has_prelude } => {
+                Self::Lines { frame: 0..0, looked: 0, may_be_prelude: has_prelude }
+            }
         }
     }
 }
@@ -159,9 +154,9 @@ mod tests {
     use super::*;
 
     /// The frames of a response that comes in pieces of so many bytes, and its end.
-    fn frames(transport: Transport, body: &[u8], piece_len: usize) -> (Vec<String>, String) {
-        let mut cutter = Cutter::new(transport, 64);
-        cutter.begin(transport);
+    fn frames(form: Form, body: &[u8], piece_len: usize) -> (Vec<String>, String) {
+        let mut cutter = Cutter::new(form, 64);
+        cutter.begin(form);
         let mut frames = Vec::new();
         for piece in body.chunks(piece_len) {
             cutter.extend(piece);
@@ -178,37 +173,38 @@ mod tests {
 
     #[test]
     fn frames_are_lines_or_events_however_they_arrive() {
-        use Transport::{EventSource, Xhr, XhrStreaming};
+        let (lines, stream) =
+            (Form::Lines { has_prelude: false }, Form::Lines { has_prelude: true });
         let prelude = format!("{}\n", "h".repeat(40));
         let with_prelude = format!("{prelude}o\nh\na[\"b\"]\n");
         let long = "a".repeat(65);
-        let none = "SockJS: a response without a frame";
-        let cut = "SockJS: a response ended in the middle of a frame";
+        let none = "a response without a frame";
+        let cut = "a response ended in the middle of a frame";
         #[rustfmt::skip]
-        let table: [(Transport, &str, &[&str], &str); _] = [
-            (Xhr,          "o\n",                            &["o"],             ""),
-            (Xhr,          "a[\"b\"]\nh\n",                  &["a[\"b\"]", "h"], ""),
-            (Xhr,          "",                               &[],                none),
-            (Xhr,          "a[",                             &[],                cut),
-            (Xhr,          "hh\n",                           &["hh"],            ""),
-            (Xhr,          &long,                            &[],                "SockJS: a frame of more than 64 bytes, which is the limit"),
-            (XhrStreaming, &with_prelude,                    &["o", "h", "a[\"b\"]"], ""),
-            (XhrStreaming, "o\n",                            &["o"],             ""),
-            (XhrStreaming, "h\nh\n",                         &["h", "h"],        ""),
-            (XhrStreaming, &prelude,                         &[],                none),
-            (EventSource,  "\r\ndata: o\r\n\r\ndata: h\r\n\r\n", &["o", "h"],    ""),
-            (EventSource,  "data:o\n\n",                     &["o"],             ""),
-            (EventSource,  "\r\n: hello\r\n\r\n",            &[],                none),
-            (EventSource,  "data: o\r\n\r\ndata: h\r\n",     &["o"],             cut),
+        let table: [(Form, &str, &[&str], &str); _] = [
+            (lines,        "o\n",                            &["o"],             ""),
+            (lines,        "a[\"b\"]\nh\n",                  &["a[\"b\"]", "h"], ""),
+            (lines,        "",                               &[],                none),
+            (lines,        "a[",                             &[],                cut),
+            (lines,        "hh\n",                           &["hh"],            ""),
+            (lines,        &long,                            &[],                "a frame of more than 64 bytes, which is the limit"),
+            (stream,       &with_prelude,                    &["o", "h", "a[\"b\"]"], ""),
+            (stream,       "o\n",                            &["o"],             ""),
+            (stream,       "h\nh\n",                         &["h", "h"],        ""),
+            (stream,       &prelude,                         &[],                none),
+            (Form::Events, "\r\ndata: o\r\n\r\ndata: h\r\n\r\n", &["o", "h"],    ""),
+            (Form::Events, "data:o\n\n",                     &["o"],             ""),
+            (Form::Events, "\r\n: hello\r\n\r\n",            &[],                none),
+            (Form::Events, "data: o\r\n\r\ndata: h\r\n",     &["o"],             cut),
         ];
-        for (transport, body, expected, end) in table {
+        for (form, body, expected, end) in table {
             for piece_len in [1, 2, 3, 1000] {
-                let (found, ended) = frames(transport, body.as_bytes(), piece_len);
-                assert_eq!(found, expected, "{transport:?} {body:?} by {piece_len}");
-                assert_eq!(ended, end, "{transport:?} {body:?} by {piece_len}");
+                let (found, ended) = frames(form, body.as_bytes(), piece_len);
+                assert_eq!(found, expected, "{form:?} {body:?} by {piece_len}");
+                assert_eq!(ended, end, "{form:?} {body:?} by {piece_len}");
             }
         }
-        let (_, error) = frames(Xhr, b"\xff\n", 1);
-        assert_eq!(error, "SockJS: a frame of 1 bytes that is not UTF-8");
+        let (_, error) = frames(lines, b"\xff\n", 1);
+        assert_eq!(error, "a frame of 1 bytes that is not UTF-8");
     }
 }

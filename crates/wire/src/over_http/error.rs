@@ -1,0 +1,33 @@
+//! The ways in which a server can break texts over HTTP.
+
+use crate::excerpt::Excerpt;
+
+/// A violation by a server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// A response ended in the middle of a frame.
+    #[error("a response ended in the middle of a frame")]
+    CutFrame,
+    /// A response brought nothing: the next one would be asked for without end.
+    #[error("a response without a frame")]
+    Empty,
+    /// A response is of another type than a stream of events.
+    #[error("the response is no stream of events (text/event-stream): its type is {content_type}")]
+    NoEvents {
+        /// Its type.
+        content_type: Excerpt,
+    },
+    /// A frame is not UTF-8.
+    #[error("a frame of {len} bytes that is not UTF-8")]
+    NotUtf8 {
+        /// The length of the frame.
+        len: usize,
+    },
+    /// A frame is longer than [`Limits::frame_len_max`](super::Limits::frame_len_max).
+    #[error("a frame of more than {max} bytes, which is the limit")]
+    OverLimit {
+        /// The limit.
+        max: usize,
+    },
+}

@@ -1,0 +1,17 @@
+//! Texts over requests and responses of HTTP, the client's half: one connection asks for them, another posts.
+//!
+//! [`OverHttp`] is the machine. [`Session`] has its requests, and the form that texts have in the bodies of responses,
+//! where `cutter` finds them. SockJS gives it sessions ([`crate::sockjs::session`]), with the layer of its frames on
+//! top; a plain stream of server-sent events is one that posts nothing ([`Session::of_events`]).
+//!
+//! Left out: the meaning of the texts, and reconnects.
+
+mod cutter;
+mod error;
+mod machine;
+mod session;
+
+pub use error::PeerError;
+pub use machine::{Limits, OverHttp};
+pub use session::Session;
+pub(crate) use session::{Form, head_of};

@@ -1,0 +1,93 @@
+//! Receivers of one stream of server-sent events against scripted servers.
+
+use crate::script::{Step, play};
+use spec::Conversation;
+use wire::conversation::Compiled;
+use wire::{ClientOptions, Connection, Role};
+
+#[test]
+fn each_event_is_a_message_that_comes_unasked() {
+    let pieces =
+        ["\r\n", ": hello\n\n", "data: a\n\nid: 7\ndata: b\ndata: c\n\n", "data: d\r\n\r\n"];
+    let told = play(&receiver, &[stream(&pieces, false)]);
+    let pushed = |payload: &str| format!("Notice {payload}");
+    let events = [pushed("a"), pushed("b\\nc"), pushed("d")];
+    assert_eq!(told.events, events);
+    let request =
+        "GET /events?room=0 HTTP/1.1\r\nHost: h\r\nX-A: b\r\nAccept: text/event-stream\r\n\r\n";
+    assert_eq!(String::from_utf8_lossy(&told.first), request);
+    assert_eq!((told.second.len(), told.seconds), (0, 0), "there is one connection");
+}
+
+#[test]
+fn a_stream_that_ends_ends_its_receiver() {
+    let cut = "end: error: the connection ended 0 bytes into a body";
+    let told = play(&receiver, &[stream(&["data: a\n\n"], false), Step::End]);
+    assert_eq!(told.events, ["Notice a", cut]);
+    // An event that the end cuts off is none.
+    let told = play(&receiver, &[stream(&["data: a\n\n", "data: b\n"], true)]);
+    assert_eq!(told.events, ["Notice a", "closed None \"\""]);
+    let whole = b"HTTP/1.1 200 OK\r\n\r\ndata: a\n\n".to_vec();
+    let told = play(&receiver, &[Step::First(whole), Step::End]);
+    assert_eq!(told.events, ["Notice a", "end: closed None \"\""]);
+}
+
+#[test]
+fn what_is_no_stream_of_events_has_a_name() {
+    let response = |head: &str, body: &str| {
+        let len = body.len();
+        Step::First(format!("HTTP/1.1 {head}\r\nContent-Length: {len}\r\n\r\n{body}").into_bytes())
+    };
+    let long = format!("data: {}\n\n", "x".repeat(100));
+    #[rustfmt::skip]
+    let table = [
+        (response("404 Not Found", "no"),                       "the opening request: HTTP status 404, expected the status 200: \"no\""),
+        (response("204 No Content\r\nX: y", ""),                "the opening request: HTTP status 204, expected the status 200: \"\""),
+        (response("200 OK\r\nContent-Type: text/html", "<p>"),  "the response is no stream of events (text/event-stream): its type is \"text/html\""),
+        (stream(&[&long], false),                               "event of more than 64 bytes"),
+        (Step::End,                                             "the connection ended with 1 requests unanswered"),
+    ];
+    for (step, expected) in table {
+        let told = play(&receiver, std::slice::from_ref(&step));
+        let last = told.events.last().map_or("", String::as_str);
+        let error = last.strip_prefix("end: ").unwrap_or(last).strip_prefix("error: ");
+        assert_eq!(error.unwrap_or_default(), expected, "{step:?}");
+    }
+}
+
+/// A receiver of room 0.
+fn receiver() -> Connection {
+    let text = "
+        speaks = 'sse'
+        path = '/events?room=${room_number}'
+        headers = { X-A = 'b' }
+        [push.message]
+        when = {}
+        header = '${header} '
+        [publishers]
+        speaks = 'http'
+        [publishers.request.publish]
+        http = 'POST /publish'
+        body = '${header} '
+    ";
+    let conversation = Conversation::read("events", text).expect("the script is proper");
+    let options = ClientOptions {
+        conversation: Some(Compiled::new(&conversation).expect("the script is proper")),
+        message_max: 64,
+        ..ClientOptions::default()
+    };
+    let url = "http://h".parse().expect("the script is proper");
+    wire::stack(&url, Role::Client(&options)).expect("the script is proper").connection(7, 0)
+}
+
+/// A stream in chunks, which may be its last.
+fn stream(chunks: &[&str], is_whole: bool) -> Step {
+    let mut bytes =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+            .to_owned();
+    for chunk in chunks {
+        bytes += &format!("{:x}\r\n{chunk}\r\n", chunk.len());
+    }
+    bytes += if is_whole { "0\r\n\r\n" } else { "" };
+    Step::First(bytes.into_bytes())
+}
