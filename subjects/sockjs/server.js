@@ -14,7 +14,7 @@ const server = http.createServer();
 echo.installHandlers(server, { prefix: "/echo" });
 server.listen({ host, port, backlog }, () => {
   ready("ws", server.address().port, "/echo/websocket");
-  for (const transport of ["", "+xhr", "+xhr-streaming", "+eventsource"]) {
+  for (const transport of ["", "+xhr", "+xhr-streaming", "+eventsource", "+htmlfile", "+jsonp"]) {
     ready(`sockjs${transport}`, server.address().port, "/echo");
   }
 });

@@ -497,6 +497,7 @@ mod tests {
             ("styx-tls://h:9",           "styx-tls",   "h",             9, "/",         "h:9"),
             ("sockjs://h:8/echo",        "sockjs",    "h",             8, "/echo",     "h:8"),
             ("sockjs+xhr://h/echo",      "sockjs+xhr", "h",           80, "/echo",     "h"),
+            ("sockjs+jsonp://h:8",       "sockjs+jsonp", "h",            8, "/",         "h:8"),
             ("SockJSs+EventSource://h",  "sockjss+eventsource", "h", 443, "/",         "h"),
             ("socketios://h",            "socketios", "h",      443, "/",         "h"),
             ("HTTPS://[::1]:443/",       "https",     "::1",         443, "/",         "[::1]"),

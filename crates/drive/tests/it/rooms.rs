@@ -412,8 +412,15 @@ fn the_sums_close_while_streams_of_events_are_cut_and_come_again() {
 }
 
 /// The schemes over which a relay is spoken to.
-const TRANSPORTS: [&str; 5] =
-    ["ws", "sockjs", "sockjs+xhr", "sockjs+xhr-streaming", "sockjs+eventsource"];
+const TRANSPORTS: [&str; 7] = [
+    "ws",
+    "sockjs",
+    "sockjs+xhr",
+    "sockjs+xhr-streaming",
+    "sockjs+eventsource",
+    "sockjs+htmlfile",
+    "sockjs+jsonp",
+];
 
 fn over(scheme: &str, mut play: Play) -> Play {
     play.endpoint = format!("{scheme}://server.example/rooms").parse().unwrap();

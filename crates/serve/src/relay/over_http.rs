@@ -2,11 +2,10 @@
 
 use super::Relay;
 use super::hub::Who;
-use super::sessions::Due;
+use super::sessions::{Due, Receiver};
 use engine::{ConnectionId, Engine};
-use spec::Transport;
 use units::Instant;
-use wire::sockjs::server::{self, Asked, Request, STREAM_LEN_MAX};
+use wire::sockjs::server::{self, Asked, Request, STREAM_LEN_MAX, Sender};
 use wire::{Connection, MisuseError};
 
 impl Relay {
@@ -33,8 +32,9 @@ impl Relay {
             Asked::Preflight { method } => self.write(engine, id, |machine, origin, tx| {
                 server::permit(machine, method, read.headers, origin, tx)
             }),
-            Asked::Receive { session, transport } => self.receive(engine, id, session, transport),
-            Asked::Post { session, body } => self.post(engine, id, session, body),
+            Asked::NoCallback(words) => self.refuse_request(engine, id, ERROR, words),
+            Asked::Receive { session, receiver } => self.receive(engine, id, session, receiver),
+            Asked::Post { session, body, sender } => self.post(engine, id, session, sender, body),
             Asked::Nothing => self.plain(engine, id, &read),
         };
         self.heard = request;
@@ -47,10 +47,10 @@ impl Relay {
         engine: &mut E,
         id: ConnectionId,
         name: &str,
-        transport: Transport,
+        way: server::Receiver<'_>,
     ) -> bool {
-        let has_begun = self
-            .write(engine, id, |machine, origin, tx| server::begin(machine, transport, origin, tx));
+        let has_begun =
+            self.write(engine, id, |machine, origin, tx| server::begin(machine, way, origin, tx));
         if !has_begun {
             return false;
         }
@@ -60,11 +60,12 @@ impl Relay {
         let Some(session) = self.sessions.find(number) else { return false };
         if session.receiver.is_some() {
             return self.write(engine, id, |machine, origin, tx| {
-                server::frame(machine, transport, TAKEN, origin, tx)?;
-                end(machine, transport, tx)
+                server::frame(machine, way, TAKEN, origin, tx)?;
+                if way.transport.is_poll() { Ok(()) } else { server::end(machine, tx) }
             });
         }
-        session.receiver = Some((id, transport));
+        let server::Receiver { transport, callback } = way;
+        session.receiver = Some(Receiver { id, transport, callback: callback.into() });
         session.streamed_len = 0;
         session.since = now;
         let has_waiting = !session.waiting.is_empty();
@@ -85,24 +86,18 @@ impl Relay {
         engine: &mut E,
         id: ConnectionId,
         name: &str,
+        sender: Sender,
         body: &[u8],
     ) -> bool {
         let Some(number) = self.sessions.named(name) else {
-            self.totals.refused += 1;
-            return self.write(engine, id, |machine, origin, tx| {
-                server::say(machine, "404 Not Found", UNKNOWN, origin, tx)
-            });
+            return self.refuse_request(engine, id, "404 Not Found", UNKNOWN);
         };
-        let texts = match server::texts(body) {
+        let texts = match sender.texts(body) {
             Ok(texts) => texts,
-            Err(words) => {
-                self.totals.refused += 1;
-                return self.write(engine, id, |machine, origin, tx| {
-                    server::say(machine, "500 Internal Server Error", words, origin, tx)
-                });
-            }
+            Err(words) => return self.refuse_request(engine, id, ERROR, words),
         };
-        let is_fine = self.write(engine, id, server::accept);
+        let is_fine = self
+            .write(engine, id, |machine, origin, tx| server::accept(machine, sender, origin, tx));
         for text in texts {
             self.hear(engine, Who::Session(number), wire::Kind::Text, text.as_bytes());
         }
@@ -116,13 +111,14 @@ impl Relay {
             session.waiting.push(',');
         }
         session.waiting.push_str(json);
-        let (receiver, len) = (session.receiver, session.waiting.len());
+        let receiver = session.receiver.as_ref().map(|receiver| receiver.id);
+        let len = session.waiting.len();
         match receiver {
             Some(_) => self.say_waiting(engine, number),
             None if len > self.queue_max => return false,
             None => {}
         }
-        receiver.is_none_or(|(id, _)| engine.unsent(id) <= self.queue_max)
+        receiver.is_none_or(|id| engine.unsent(id) <= self.queue_max)
     }
 
     fn say_waiting<E: Engine>(&mut self, engine: &mut E, number: u32) {
@@ -137,24 +133,26 @@ impl Relay {
     fn say<E: Engine>(&mut self, engine: &mut E, number: u32, frame: &str) {
         let now = engine.now();
         let Some(session) = self.sessions.find(number) else { return };
-        let Some((id, transport)) = session.receiver else { return };
+        let Some(receiver) = session.receiver.clone() else { return };
         session.since = now;
+        let (id, is_poll) = (receiver.id, receiver.transport.is_poll());
         let mut len = 0;
         self.write(engine, id, |machine, origin, tx| {
-            len = server::frame(machine, transport, frame, origin, tx)?;
+            len = server::frame(machine, receiver.way(), frame, origin, tx)?;
             Ok(())
         });
         let Some(session) = self.sessions.find(number) else { return };
         session.streamed_len += len;
-        let is_stream = transport != Transport::Xhr;
-        if is_stream && session.streamed_len < STREAM_LEN_MAX {
+        if !is_poll && session.streamed_len < STREAM_LEN_MAX {
             return;
         }
         session.receiver = None;
         if let Some(peer) = self.peers.find(id) {
             peer.state.session = None;
         }
-        self.write(engine, id, |machine, _origin, tx| end(machine, transport, tx));
+        if !is_poll {
+            self.write(engine, id, |machine, _origin, tx| server::end(machine, tx));
+        }
     }
 
     /// A connection is gone, and with it the session that it received for: what was on its way is lost.
@@ -170,7 +168,7 @@ impl Relay {
         for seat in session.seats {
             self.vacate(seat);
         }
-        let (id, _) = session.receiver?;
+        let id = session.receiver?.id;
         if let Some(peer) = self.peers.find(id) {
             peer.state.session = None;
         }
@@ -193,6 +191,20 @@ impl Relay {
         self.peers.find(id)?.state.session
     }
 
+    /// Refuses a request by a status and words.
+    pub(super) fn refuse_request<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        status: &str,
+        words: &str,
+    ) -> bool {
+        self.totals.refused += 1;
+        self.write(engine, id, |machine, origin, tx| {
+            server::say(machine, status, words, origin, tx)
+        })
+    }
+
     /// Writes to a connection, whose last request came from a page of the origin that `write` is told; `false` if it
     /// takes nothing more.
     pub(super) fn write<E: Engine>(
@@ -211,17 +223,11 @@ impl Relay {
     }
 }
 
-/// Ends a stream; a poll has ended with its frame.
-fn end(
-    machine: &mut Connection,
-    transport: Transport,
-    tx: &mut Vec<u8>,
-) -> Result<(), MisuseError> {
-    if transport == Transport::Xhr { Ok(()) } else { server::end(machine, tx) }
-}
-
 /// The frame for a second receiver of a session.
 const TAKEN: &str = "c[2010,\"Another connection still open\"]";
+
+/// The status of what sockjs-node takes for its own error.
+const ERROR: &str = "500 Internal Server Error";
 
 /// The words for requests to sessions that are not there.
 const UNKNOWN: &str = "there is no such session; it begins with the first request that receives\n";

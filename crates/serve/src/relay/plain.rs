@@ -11,9 +11,9 @@ use super::hub::Who;
 use super::words::name;
 use super::{Relay, Speaks};
 use engine::{ConnectionId, Engine};
-use spec::Transport;
 use wire::Kind;
-use wire::sockjs::server::{self, Request};
+use wire::http1::percent_decoded;
+use wire::sockjs::server::{self, Receiver, Request};
 
 /// The thing that a request asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,19 +47,14 @@ impl Relay {
                     server::say(machine, "200 OK", &format!("receivers={receivers}\n"), origin, tx)
                 })
             }
-            Err((status, words)) => {
-                self.totals.refused += 1;
-                self.write(engine, id, |machine, origin, tx| {
-                    server::say(machine, status, &format!("{words}\n"), origin, tx)
-                })
-            }
+            Err((status, words)) => self.refuse_request(engine, id, status, &format!("{words}\n")),
         }
     }
 
     /// A connection hears nothing but the messages of a room from here on.
     fn begin_events<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, room: &[u8]) -> bool {
         let has_begun = self.write(engine, id, |machine, origin, tx| {
-            server::begin(machine, Transport::EventSource, origin, tx)
+            server::begin(machine, Receiver::EVENTS, origin, tx)
         });
         let Some(peer) = self.peers.find(id).filter(|_| has_begun) else { return false };
         peer.state.speaks = Speaks::Events;
@@ -83,27 +78,12 @@ impl Asked {
             return Err(refusal);
         }
         let room = query.split('&').find_map(|pair| pair.strip_prefix("room="));
-        let room = decoded(room.ok_or((BAD, "which room? add ?room= and its name"))?);
+        let room = room.ok_or((BAD, "which room? add ?room= and its name"))?;
+        let room = percent_decoded(room.as_bytes());
         let room = room.ok_or((BAD, "behind a percent sign come two hexadecimal digits"))?;
         name(&room).map_err(|words| (BAD, words))?;
         Ok(if own == "GET" { Self::Events { room } } else { Self::Publish { room } })
     }
-}
-
-/// The bytes of a percent-encoded text; `None` for one whose code is cut or has no digits.
-fn decoded(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = text.bytes();
-    let mut decoded = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            decoded.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(bytes.next()?).to_digit(16);
-        let (high, low) = (digit()?, digit()?);
-        decoded.push(u8::try_from(high * 16 + low).ok()?);
-    }
-    Some(decoded)
 }
 
 const BAD: &str = "400 Bad Request";

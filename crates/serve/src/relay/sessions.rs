@@ -6,6 +6,7 @@ use engine::ConnectionId;
 use spec::Transport;
 use std::collections::HashMap;
 use units::{Instant, Nanos};
+use wire::sockjs::server;
 
 /// All sessions that have not ended.
 #[derive(Debug, Default)]
@@ -23,8 +24,8 @@ pub(super) struct Sessions {
 pub(super) struct Session {
     name: Box<str>,
     pub(super) seats: Vec<Seat>,
-    /// The connection whose request is not answered, or whose response goes on, and its transport.
-    pub(super) receiver: Option<(ConnectionId, Transport)>,
+    /// The connection whose request is not answered, or whose response goes on.
+    pub(super) receiver: Option<Receiver>,
     /// Messages as JSON with commas between them, for the next frame.
     pub(super) waiting: String,
     /// Bytes of the response that goes on.
@@ -33,6 +34,21 @@ pub(super) struct Session {
     pub(super) since: Instant,
     /// The deliveries that wait for it, where the relay has faults.
     pub(super) line: Option<Box<Line>>,
+}
+
+/// A connection that receives for a session.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    pub(super) id: ConnectionId,
+    pub(super) transport: Transport,
+    /// The function that scripts call; empty where there are none.
+    pub(super) callback: Box<str>,
+}
+
+impl Receiver {
+    pub(super) fn way(&self) -> server::Receiver<'_> {
+        server::Receiver { transport: self.transport, callback: &self.callback }
+    }
 }
 
 /// A thing that is due for a session.
@@ -92,7 +108,7 @@ impl Sessions {
         let due = |(number, session): (u32, &Option<Session>)| {
             let session = session.as_ref()?;
             let quiet = now.since(session.since);
-            match session.receiver {
+            match &session.receiver {
                 Some(_) if quiet >= HEARTBEAT_EVERY => Some(Due::Heartbeat(number)),
                 None if quiet >= DISCONNECT_DELAY => Some(Due::End(number)),
                 Some(_) | None => None,

@@ -54,6 +54,55 @@ fn a_second_receiver_is_told_that_there_is_one() {
 }
 
 #[test]
+fn scripts_carry_the_frames_of_a_session_that_is_posted_to_in_forms() {
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let jsonp_send = |fields: &str, body: &str| say("POST", "/r/1/s/jsonp_send", fields, body);
+    let heard = play(&[
+        (0, 0, get("/r/0/s/jsonp?c=_jp.a")),
+        (100, 1, jsonp_send(form, "d=%5B%22join+a%22%5D")),
+        (200, 0, get("/r/0/s/jsonp?c=_jp.b")),
+        (300, 1, jsonp_send("Content-Type: text/plain\r\n", "[\"publish a\\n</script>\"]")),
+        (400, 0, get("/r/0/s/jsonp?c=_jp.c")),
+        (500, 0, get("/r/0/s/jsonp")),
+        (600, 0, get("/r/0/s/htmlfile?c=a%20b")),
+        (700, 1, jsonp_send(form, "d=")),
+        (800, 1, jsonp_send(form, "d=[")),
+        (900, 2, get("/r/0/s/htmlfile?c=_jp.d")),
+        (1_000, 3, get("/r/0/s/jsonp?c=x")),
+        (1_100, 1, jsonp_send(form, "d=[\"publish a\\ny\"]")),
+    ]);
+    let answers = heard.answers(0);
+    let expected = [
+        "200 /**/_jp.a(\"o\");\r\n",
+        "200 /**/_jp.b(\"a[\\\"joined a\\\"]\");\r\n",
+        "200 /**/_jp.c(\"a[\\\"message a\\\\n<\\/script>\\\"]\");\r\n",
+        "500 \"callback\" parameter required",
+        "500 invalid \"callback\" parameter",
+    ];
+    assert_eq!(answers, expected);
+    let posted = [
+        "200 ok",
+        "200 ok",
+        "500 Payload expected.",
+        "500 Broken JSON encoding.",
+        "500 Broken JSON encoding.",
+    ];
+    let found = heard.answers(1);
+    assert_eq!(found[..4], posted[..4]);
+    let taken = "200 /**/x(\"c[2010,\\\"Another connection still open\\\"]\");\r\n";
+    assert_eq!(heard.answers(3), [taken]);
+    let (page, has_ended) = heard.stream(2);
+    let head_len = 1023 + "_jp.d".len() + "\r\n\r\n".len();
+    assert!(
+        page.starts_with("<!doctype html>\n") && page[..head_len].contains("parent._jp.d;"),
+        "{page}"
+    );
+    assert_eq!(&page[head_len..], "<script>\np(\"a[\\\"message a\\\\ny\\\"]\");\n</script>\r\n");
+    assert!(!has_ended && found[4] == "200 ok", "{found:?}");
+    assert_eq!((heard.totals.refused, heard.totals.broken), (4, 0));
+}
+
+#[test]
 fn a_session_ends_five_seconds_after_its_last_receiver_has_left() {
     let heard = play(&[
         (0, 0, poll("s")),

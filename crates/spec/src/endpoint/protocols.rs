@@ -76,10 +76,21 @@ pub enum Transport {
     Usual,
     /// A response of HTTP that is a stream of server-sent events, and requests that post.
     EventSource,
+    /// A response of HTTP that is a page with a script for each frame, and requests that post.
+    HtmlFile,
+    /// Responses of HTTP that are scripts with one frame each, and requests that post a form.
+    Jsonp,
     /// Responses of HTTP with one frame each, and requests that post.
     Xhr,
     /// Responses of HTTP that are streams of lines, and requests that post.
     XhrStreaming,
+}
+
+impl Transport {
+    /// True if a response of HTTP brings one frame and is over.
+    pub const fn is_poll(self) -> bool {
+        matches!(self, Self::Jsonp | Self::Xhr)
+    }
 }
 
 /// A transport that a protocol falls back to where its usual one does not get through.
@@ -180,7 +191,7 @@ pub static PROTOCOLS: [Facts; 12] = [
 ];
 
 /// The transports of SockJS over HTTP. One connection waits for frames, and one posts.
-static SOCKJS_FALLBACKS: [Fallback; 3] = [
+static SOCKJS_FALLBACKS: [Fallback; 5] = [
     Fallback {
         transport: Transport::Xhr,
         name: "sockjs+xhr",
@@ -198,6 +209,18 @@ static SOCKJS_FALLBACKS: [Fallback; 3] = [
         name: "sockjs+eventsource",
         secured: "sockjss+eventsource",
         about: "SockJS over streams of server-sent events",
+    },
+    Fallback {
+        transport: Transport::HtmlFile,
+        name: "sockjs+htmlfile",
+        secured: "sockjss+htmlfile",
+        about: "SockJS over pages of HTML with a script for each frame",
+    },
+    Fallback {
+        transport: Transport::Jsonp,
+        name: "sockjs+jsonp",
+        secured: "sockjss+jsonp",
+        about: "SockJS over HTTP polling by scripts (JSONP)",
     },
 ];
 
@@ -458,6 +481,8 @@ mod tests {
             "sockjs+xhr",
             "sockjs+xhr-streaming",
             "sockjs+eventsource",
+            "sockjs+htmlfile",
+            "sockjs+jsonp",
             "socketio",
         ];
         assert_eq!(plain.collect::<Vec<_>>(), expected);

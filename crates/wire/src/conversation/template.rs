@@ -3,6 +3,7 @@
 use super::CompileError;
 use super::awaited::FIRST_ID;
 use crate::decimal::append_decimal;
+use crate::http1::append_percent_encoded;
 use spec::Rooms;
 use spec::conversation::{Escape, Piece, Template};
 use spec::rooms::Part;
@@ -170,16 +171,7 @@ fn write_value(value: &[u8], escape: Escape, out: &mut Vec<u8>) {
         Escape::Header => {
             out.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | b'\0')));
         }
-        Escape::Url => {
-            for byte in value {
-                match byte {
-                    b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                        out.push(*byte);
-                    }
-                    _ => out.extend_from_slice(&[b'%', hex(byte >> 4), hex(byte & 15)]),
-                }
-            }
-        }
+        Escape::Url => append_percent_encoded(value, out),
         Escape::Json => value.iter().for_each(|byte| write_json(*byte, &mut |byte| out.push(byte))),
         Escape::JsonTwice => {
             let mut twice = |byte| write_json(byte, &mut |byte| out.push(byte));

@@ -3,6 +3,7 @@
 use super::error::PeerError;
 use super::session::Form;
 use crate::contract::{self, Input};
+use crate::excerpt::Excerpt;
 use crate::sse;
 use std::ops::Range;
 
@@ -24,12 +25,39 @@ enum Finder {
     Events(Box<sse::Parser>),
     Lines {
         /// The line that was found last, without its end.
-        frame: Range<usize>,
+        line: Range<usize>,
         /// No line ends before this byte.
         looked: usize,
+        reader: Reader,
+        /// The frame in the line, where it is not the line itself.
+        text: String,
+    },
+}
+
+/// The reader of lines.
+#[derive(Debug)]
+enum Reader {
+    /// Frames are lines.
+    Bare {
         /// True before the first line of a response that may begin with a prelude.
         may_be_prelude: bool,
     },
+    /// A frame is what this function is called with.
+    Call(&'static str),
+    /// Frames are what scripts of a page call a function with.
+    Page(Page),
+}
+
+/// The part of a page that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Page {
+    /// All up to the end of the first script.
+    Head,
+    Between,
+    /// A script has begun.
+    Script,
+    /// It has called the function; it has to end.
+    Called,
 }
 
 impl Cutter {
@@ -46,9 +74,12 @@ impl Cutter {
     /// These bytes of the body have come.
     pub(super) fn extend(&mut self, more: &[u8]) {
         self.bytes.drain(..self.taken);
-        if let Finder::Lines { frame, looked, .. } = &mut self.finder {
+        if let Finder::Lines { line, looked, text, .. } = &mut self.finder {
             *looked -= self.taken.min(*looked);
-            *frame = 0..0;
+            *line = 0..0;
+            if text.capacity() > KEPT_LEN_MAX {
+                *text = String::new();
+            }
         }
         self.taken = 0;
         if self.bytes.is_empty() && self.bytes.capacity() > KEPT_LEN_MAX {
@@ -71,7 +102,7 @@ impl Cutter {
                 self.taken += len - input.len();
                 found
             }
-            Finder::Lines { .. } => self.next_line()?,
+            Finder::Lines { .. } => self.next_in_lines()?,
         };
         self.count += u64::from(found);
         if found && str::from_utf8(self.frame()).is_err() {
@@ -84,7 +115,8 @@ impl Cutter {
     pub(super) fn frame(&self) -> &[u8] {
         match &self.finder {
             Finder::Events(parser) => parser.event().data,
-            Finder::Lines { frame, .. } => &self.bytes[frame.clone()],
+            Finder::Lines { line, reader: Reader::Bare { .. }, .. } => &self.bytes[line.clone()],
+            Finder::Lines { text, .. } => text.as_bytes(),
         }
     }
 
@@ -96,7 +128,10 @@ impl Cutter {
     pub(super) fn end(&self) -> Result<(), PeerError> {
         let is_amid = match &self.finder {
             Finder::Events(parser) => parser.is_amid(),
-            Finder::Lines { .. } => self.taken < self.bytes.len(),
+            Finder::Lines { reader, .. } => {
+                let is_script = matches!(reader, Reader::Page(Page::Script | Page::Called));
+                is_script || self.taken < self.bytes.len()
+            }
         };
         match (is_amid, self.count) {
             (true, _) => Err(PeerError::CutFrame),
@@ -105,31 +140,77 @@ impl Cutter {
         }
     }
 
-    fn next_line(&mut self) -> Result<bool, PeerError> {
-        let Finder::Lines { frame, looked, may_be_prelude } = &mut self.finder else {
-            return Ok(false);
-        };
-        loop {
-            let from = (*looked).max(self.taken);
-            let end = self.bytes[from..].iter().position(|byte| *byte == b'\n');
-            *looked = end.map_or(self.bytes.len(), |end| from + end);
-            if *looked - self.taken > self.frame_len_max {
-                return Err(PeerError::OverLimit { max: self.frame_len_max });
-            }
-            if end.is_none() {
-                return Ok(false);
-            }
-            let line = self.taken..*looked;
-            self.taken = *looked + 1;
-            let is_first = std::mem::take(may_be_prelude);
-            let is_prelude =
-                line.len() > 1 && self.bytes[line.clone()].iter().all(|it| *it == b'h');
-            if !(is_first && is_prelude) {
-                *frame = line;
+    /// Goes on to the next line that is a frame, or has one.
+    fn next_in_lines(&mut self) -> Result<bool, PeerError> {
+        while self.next_line()? {
+            let Finder::Lines { line, reader, text, .. } = &mut self.finder else { break };
+            if reader.read(&self.bytes[line.clone()], text)? {
                 return Ok(true);
             }
         }
+        Ok(false)
     }
+
+    fn next_line(&mut self) -> Result<bool, PeerError> {
+        let Finder::Lines { line, looked, .. } = &mut self.finder else { return Ok(false) };
+        let from = (*looked).max(self.taken);
+        let end = self.bytes[from..].iter().position(|byte| *byte == b'\n');
+        *looked = end.map_or(self.bytes.len(), |end| from + end);
+        if *looked - self.taken > self.frame_len_max {
+            return Err(PeerError::OverLimit { max: self.frame_len_max });
+        }
+        if end.is_some() {
+            *line = self.taken..*looked;
+            self.taken = *looked + 1;
+        }
+        Ok(end.is_some())
+    }
+}
+
+impl Reader {
+    /// Reads a line; true if it is a frame, or ends one that is in `text`.
+    fn read(&mut self, line: &[u8], text: &mut String) -> Result<bool, PeerError> {
+        let unexpected = |awaited| PeerError::Unexpected { awaited, said: Excerpt::new(line) };
+        let plain = line.trim_ascii();
+        match self {
+            Self::Bare { may_be_prelude } => {
+                let is_first = std::mem::take(may_be_prelude);
+                let is_prelude = line.len() > 1 && line.iter().all(|it| *it == b'h');
+                return Ok(!(is_first && is_prelude));
+            }
+            Self::Call(function) => {
+                let call = plain.strip_prefix(b"/**/").unwrap_or(plain);
+                *text = argument(call, function)
+                    .ok_or_else(|| unexpected("a call of our function with a text"))?;
+                return Ok(true);
+            }
+            Self::Page(page) => {
+                *page = match (*page, plain) {
+                    (Page::Head, SCRIPT_END) | (Page::Between, b"") => Page::Between,
+                    (Page::Head, _) => Page::Head,
+                    (Page::Between, b"<script>") => Page::Script,
+                    (Page::Between, _) => return Err(unexpected("a script")),
+                    (Page::Script, call) => {
+                        *text = argument(call, "p")
+                            .ok_or_else(|| unexpected("a call of `p` with a text"))?;
+                        Page::Called
+                    }
+                    (Page::Called, SCRIPT_END) => {
+                        *page = Page::Between;
+                        return Ok(true);
+                    }
+                    (Page::Called, _) => return Err(unexpected("the end of the script")),
+                };
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The text that a line calls `function` with.
+fn argument(line: &[u8], function: &str) -> Option<String> {
+    let call = line.strip_prefix(function.as_bytes())?.strip_prefix(b"(")?.strip_suffix(b");")?;
+    serde_json::from_slice(call).ok()
 }
 
 impl Finder {
@@ -139,12 +220,21 @@ impl Finder {
                 let limits = sse::Limits { event_len_max: frame_len_max };
                 Self::Events(Box::new(sse::Parser::new(limits)))
             }
+            Form::Call(function) => Self::lines(Reader::Call(function)),
             Form::Lines { has_prelude } => {
-                Self::Lines { frame: 0..0, looked: 0, may_be_prelude: has_prelude }
+                Self::lines(Reader::Bare { may_be_prelude: has_prelude })
             }
+            Form::Page => Self::lines(Reader::Page(Page::Head)),
         }
     }
+
+    const fn lines(reader: Reader) -> Self {
+        Self::Lines { line: 0..0, looked: 0, reader, text: String::new() }
+    }
 }
+
+/// The line that ends a script.
+const SCRIPT_END: &[u8] = b"</script>";
 
 /// Most memory that a quiet connection keeps for a body, in bytes.
 const KEPT_LEN_MAX: usize = 256;
@@ -171,6 +261,14 @@ mod tests {
         (frames, cutter.end().err().map_or(String::new(), |error| error.to_string()))
     }
 
+    /// The head of a page, and two scripts.
+    fn page(first: &str, second: &str) -> String {
+        let script = |text: &str| format!("<script>\np(\"{text}\");\n</script>\r\n");
+        [HEAD, &script(first), &script(second)].concat()
+    }
+
+    const HEAD: &str = "<html>\n<script>\nfunction p(d) {}\n</script>  \r\n\r\n";
+
     #[test]
     fn frames_are_lines_or_events_however_they_arrive() {
         let (lines, stream) =
@@ -196,6 +294,21 @@ mod tests {
             (Form::Events, "data:o\n\n",                     &["o"],             ""),
             (Form::Events, "\r\n: hello\r\n\r\n",            &[],                none),
             (Form::Events, "data: o\r\n\r\ndata: h\r\n",     &["o"],             cut),
+            (Form::Call("f"), "/**/f(\"a[\\\"b\\\"]\");\r\n",  &["a[\"b\"]"],     ""),
+            (Form::Call("f"), "f(\"o\");\n",                  &["o"],             ""),
+            (Form::Call("f"), "g(\"o\");\r\n",                &[],                "got \"g(\\\"o\\\");\\r\", expected a call of our function with a text"),
+            (Form::Call("f"), "/**/f(o);\r\n",               &[],                "got \"/**/f(o);\\r\", expected a call of our function with a text"),
+            (Form::Call("f"), "/**/f(\"o\");",                &[],                cut),
+            (Form::Call("f"), "",                            &[],                none),
+            (Form::Page,   &page("o", "a[\\\"\\u00e9\\\"]"), &["o", "a[\"\u{e9}\"]"], ""),
+            (Form::Page,   HEAD,                             &[],                none),
+            (Form::Page,   "<html>",                         &[],                cut),
+            (Form::Page,   &format!("{HEAD}<script>\n"),     &[],                cut),
+            (Form::Page,   &format!("{HEAD}<script>\np(\"o\");\n"), &[],         cut),
+            (Form::Page,   &format!("{HEAD}<b>\n"),          &[],                "got \"<b>\", expected a script"),
+            (Form::Page,   &format!("{HEAD}<script>\nq(\"o\");\n"), &[],         "got \"q(\\\"o\\\");\", expected a call of `p` with a text"),
+            (Form::Page,   &format!("{HEAD}<script>\np(\"o\");\np"), &[],        cut),
+            (Form::Page,   &format!("{HEAD}<script>\np(\"o\");\nx\n"), &[],      "got \"x\", expected the end of the script"),
         ];
         for (form, body, expected, end) in table {
             for piece_len in [1, 2, 3, 1000] {

@@ -30,4 +30,12 @@ pub enum PeerError {
         /// The limit.
         max: usize,
     },
+    /// A line is not what the transport has there.
+    #[error("got {said}, expected {awaited}")]
+    Unexpected {
+        /// The line that was awaited.
+        awaited: &'static str,
+        /// The beginning of the line.
+        said: Excerpt,
+    },
 }

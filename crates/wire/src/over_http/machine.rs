@@ -333,7 +333,7 @@ impl Form {
             (Self::Events, Some(content_type)) if !sse::is_type(content_type) => {
                 Err(PeerError::NoEvents { content_type: Excerpt::new(content_type) })
             }
-            (Self::Events | Self::Lines { .. }, _) => Ok(()),
+            (Self::Call(_) | Self::Events | Self::Lines { .. } | Self::Page, _) => Ok(()),
         }
     }
 }

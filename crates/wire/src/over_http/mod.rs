@@ -14,4 +14,4 @@ mod session;
 pub use error::PeerError;
 pub use machine::{Limits, OverHttp};
 pub use session::Session;
-pub(crate) use session::{Form, head_of};
+pub(crate) use session::{Form, Post, head_of};

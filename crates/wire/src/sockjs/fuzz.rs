@@ -3,7 +3,7 @@
 use super::{Frames, SockJs, server, session};
 use crate::connection::Connection;
 use crate::contract::{Event, First, Input, Kind, Message, Protocol, Second, TwoSockets};
-use crate::http1::{Http1, Maker};
+use crate::http1::{Http1, Maker, append_percent_encoded};
 use crate::over_http::{Limits, OverHttp};
 use crate::transcript::{HTTP_LIMITS, On, check_splits_of_replies};
 use spec::Transport;
@@ -15,12 +15,14 @@ pub(crate) fn fuzz_sockjs(bytes: &[u8]) {
 
 /// A request that comes to a server, and a text that it writes.
 fn fuzz_server(bytes: &[u8]) {
-    if let server::Asked::Post { body, .. } = server::Request::read(bytes).asked
-        && let Ok(texts) = server::texts(body)
+    if let server::Asked::Post { body, sender, .. } = server::Request::read(bytes).asked
+        && let Ok(texts) = sender.texts(body)
     {
-        assert_eq!(server::framed_texts(body), Ok(texts.clone()));
         let written = serde_json::to_vec(&texts).expect("texts are JSON");
-        assert_eq!(server::texts(&written), Ok(texts));
+        assert_eq!(server::framed_texts(&written), Ok(texts.clone()));
+        let mut form = b"d=".to_vec();
+        append_percent_encoded(&written, &mut form);
+        assert_eq!(server::Sender::Jsonp { is_form: true }.texts(&form), Ok(texts));
     }
     if let Ok(text) = str::from_utf8(bytes) {
         let mut json = String::new();
@@ -33,7 +35,13 @@ fn fuzz_server(bytes: &[u8]) {
 /// connection for that; and to a server.
 pub(crate) fn fuzz_sockjs_http(bytes: &[u8]) {
     fuzz_server(bytes);
-    for transport in [Transport::EventSource, Transport::Xhr, Transport::XhrStreaming] {
+    for transport in [
+        Transport::EventSource,
+        Transport::HtmlFile,
+        Transport::Jsonp,
+        Transport::Xhr,
+        Transport::XhrStreaming,
+    ] {
         check_splits_of_replies(bytes, &|| On::<First, _>::new(client(transport)));
     }
     check_splits_of_replies(bytes, &|| {

@@ -12,7 +12,7 @@
 //! session ([`Connection::is_sockjs_session`](crate::Connection::is_sockjs_session)), and what its owner then says and
 //! hears are frames ([`server::message_frame`], [`server::framed_texts`]).
 //!
-//! Left out: the transports `htmlfile` and `jsonp`, cookies, and the page for `iframe`s.
+//! Left out: cookies, and the page for `iframe`s.
 
 mod frames;
 #[cfg(any(test, feature = "fuzzing"))]

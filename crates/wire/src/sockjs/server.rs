@@ -4,9 +4,9 @@
 use super::session::transport_of;
 use crate::connection::Connection;
 use crate::contract::{Kind, Message, MisuseError, Protocol};
-use crate::http1::StreamPiece;
 use crate::http1::head::{self, HEADERS_MAX, HeadLimits, RequestHead};
 use crate::http1::site::{append_permission, field_of, origin_of, path_of};
+use crate::http1::{StreamPiece, percent_decoded};
 use crate::sse::append_event;
 use spec::Transport;
 use std::fmt::Write;
@@ -33,14 +33,18 @@ pub struct Request<'a> {
 pub enum Asked<'a> {
     /// It asks for the facts about the service ([`info`]).
     Info,
+    /// It asks for frames in scripts, and names no function that they can call: these words answer it, with status 500.
+    NoCallback(&'static str),
     /// It is no request of SockJS.
     Nothing,
     /// It posts messages to a session.
     Post {
         /// The name of the session.
         session: &'a str,
-        /// An array of texts.
+        /// An array of texts ([`Sender::texts`]).
         body: &'a [u8],
+        /// The request that it is.
+        sender: Sender,
     },
     /// A browser asks if the page of another origin may make a request (CORS), which is one of SockJS ([`permit`]).
     Preflight {
@@ -51,9 +55,35 @@ pub enum Asked<'a> {
     Receive {
         /// The name of the session.
         session: &'a str,
-        /// The transport.
-        transport: Transport,
+        /// The way in which it gets them.
+        receiver: Receiver<'a>,
     },
+}
+
+/// The way in which frames reach a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiver<'a> {
+    /// The transport.
+    pub transport: Transport,
+    /// The function that scripts call; empty where there are no scripts.
+    pub callback: &'a str,
+}
+
+impl Receiver<'_> {
+    /// One that reads server-sent events.
+    pub const EVENTS: Self = Self { transport: Transport::EventSource, callback: "" };
+}
+
+/// The requests that post messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// `jsonp_send`.
+    Jsonp {
+        /// True if the body is a form, with the array as its value `d`.
+        is_form: bool,
+    },
+    /// `xhr_send`.
+    Xhr,
 }
 
 impl<'a> Request<'a> {
@@ -88,13 +118,32 @@ impl<'a> Request<'a> {
 impl<'a> Asked<'a> {
     fn of(head: &RequestHead<'_, 'a>, body: &'a [u8]) -> Self {
         let path = path_of(head.target);
-        let receive = |session, transport| Self::Receive { session, transport };
+        let receive = |session, transport| {
+            let receiver = Receiver { transport, callback: "" };
+            Self::Receive { session, receiver }
+        };
+        let call = |session, transport| match callback_of(head.target) {
+            Ok(callback) => Self::Receive { session, receiver: Receiver { transport, callback } },
+            Err(words) => Self::NoCallback(words),
+        };
+        let is_form = || {
+            let content_type = field_of(head, "content-type").unwrap_or_default();
+            content_type.starts_with("application/x-www-form-urlencoded")
+        };
         let (method, asked) = match transport_of(path) {
             _ if path.ends_with("/info") => ("GET", Self::Info),
             Some((session, "xhr")) => ("POST", receive(session, Transport::Xhr)),
             Some((session, "xhr_streaming")) => ("POST", receive(session, Transport::XhrStreaming)),
             Some((session, "eventsource")) => ("GET", receive(session, Transport::EventSource)),
-            Some((session, "xhr_send")) => ("POST", Self::Post { session, body }),
+            Some((session, "htmlfile")) => ("GET", call(session, Transport::HtmlFile)),
+            Some((session, "jsonp")) => ("GET", call(session, Transport::Jsonp)),
+            Some((session, "xhr_send")) => {
+                ("POST", Self::Post { session, body, sender: Sender::Xhr })
+            }
+            Some((session, "jsonp_send")) => {
+                let sender = Sender::Jsonp { is_form: is_form() };
+                ("POST", Self::Post { session, body, sender })
+            }
             Some(_) | None => return Self::Nothing,
         };
         match head.method {
@@ -105,12 +154,47 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The texts of a post.
+/// The function that the query of `target` names for scripts to call.
 ///
 /// # Errors
 ///
 /// The words of the response, whose status is 500.
-pub fn texts(body: &[u8]) -> Result<Vec<String>, &'static str> {
+fn callback_of(target: &str) -> Result<&str, &'static str> {
+    let (_, query) = target.split_once('?').unwrap_or((target, ""));
+    let named = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name));
+    let callback = named("c=").or_else(|| named("callback="));
+    let callback = callback.ok_or("\"callback\" parameter required")?;
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_name =
+        (1..=CALLBACK_LEN_MAX).contains(&callback.len()) && callback.bytes().all(is_letter);
+    if is_name { Ok(callback) } else { Err("invalid \"callback\" parameter") }
+}
+
+impl Sender {
+    /// The texts of a post.
+    ///
+    /// # Errors
+    ///
+    /// The words of the response, whose status is 500.
+    pub fn texts(self, body: &[u8]) -> Result<Vec<String>, &'static str> {
+        if self != (Self::Jsonp { is_form: true }) {
+            return texts(body);
+        }
+        let value = body.split(|byte| *byte == b'&').find_map(|pair| pair.strip_prefix(b"d="));
+        let spaced: Option<Vec<u8>> = value.map(|value| {
+            value.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect()
+        });
+        let array = spaced.map_or(Some(Vec::new()), |value| percent_decoded(&value));
+        texts(&array.ok_or(BROKEN)?)
+    }
+}
+
+/// The texts of an array.
+///
+/// # Errors
+///
+/// The words of the response, whose status is 500.
+fn texts(body: &[u8]) -> Result<Vec<String>, &'static str> {
     match body {
         b"" => Err("Payload expected."),
         _ => serde_json::from_slice(body).map_err(|_| BROKEN),
@@ -163,12 +247,13 @@ pub fn write_text(text: &str, json: &mut String) {
 /// As [`Connection::stream`].
 pub fn begin(
     machine: &mut Connection,
-    transport: Transport,
+    receiver: Receiver<'_>,
     origin: Option<&str>,
     tx: &mut Vec<u8>,
 ) -> Result<(), MisuseError> {
-    let (content_type, prelude) = match transport {
-        Transport::Usual | Transport::Xhr => return Ok(()),
+    let (content_type, prelude) = match receiver.transport {
+        Transport::Jsonp | Transport::Usual | Transport::Xhr => return Ok(()),
+        Transport::HtmlFile => ("text/html; charset=UTF-8", page_head(receiver.callback)),
         Transport::EventSource => ("text/event-stream", b"\r\n".to_vec()),
         Transport::XhrStreaming => {
             let mut prelude = vec![b'h'; PRELUDE_LEN];
@@ -189,21 +274,41 @@ pub fn begin(
 /// As [`Connection::stream`].
 pub fn frame(
     machine: &mut Connection,
-    transport: Transport,
+    receiver: Receiver<'_>,
     frame: &str,
     origin: Option<&str>,
     tx: &mut Vec<u8>,
 ) -> Result<usize, MisuseError> {
-    let body = match transport {
+    let body = match receiver.transport {
         Transport::Usual | Transport::Xhr => {
             respond(machine, "200 OK", JAVASCRIPT, &format!("{frame}\n"), origin, tx)?;
             return Ok(0);
         }
+        Transport::Jsonp => {
+            let script = format!("/**/{}({});\r\n", receiver.callback, quoted(frame));
+            respond(machine, "200 OK", SCRIPT, &script, origin, tx)?;
+            return Ok(0);
+        }
         Transport::EventSource => format!("data: {frame}\r\n\r\n"),
+        Transport::HtmlFile => format!("<script>\np({});\n</script>\r\n", quoted(frame)),
         Transport::XhrStreaming => format!("{frame}\n"),
     };
     machine.stream(StreamPiece::Bytes(body.as_bytes()), tx)?;
     Ok(body.len())
+}
+
+/// A frame as a text in a script, which it does not end.
+fn quoted(frame: &str) -> String {
+    let mut text = String::with_capacity(frame.len() + 16);
+    write_text(frame, &mut text);
+    text.replace("</", "<\\/")
+}
+
+/// The beginning of a page whose scripts call a function of the page around it: so long that browsers run them at once.
+fn page_head(callback: &str) -> Vec<u8> {
+    let text = format!("{PAGE_BEFORE}{callback}{PAGE_BEHIND}");
+    let len = PAGE_LEN + callback.len();
+    format!("{text:<len$}\r\n\r\n").into_bytes()
 }
 
 /// Ends a stream, after which its client asks for the next one.
@@ -215,16 +320,20 @@ pub fn end(machine: &mut Connection, tx: &mut Vec<u8>) -> Result<(), MisuseError
     machine.stream(StreamPiece::End, tx)
 }
 
-/// Answers a post that was taken.
+/// Answers a post that was taken from a sender.
 ///
 /// # Errors
 ///
 /// No request waits for an answer.
 pub fn accept(
     machine: &mut Connection,
+    sender: Sender,
     origin: Option<&str>,
     tx: &mut Vec<u8>,
 ) -> Result<(), MisuseError> {
+    if let Sender::Jsonp { .. } = sender {
+        return respond(machine, "200 OK", PLAIN, "ok", origin, tx);
+    }
     let mut response = head_of("204 No Content", PLAIN, origin);
     response.extend_from_slice(b"\r\n");
     send(machine, &response, tx)
@@ -346,7 +455,23 @@ const CACHED: &str = "Cache-Control: public, max-age=31536000\r\nAccess-Control-
 const BROKEN: &str = "Broken JSON encoding.";
 const JSON: &str = "application/json; charset=UTF-8";
 const JAVASCRIPT: &str = "application/javascript; charset=UTF-8";
+/// Of an answer that is a script, whatever it looks like.
+const SCRIPT: &str = "application/javascript; charset=UTF-8\r\nX-Content-Type-Options: nosniff";
 const PLAIN: &str = "text/plain; charset=UTF-8";
+
+/// The longest name of a function that scripts call, as with sockjs-node.
+const CALLBACK_LEN_MAX: usize = 32;
+
+/// The head of a page before the name of the function and behind it, exactly as the protocol wants it.
+const PAGE_BEFORE: &str = "<!doctype html>\n<html><head>\n  \
+    <meta http-equiv=\"X-UA-Compatible\" content=\"IE=edge\" />\n  \
+    <meta http-equiv=\"Content-Type\" content=\"text/html; charset=UTF-8\" />\n\
+    </head><body><h2>Don't panic!</h2>\n  <script>\n    document.domain = document.domain;\n    var c = parent.";
+const PAGE_BEHIND: &str = ";\n    c.start();\n    function p(d) {c.message(d);};\n    \
+    window.onload = function() {c.stop();};\n  </script>";
+
+/// The length of that head with the blanks behind it, but for the name of the function, as with sockjs-node.
+const PAGE_LEN: usize = 1023;
 
 /// The letters before the first frame of a stream of lines, which make browsers hand out what follows.
 const PRELUDE_LEN: usize = 2048;
@@ -360,7 +485,18 @@ mod tests {
 
     #[test]
     fn requests_are_known_by_method_and_path() {
-        let receive = |session, transport| Asked::Receive { session, transport };
+        let receive = |session, transport| {
+            let receiver = Receiver { transport, callback: "" };
+            Asked::Receive { session, receiver }
+        };
+        let call = |transport, callback| {
+            let receiver = Receiver { transport, callback };
+            Asked::Receive { session: "s", receiver }
+        };
+        let post = |sender| Asked::Post { session: "s", body: b"[\"a\"]", sender };
+        let (required, invalid) =
+            ("\"callback\" parameter required", "invalid \"callback\" parameter");
+        let long = format!("GET /e/0/s/jsonp?c={} HTTP/1.1\r\nHost: h\r\n\r\n", "x".repeat(33));
         #[rustfmt::skip]
         let table: [(&str, Asked<'_>); _] = [
             ("POST /echo/000/abc/xhr HTTP/1.1\r\nHost: h\r\n\r\n",        receive("abc", Transport::Xhr)),
@@ -368,7 +504,17 @@ mod tests {
             ("GET /a/b/c/d/eventsource HTTP/1.1\r\nHost: h\r\n\r\n",      receive("d", Transport::EventSource)),
             ("GET /info HTTP/1.1\r\nHost: h\r\n\r\n",                       Asked::Info),
             ("GET /a/b/info?t=1 HTTP/1.1\r\nHost: h\r\n\r\n",               Asked::Info),
-            ("POST /e/0/s/xhr_send HTTP/1.1\r\nHost: h\r\n\r\n[\"a\"]",   Asked::Post { session: "s", body: b"[\"a\"]" }),
+            ("POST /e/0/s/xhr_send HTTP/1.1\r\nHost: h\r\n\r\n[\"a\"]",   post(Sender::Xhr)),
+            ("POST /e/0/s/jsonp_send HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\n\r\n[\"a\"]", post(Sender::Jsonp { is_form: false })),
+            ("POST /e/0/s/jsonp_send HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded; charset=UTF-8\r\n\r\n[\"a\"]", post(Sender::Jsonp { is_form: true })),
+            ("GET /e/0/s/htmlfile?c=_jp.a-1 HTTP/1.1\r\nHost: h\r\n\r\n", call(Transport::HtmlFile, "_jp.a-1")),
+            ("GET /e/0/s/jsonp?t=1&callback=x HTTP/1.1\r\nHost: h\r\n\r\n", call(Transport::Jsonp, "x")),
+            ("GET /e/0/s/jsonp HTTP/1.1\r\nHost: h\r\n\r\n",              Asked::NoCallback(required)),
+            ("GET /e/0/s/htmlfile?cc=x HTTP/1.1\r\nHost: h\r\n\r\n",      Asked::NoCallback(required)),
+            ("GET /e/0/s/htmlfile?c=a%20b HTTP/1.1\r\nHost: h\r\n\r\n",   Asked::NoCallback(invalid)),
+            ("GET /e/0/s/jsonp?c= HTTP/1.1\r\nHost: h\r\n\r\n",           Asked::NoCallback(invalid)),
+            (&long,                                                       Asked::NoCallback(invalid)),
+            ("POST /e/0/s/jsonp?c=x HTTP/1.1\r\nHost: h\r\n\r\n",         Asked::Nothing),
             ("GET /e/0/s/xhr HTTP/1.1\r\nHost: h\r\n\r\n",                Asked::Nothing),
             ("POST /e/0/s.t/xhr HTTP/1.1\r\nHost: h\r\n\r\n",             Asked::Nothing),
             ("POST /e/0//xhr HTTP/1.1\r\nHost: h\r\n\r\n",                Asked::Nothing),
@@ -391,6 +537,9 @@ mod tests {
         for (path, method) in [
             ("/info", "GET"),
             ("/e/0/s/eventsource", "GET"),
+            ("/e/0/s/htmlfile", "GET"),
+            ("/e/0/s/jsonp", "GET"),
+            ("/e/0/s/jsonp_send", "POST"),
             ("/e/0/s/xhr", "POST"),
             ("/e/0/s/xhr_streaming", "POST"),
             ("/e/0/s/xhr_send", "POST"),
@@ -423,7 +572,7 @@ mod tests {
                 body.len()
             );
             assert_eq!(told, expected);
-            let told = answered(|machine, tx| accept(machine, origin, tx));
+            let told = answered(|machine, tx| accept(machine, Sender::Xhr, origin, tx));
             let expected = format!(
                 "HTTP/1.1 204 No Content\r\nContent-Type: text/plain; charset=UTF-8\r\n{fixed}{permission}\r\n"
             );
@@ -439,12 +588,68 @@ mod tests {
                 );
                 assert_eq!(told, expected);
             }
-            let begun = answered(|machine, tx| begin(machine, Transport::EventSource, origin, tx));
+            let begun = answered(|machine, tx| begin(machine, Receiver::EVENTS, origin, tx));
             let expected = format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n{fixed}{permission}\
                  Transfer-Encoding: chunked\r\n\r\n2\r\n\r\n\r\n"
             );
             assert_eq!(begun, expected);
+        }
+    }
+
+    #[test]
+    fn scripts_carry_frames_and_do_not_end_before_them() {
+        let receiver = |transport| Receiver { transport, callback: "_jp.a" };
+        let text = "a[\"\\\"</script>\"]";
+        let polled = answered(|machine, tx| {
+            frame(machine, receiver(Transport::Jsonp), text, None, tx).map(|len| assert_eq!(len, 0))
+        });
+        let script = "/**/_jp.a(\"a[\\\"\\\\\\\"<\\/script>\\\"]\");\r\n";
+        assert!(polled.ends_with(&format!("\r\n\r\n{script}")), "{polled}");
+        assert!(
+            polled.contains("javascript; charset=UTF-8\r\nX-Content-Type-Options: nosniff\r\n")
+        );
+        let mut len = 0;
+        let page = answered(|machine, tx| {
+            begin(machine, receiver(Transport::HtmlFile), None, tx)?;
+            len = frame(machine, receiver(Transport::HtmlFile), text, None, tx)?;
+            end(machine, tx)
+        });
+        let (head, body) = page.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains("Content-Type: text/html; charset=UTF-8\r\n"), "{head}");
+        // The prelude is one chunk, and so is the frame: 1023 bytes, the name, and the line ends.
+        let script = "<script>\np(\"a[\\\"\\\\\\\"<\\/script>\\\"]\");\n</script>\r\n";
+        let (prelude_len, frame_len) = (1023 + 5 + 4, script.len());
+        assert!(
+            body.starts_with(&format!("{prelude_len:x}\r\n<!doctype html>\n<html><head>\n  <meta")),
+            "{body}"
+        );
+        assert!(body.contains("var c = parent._jp.a;\n    c.start();\n"), "{body}");
+        assert!(
+            body.ends_with(&format!("\r\n\r\n\r\n{frame_len:x}\r\n{script}\r\n0\r\n\r\n")),
+            "{body}"
+        );
+        assert_eq!(len, frame_len);
+    }
+
+    #[test]
+    fn a_form_has_the_array_as_its_value() {
+        let form = Sender::Jsonp { is_form: true };
+        for sender in [form, Sender::Jsonp { is_form: false }, Sender::Xhr] {
+            assert_eq!(sender.texts(b""), Err("Payload expected."), "{sender:?}");
+        }
+        let texts = |texts: &[&str]| Ok(texts.iter().map(|text| (*text).to_owned()).collect());
+        for (body, expected) in [
+            ("d=%5B%22a+b%2B%22%5D", texts(&["a b+"])),
+            ("x=1&d=[\"a\"]", texts(&["a"])),
+            ("d=[]", texts(&[])),
+            ("d=", Err("Payload expected.")),
+            ("p=p", Err("Payload expected.")),
+            ("d=%5", Err("Broken JSON encoding.")),
+            ("d=[", Err("Broken JSON encoding.")),
+            ("[\"a\"]", Err("Payload expected.")),
+        ] {
+            assert_eq!(form.texts(body.as_bytes()), expected, "{body}");
         }
     }
 

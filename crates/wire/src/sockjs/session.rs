@@ -2,7 +2,7 @@
 
 use crate::http1::request::path_and_query;
 use crate::http1::site::path_of;
-use crate::over_http::{Form, Session, head_of};
+use crate::over_http::{Form, Post, Session, head_of};
 use spec::Transport;
 use units::Random;
 
@@ -38,8 +38,8 @@ fn session_path(target: &str, seed: u64) -> String {
     format!("{path}/{server:03}/{session}")
 }
 
-/// A new session of the service at `target` over HTTP; server and session follow from `seed`. `host` and `headers` stand
-/// in every request, as they are: whoever gives them has checked them.
+/// A new session of the service at `target` over HTTP; server and session follow from `seed`. Every request has `host`
+/// and `headers` as they are: whoever gives them has checked them.
 pub fn session(
     transport: Transport,
     host: &str,
@@ -48,26 +48,38 @@ pub fn session(
     seed: u64,
 ) -> Session {
     let (path, (_, query)) = (session_path(target, seed), path_and_query(target));
-    let request = |method: &str, name: &str, more: &str| {
+    let with_callback = match query {
+        "" => format!("?c={CALLBACK}"),
+        _ => format!("{query}&c={CALLBACK}"),
+    };
+    let request = |method: &str, name: &str, query: &str, more: &str| -> Box<[u8]> {
         let head = head_of(method, &format!("{path}/{name}{query}"), host, headers);
-        [&*head, more.as_bytes()].concat()
+        [&*head, more.as_bytes()].concat().into()
     };
-    let polls = Form::Lines { has_prelude: false };
-    let (form, method, name, more) = match transport {
+    let gets = |name, query, more| request("GET", name, query, more);
+    let posts = |name| request("POST", name, query, "Content-Length: 0\r\n\r\n");
+    let has_prelude = transport == Transport::XhrStreaming;
+    let (form, receive) = match transport {
         Transport::EventSource => {
-            (Form::Events, "GET", "eventsource", "Accept: text/event-stream\r\n\r\n")
+            (Form::Events, gets("eventsource", query, "Accept: text/event-stream\r\n\r\n"))
         }
-        Transport::XhrStreaming => {
-            (Form::Lines { has_prelude: true }, "POST", "xhr_streaming", WITHOUT_BODY)
-        }
-        Transport::Usual | Transport::Xhr => (polls, "POST", "xhr", WITHOUT_BODY),
+        Transport::HtmlFile => (Form::Page, gets("htmlfile", &with_callback, "\r\n")),
+        Transport::Jsonp => (Form::Call(CALLBACK), gets("jsonp", &with_callback, "\r\n")),
+        Transport::XhrStreaming => (Form::Lines { has_prelude }, posts("xhr_streaming")),
+        Transport::Usual | Transport::Xhr => (Form::Lines { has_prelude }, posts("xhr")),
     };
-    let post = request("POST", "xhr_send", "Content-Type: text/plain\r\nContent-Length: ");
-    Session { form, receive: request(method, name, more).into(), post: Some(post.into()) }
+    let is_form = transport == Transport::Jsonp;
+    let (name, content_type) = match is_form {
+        true => ("jsonp_send", "application/x-www-form-urlencoded"),
+        false => ("xhr_send", "text/plain"),
+    };
+    let more = format!("Content-Type: {content_type}\r\nContent-Length: ");
+    let post = Post { head: request("POST", name, query, &more), is_form };
+    Session { form, receive, post: Some(post) }
 }
 
-/// The end of the head of a request without a body.
-const WITHOUT_BODY: &str = "Content-Length: 0\r\n\r\n";
+/// The function that scripts of a server call, as long as those of sockjs-client.
+const CALLBACK: &str = "_jp.wirebnch";
 
 /// The longest name of a session that a server takes.
 const NAME_LEN_MAX: usize = 256;
@@ -108,6 +120,8 @@ mod tests {
             (Transport::Xhr,          "POST PATH/xhr?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\nContent-Length: 0\r\n\r\n"),
             (Transport::XhrStreaming, "POST PATH/xhr_streaming?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\nContent-Length: 0\r\n\r\n"),
             (Transport::EventSource,  "GET PATH/eventsource?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\nAccept: text/event-stream\r\n\r\n"),
+            (Transport::HtmlFile,     "GET PATH/htmlfile?q&c=_jp.wirebnch HTTP/1.1\r\nHost: h\r\nX-A: b\r\n\r\n"),
+            (Transport::Jsonp,        "GET PATH/jsonp?q&c=_jp.wirebnch HTTP/1.1\r\nHost: h\r\nX-A: b\r\n\r\n"),
         ];
         let path = session_path("/e?q", 7);
         assert!(path.starts_with("/e/"), "{path}");
@@ -115,11 +129,20 @@ mod tests {
             let session = session(transport, "h", "/e?q", &headers, 7);
             let expected = expected.replace("PATH", &path);
             assert_eq!(String::from_utf8_lossy(&session.receive), expected);
+            let is_form = transport == Transport::Jsonp;
+            let (name, content_type) = match is_form {
+                true => ("jsonp_send", "application/x-www-form-urlencoded"),
+                false => ("xhr_send", "text/plain"),
+            };
             let expected = format!(
-                "POST {path}/xhr_send?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\n\
-                 Content-Type: text/plain\r\nContent-Length: "
+                "POST {path}/{name}?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\n\
+                 Content-Type: {content_type}\r\nContent-Length: "
             );
-            assert_eq!(session.post.map(|head| head.to_vec()), Some(expected.into_bytes()));
+            let post = session.post.unwrap();
+            assert_eq!(
+                (String::from_utf8_lossy(&post.head), post.is_form),
+                (expected.into(), is_form)
+            );
         }
     }
 }

@@ -17,14 +17,47 @@ fn polls_follow_one_another_and_each_frame_is_handed_out() {
 }
 
 #[test]
+fn scripts_are_polled_and_messages_are_posted_in_a_form() {
+    let steps = [
+        first("/**/_jp.wirebnch(\"o\");\r\n"),
+        send("a b\"+"),
+        Step::Second(response("ok")),
+        first("_jp.wirebnch(\"a[\\\"x\\\",\\\"y\\\"]\");\r\n"),
+        first("/**/_jp.wirebnch(\"c[3000,\\\"Go away!\\\"]\");\r\n"),
+    ];
+    let told = play(&|| client("sockjs+jsonp"), &steps);
+    assert_eq!(told.events, ["open", "Text x", "Text y", "closed Some(3000) \"Go away!\""]);
+    let polls = lines_with(&told.first, "GET ");
+    assert_eq!(polls.len(), 3, "{polls:?}");
+    assert!(polls.iter().all(|line| line.ends_with("/jsonp?c=_jp.wirebnch HTTP/1.1")), "{polls:?}");
+    assert_eq!(bodies(&told.second), ["d=%5B%22a%20b%5C%22%2B%22%5D"]);
+    assert!(lines_with(&told.second, "POST ")[0].ends_with("/jsonp_send HTTP/1.1"));
+    let other = play(&|| client("sockjs+jsonp"), &[first("evil(\"o\");\r\n")]);
+    let error = "error: got \"evil(\\\"o\\\");\\r\", expected a call of our function with a text";
+    assert_eq!(other.events, [error]);
+}
+
+#[test]
 fn a_stream_begins_again_where_the_server_ends_it() {
     let prelude = format!("{}\n", "h".repeat(2048));
+    let head =
+        format!("<html>\n<script>\nfunction p(d) {{}}\n</script>{}\r\n\r\n", " ".repeat(100));
     for (scheme, method, pieces) in [
         ("sockjs+xhr-streaming", "POST ", [&*prelude, "o\n", "a[\"x\"]\n", "h\n"]),
         (
             "sockjs+eventsource",
             "GET ",
             ["\r\n", "data: o\r\n\r\n", "data: a[\"x\"]\r\n\r\n", "data: h\r\n\r\n"],
+        ),
+        (
+            "sockjs+htmlfile",
+            "GET ",
+            [
+                &*head,
+                "<script>\np(\"o\");\n</script>\r\n",
+                "<script>\np(\"a[\\\"x\\\"]\");\n</script>\r\n",
+                "<script>\np(\"h\");\n</script>\r\n",
+            ],
         ),
     ] {
         let again = [pieces[0], pieces[2]];
