@@ -123,6 +123,14 @@ fn scratch(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// Removes the record of an earlier run, so that it is never read in place of one that was not written.
+fn forget(record: &Path) -> Result<()> {
+    match std::fs::remove_file(record) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// The cores of the two ends, where there are two.
 pub(crate) const SERVER_CORE: usize = 0;
 const GENERATOR_CORE: usize = 1;

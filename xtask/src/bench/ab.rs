@@ -2,13 +2,17 @@
 //! how often `--aa` claims a difference where there is none.
 //!
 //! Both servers are our WebSocket echo with some work for each message. The work of HEAD is more by 5 % of what a
-//! message costs BASE in all, which a first run measures.
+//! message costs BASE in all, which a first run measures. With `--file` the runs that are done outlive the command, so
+//! that it can be made in slices, each when the machine is quiet.
 
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::Process;
-use anyhow::{Context as _, Result};
-use serde_json::Value;
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -28,6 +32,9 @@ pub(super) struct AbArgs {
     /// The binary to measure with, in place of the release build of this tree
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
+    /// Keep each run in this file as it ends, and count those that it has: --runs and --same are those of all calls
+    #[arg(long, value_name = "PATH")]
+    file: Option<PathBuf>,
 }
 
 /// Prints the table as Markdown.
@@ -37,33 +44,86 @@ pub(super) fn run(arguments: &AbArgs) -> Result<()> {
         scratch: super::scratch("ab")?,
         seconds: arguments.seconds,
     };
-    let first = bench.measure(None)?;
-    let cost = &first["results"][0]["pooled"]["server_cpu_us_per_message"]["value"];
-    let cost = cost.as_f64().context("the record has no CPU time of BASE")?;
-    eprintln!("a message costs BASE {cost:.2} us of CPU time");
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "some microseconds"
-    )]
-    let slower = WORK_NS + (cost * 1e3 * MORE) as u64;
-    let [slower, same] = [(arguments.runs, Some(slower)), (arguments.same, None)].map(
-        |(runs, work)| -> Result<Claims> {
-            let mut claims = Claims::default();
-            for run in 1..=runs {
-                eprintln!(
-                    "  {run} of {runs}, {}",
-                    if work.is_some() { "5 % more" } else { "the same" }
-                );
-                claims.add(&bench.measure(work)?)?;
-            }
-            Ok(claims)
-        },
-    );
+    let mut kept = Kept::open(arguments.file.as_deref())?;
+    let asked = bench.asked()?;
+    let head = match kept.lines.first() {
+        Some(head) => head.clone(),
+        None => {
+            let cost = bench.cost_us()?;
+            eprintln!("a message costs BASE {cost:.2} us of CPU time");
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "some microseconds"
+            )]
+            let slower = WORK_NS + (cost * 1e3 * MORE) as u64;
+            let head = json!({ "asked": asked, "slower_ns": slower });
+            kept.add(&head)?;
+            head
+        }
+    };
+    ensure!(head["asked"] == asked, "the file has runs of {}, not of {asked}", head["asked"]);
+    let slower = head["slower_ns"].as_u64().context("the file begins with no `slower_ns`")?;
     println!("{HEAD}");
-    println!("{}", slower?.row("5 % more CPU for each message"));
-    println!("{}", same?.row("the same (`--aa`)"));
+    for (work, runs, name, row) in [
+        (Some(slower), arguments.runs, "5 % more", "5 % more CPU for each message"),
+        (None, arguments.same, "the same", "the same (`--aa`)"),
+    ] {
+        for run in kept.of(work).count() + 1..=runs {
+            eprintln!("  {run} of {runs}, {name}");
+            kept.add(&claimed(work, &bench.measure(work)?))?;
+        }
+        let mut claims = Claims::default();
+        kept.of(work).try_for_each(|record| claims.add(record))?;
+        println!("{}", claims.row(row));
+    }
     Ok(())
+}
+
+/// The part of a record that is counted, and the work of its HEAD.
+fn claimed(work_ns: Option<u64>, record: &Value) -> Value {
+    json!({
+        "work_ns": work_ns,
+        "sides": { "differences": record["sides"]["differences"] },
+        "verdict": { "level": record["verdict"]["level"] },
+    })
+}
+
+/// The runs that are done, each a line of a file if there is one: its first line says what they are of.
+#[derive(Debug, Default)]
+struct Kept {
+    lines: Vec<Value>,
+    file: Option<fs::File>,
+}
+
+impl Kept {
+    /// Those of a file, without a last line that was not written to its end.
+    fn open(path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path else { return Ok(Self::default()) };
+        let text = if path.exists() { fs::read_to_string(path)? } else { String::new() };
+        ensure!(text.is_empty() || text.starts_with('{'), "{} has no runs in it", path.display());
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let lines = text[..whole].lines().map(serde_json::from_str).collect::<Result<_, _>>();
+        let lines = lines.with_context(|| format!("{} has no runs in it", path.display()))?;
+        let file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+        file.set_len(whole as u64)?;
+        Ok(Self { lines, file: Some(file) })
+    }
+
+    /// Keeps a line.
+    fn add(&mut self, line: &Value) -> Result<()> {
+        if let Some(file) = &mut self.file {
+            file.write_all(format!("{line}\n").as_bytes())?;
+            file.sync_data()?;
+        }
+        self.lines.push(line.clone());
+        Ok(())
+    }
+
+    /// The runs against a HEAD of so much work; `None`: of BASE against itself.
+    fn of(&self, work_ns: Option<u64>) -> impl Iterator<Item = &Value> {
+        self.lines.iter().skip(1).filter(move |line| line["work_ns"].as_u64() == work_ns)
+    }
 }
 
 struct Bench {
@@ -73,9 +133,24 @@ struct Bench {
 }
 
 impl Bench {
+    /// The settings that all runs of a file have in common.
+    fn asked(&self) -> Result<Value> {
+        let mut hasher = DefaultHasher::new();
+        fs::read(&self.wirebench)?.hash(&mut hasher);
+        Ok(json!({ "seconds": self.seconds, "program": format!("{:016x}", hasher.finish()) }))
+    }
+
+    /// The CPU time that a message costs BASE.
+    fn cost_us(&self) -> Result<f64> {
+        let first = self.measure(None)?;
+        let cost = &first["results"][0]["pooled"]["server_cpu_us_per_message"]["value"];
+        cost.as_f64().context("the record has no CPU time of BASE")
+    }
+
     /// The record of one run against a server of so much work for each message; `None`: of BASE against itself.
     fn measure(&self, work_ns: Option<u64>) -> Result<Value> {
         let record = self.scratch.join("ab.json");
+        super::forget(&record)?;
         let mut run = Command::new(&self.wirebench);
         run.args(["ab", "ws://127.0.0.1:9", "--quiet", "--connections", "50", "--output"])
             .arg(&record);
@@ -88,7 +163,7 @@ impl Bench {
         };
         let cores = format!("{SERVER_CORE},{GENERATOR_CORE}");
         Process::start("run", cores, &run, &self.scratch)?.finish_with(&[0, 12, 13], PATIENCE)?;
-        let text = std::fs::read_to_string(&record)?;
+        let text = fs::read_to_string(&record)?;
         serde_json::from_str(&text).context("the record is no JSON")
     }
 }
@@ -157,7 +232,33 @@ const PATIENCE: Duration = Duration::from_secs(7200);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    #[test]
+    fn runs_outlive_the_command_and_half_a_line_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ab.jsonl");
+        let open = || Kept::open(Some(&path)).unwrap();
+        let record =
+            json!({"sides": {"differences": [], "pages": 9}, "verdict": {"level": "trusted"}});
+        let mut kept = open();
+        assert!(kept.lines.is_empty());
+        kept.add(&json!({"slower_ns": 7})).unwrap();
+        kept.add(&claimed(Some(7), &record)).unwrap();
+        kept.add(&claimed(None, &record)).unwrap();
+        drop(kept);
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{whole}{{\"work_ns\":")).unwrap();
+        let mut kept = open();
+        kept.add(&claimed(None, &record)).unwrap();
+        let kept = open();
+        assert_eq!((kept.of(Some(7)).count(), kept.of(None).count()), (1, 2));
+        assert_eq!(kept.lines[0]["slower_ns"], 7);
+        let mut claims = Claims::default();
+        kept.of(None).for_each(|line| claims.add(line).unwrap());
+        assert_eq!((claims.runs, claims.invalid), (2, 0));
+        fs::write(&path, "something else\n").unwrap();
+        assert!(Kept::open(Some(&path)).is_err());
+    }
 
     #[test]
     fn claims_are_counted_by_run_and_by_number() {

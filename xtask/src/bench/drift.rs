@@ -3,11 +3,15 @@
 
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::{self, Process};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// Run against a server that leaks and one that does not, and count the drifts that are named
@@ -22,6 +26,9 @@ pub(super) struct DriftArgs {
     /// The measured seconds of a run
     #[arg(long, default_value_t = 120, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=3600))]
     seconds: u32,
+    /// Runs at the same time; each sends 500 messages a second, so that some have room beside each other
+    #[arg(long, default_value = "1", value_name = "N")]
+    jobs: NonZeroUsize,
     /// The binary to measure with, in place of the release build of this tree
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
@@ -31,20 +38,46 @@ pub(super) struct DriftArgs {
 pub(super) fn run(arguments: &DriftArgs) -> Result<()> {
     let wirebench = super::program(arguments.program.as_deref())?;
     let scratch = super::scratch("drift")?;
-    let named = |name: &str, runs: usize, options: &[&str]| -> Result<Named> {
-        let mut all = Named::default();
-        for run in 1..=runs {
-            eprintln!("  {run} of {runs}, {name}");
-            all.add(&measure(&wirebench, &scratch, arguments.seconds, options)?);
+    let DriftArgs { runs, same, seconds, jobs, .. } = *arguments;
+    let left = Mutex::new(order(runs, same));
+    let named = Mutex::new([Named::default(), Named::default()]);
+    let work = |job: usize| -> Result<()> {
+        let scratch = scratch.join(job.to_string());
+        fs::create_dir_all(&scratch)?;
+        loop {
+            let Some(leaks) = lock(&left).pop_front() else { return Ok(()) };
+            let options: &[&str] = if leaks { &["--leak", "1KiB"] } else { &[] };
+            let measured = measure(&wirebench, &scratch, seconds, options);
+            // Of a table with a hole nothing is shown: the other jobs end after their runs.
+            let record = measured.inspect_err(|_| lock(&left).clear())?;
+            let mut named = lock(&named);
+            named[usize::from(!leaks)].add(&record);
+            let done = named.iter().map(|kind| kind.runs).sum::<usize>();
+            eprintln!("  {done} of {}: {}", runs + same, if leaks { "leaking" } else { "sound" });
         }
-        Ok(all)
     };
-    let leaking = named("leaking", arguments.runs, &["--leak", "1KiB"])?;
-    let sound = named("sound", arguments.same, &[])?;
+    thread::scope(|scope| -> Result<()> {
+        let work = &work;
+        let jobs: Vec<_> = (0..jobs.get()).map(|job| scope.spawn(move || work(job))).collect();
+        let ended =
+            jobs.into_iter().map(|job| job.join().map_err(|_| anyhow!("a job panicked"))?);
+        ended.collect()
+    })?;
+    let [leaking, sound] = named.into_inner().unwrap_or_else(PoisonError::into_inner);
     println!("{HEAD}");
     println!("{}", leaking.row("leaks 1 KiB a message"));
     println!("{}", sound.row("does not leak"));
     Ok(())
+}
+
+/// The order of the runs, true for one against a server that leaks: in turns, so that the machine is the same to both.
+fn order(runs: usize, same: usize) -> VecDeque<bool> {
+    let pairs = (0..runs.max(same)).flat_map(|run| [(true, run < runs), (false, run < same)]);
+    pairs.filter_map(|(leaks, is_asked)| is_asked.then_some(leaks)).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The record of one run against a server with these options.
@@ -54,13 +87,14 @@ fn measure(wirebench: &Path, scratch: &Path, seconds: u32, options: &[&str]) -> 
     let mut server = Process::start("server", SERVER_CORE, &serve, scratch)?;
     let url = format!("ws://{}/", process::await_ready(&mut server)?);
     let record = scratch.join("drift.json");
+    super::forget(&record)?;
     let block_ms = u64::from(seconds) * 1000 / u64::from(BLOCKS);
     let mut run = Command::new(wirebench);
     run.args(["run", &url, "--quiet", "--rate", RATE, "--output"]).arg(&record);
     run.args(["--duration", &format!("{block_ms}ms"), "--rounds", &BLOCKS.to_string()]);
     let length = Duration::from_secs(u64::from(seconds)) * 2 + PATIENCE;
     Process::start("run", GENERATOR_CORE, &run, scratch)?.finish_with(&[0, 12, 13], length)?;
-    let text = std::fs::read_to_string(&record)?;
+    let text = fs::read_to_string(&record)?;
     serde_json::from_str(&text).context("the record is no JSON")
 }
 
@@ -110,6 +144,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn both_kinds_of_server_take_turns() {
+        assert_eq!(order(2, 3), [true, false, true, false, false]);
+        assert_eq!(order(1, 0), [true]);
+    }
 
     #[test]
     fn a_drift_is_counted_if_it_is_shown() {
