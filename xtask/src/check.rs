@@ -65,7 +65,7 @@ fn heard(command: &Command) -> Command {
 }
 
 /// Parts of the program that are not in its usual build.
-const FEATURES: &str = "wirebench/fleet,wirebench/postgres";
+const FEATURES: &str = "wirebench/fleet,wirebench/otlp,wirebench/postgres";
 
 /// The steps that have passed, and how long each took.
 #[derive(Default)]

@@ -76,7 +76,9 @@ pub(crate) fn install() -> Result<PathBuf> {
         install_one(of_npm, &folder, npm)?;
     }
     install_one("benchstat", &folder, |folder| go(folder, "golang.org/x/perf/cmd/benchstat"))?;
-    install_one("compare-py", &folder, python)?;
+    for of_pip in ["compare-py", "otlp"] {
+        install_one(of_pip, &folder, python)?;
+    }
     install_one("hdrhistogram", &folder, maven)?;
     install_one("nats-server", &folder, |folder| go(folder, "github.com/nats-io/nats-server/v2"))?;
     Ok(folder)

@@ -3,7 +3,7 @@
 //! A record becomes one `Document` (`page::document`): sections, tables, drawings, notes, the verdict. Printers of it
 //! are [`terminal`] (80 columns), [`html`] (one page, with [`figures`]) and [`markdown`]; [`csv`] prints its rows with
 //! all digits. [`compare`] is two records side by side, [`live_line`] the line that moves while a run goes on,
-//! and [`prometheus()`] the page that others read meanwhile. For programs: [`json`], [`hlog`], [`hgrm`],
+//! and [`Metrics`] what other programs read meanwhile, by [`prometheus()`]. For programs: [`json`], [`hlog`], [`hgrm`],
 //! [`google_benchmark`] and [`go_benchmark()`]; for continuous integration: [`junit`], [`step_summary`] and
 //! [`annotations`]. `web` beside `src` makes the charts of the page move.
 //!
@@ -27,6 +27,8 @@ mod details;
 mod document;
 mod escape;
 mod exchanges;
+#[cfg(feature = "otlp")]
+mod exponential;
 mod export;
 mod figures;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -40,10 +42,15 @@ mod layers;
 mod live;
 mod markdown;
 mod measured;
+mod metrics;
 mod notes;
 mod number;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod page;
 mod prometheus;
+#[cfg(feature = "otlp")]
+mod protobuf;
 mod published;
 mod requirements;
 mod row;
@@ -72,8 +79,13 @@ pub use html::{compare_html, figures, html};
 pub use k6::k6;
 pub use live::{live_line, machine_line};
 pub use markdown::markdown;
+pub use metrics::{Exposed, Metrics};
 pub use number::{nanos, per_second};
-pub use prometheus::{Exposed, prometheus};
+#[cfg(feature = "otlp")]
+pub use otlp::{Sender, Span, otlp, otlp_taken};
+pub use prometheus::prometheus;
+#[cfg(feature = "otlp")]
+pub use protobuf::{PROMETHEUS_PROTOBUF, prometheus_protobuf};
 pub use text::{Style, sheet};
 
 use record::{Entry, Footprint, RunRecord, Trend};

@@ -39,6 +39,7 @@ mod part;
 mod plan;
 mod plan_record;
 pub mod play;
+mod post;
 mod publishers;
 mod pursuit;
 mod reach;
@@ -70,6 +71,7 @@ pub use part::{Part, PartMeasured, Starter};
 pub use plan::{
     Installed, Measurement, Peer, Plan, PlanError, Speech, SubjectClient, SubjectServer, Tls,
 };
+pub use post::Post;
 pub use setup::measure_timer_floor;
 pub use watching::{Looked, Watching};
 

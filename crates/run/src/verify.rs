@@ -12,7 +12,7 @@
 
 mod client;
 mod content;
-mod conversation;
+pub(crate) mod conversation;
 mod held;
 mod known;
 mod rooms;

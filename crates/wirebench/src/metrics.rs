@@ -1,62 +1,56 @@
-//! `--metrics ADDRESS`: the numbers of a run, for Prometheus to scrape while it goes on.
+//! The numbers of a run for other programs, while it goes on: `--metrics` answers those who ask, `--otlp` sends.
 //!
-//! A thread adds up what the feed tells, and another one answers HTTP, one request at a time. Neither is waited for by
-//! those who measure: a feed that is not read drops intervals, and a metric says how many.
+//! A thread adds up what the feed tells, and each way out has one of its own. None is waited for by those who measure:
+//! a feed that is not read drops intervals, and a metric says how many.
+//!
+//! Start reading at [`Metrics`].
+
+#[cfg_attr(not(feature = "otlp"), path = "metrics/no_collector.rs")]
+mod collector;
+mod scrapes;
 
 use crate::exit::Failure;
+use crate::terminal::Terminal;
+use collector::Collector;
 use engine::thread::{self, ThreadError};
 use report::Exposed;
 use run::{Event, Feed, Listener, Measured, Tick};
+use scrapes::Scrapes;
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::SocketAddr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
-use std::time::Duration;
 
-/// A place where a run can be scraped.
+/// The ways out that were asked for.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    socket: TcpListener,
-    address: SocketAddr,
-    state: Mutex<State>,
-    is_over: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    measured: Measured,
-    /// By measurement, the messages that are due each second in its block of last.
-    due_per_s: BTreeMap<Arc<str>, f64>,
-    block: (usize, usize),
-    dropped: u64,
+    numbers: Numbers,
+    collector: Option<Collector>,
+    scrapes: Option<Scrapes>,
 }
 
 impl Metrics {
-    /// Listens at `address`.
+    /// Listens at `address`, and knows the collector at `otlp`. Nothing is sent yet.
     ///
     /// # Errors
     ///
-    /// The address is taken, or none of this machine.
-    pub(crate) fn listen(address: SocketAddr) -> Result<Self, Failure> {
-        let cannot = |error: io::Error| {
-            Failure::usage(format!(
-                "--metrics: cannot listen at {address}: {error}; name another one, as in 127.0.0.1:0"
-            ))
-        };
-        let socket = TcpListener::bind(address).map_err(cannot)?;
-        let address = socket.local_addr().map_err(cannot)?;
-        let (state, is_over) = (Mutex::default(), AtomicBool::new(false));
-        Ok(Self { socket, address, state, is_over })
+    /// The address is taken, or none of this machine; the URL is none of a collector, or this build has no OTLP.
+    pub(crate) fn open(address: Option<SocketAddr>, otlp: Option<&str>) -> Result<Self, Failure> {
+        Ok(Self {
+            numbers: Numbers::default(),
+            collector: otlp.map(Collector::at).transpose()?,
+            scrapes: address.map(Scrapes::listen).transpose()?,
+        })
     }
 
-    /// The URL to scrape.
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}/metrics", self.address)
+    /// Says where to scrape.
+    pub(crate) fn announce(&self, terminal: &Terminal) {
+        if let Some(scrapes) = &self.scrapes {
+            terminal.say(&format!("metrics: {}", scrapes.url()));
+        }
     }
 
-    /// Answers until `feed` ends.
+    /// Answers and sends until `feed` ends.
     ///
     /// # Errors
     ///
@@ -66,61 +60,72 @@ impl Metrics {
         scope: &'scope Scope<'scope, '_>,
         feed: &Feed,
     ) -> Result<(), ThreadError> {
+        let Self { numbers, collector, scrapes } = self;
+        if collector.is_none() && scrapes.is_none() {
+            return Ok(());
+        }
         let listener = feed.listen();
         thread::start_scoped(scope, "metrics", move || self.follow(listener))?;
-        thread::start_scoped(scope, "scrapes", || self.answer_all())?;
+        if let Some(scrapes) = scrapes {
+            thread::start_scoped(scope, "scrapes", move || scrapes.answer_all(numbers))?;
+        }
+        if let Some(collector) = collector {
+            thread::start_scoped(scope, "otlp", move || collector.send_all(numbers))?;
+        }
         Ok(())
     }
 
-    /// Adds up what is told, and ends the other thread.
+    /// Adds up what is told, and ends the other threads.
     fn follow(&self, mut listener: Listener) {
         while let Some(event) = listener.next() {
-            let mut state = self.state();
+            let mut state = self.numbers.lock();
             state.dropped = listener.dropped();
             if let Event::Interval(tick) = event {
                 state.add(&tick);
             }
         }
-        self.is_over.store(true, Ordering::Relaxed);
-        #[expect(clippy::disallowed_types, reason = "it wakes the thread that accepts")]
-        std::net::TcpStream::connect(self.address).ok();
-    }
-
-    fn answer_all(&self) {
-        while !self.is_over.load(Ordering::Relaxed) {
-            let Ok((stream, _)) = self.socket.accept() else { break };
-            let patience = Some(PATIENCE);
-            let is_set = stream.set_read_timeout(patience);
-            let is_set = is_set.and_then(|()| stream.set_write_timeout(patience));
-            // A client that goes away, or says nothing, gets no answer.
-            is_set.and_then(|()| self.answer(stream)).ok();
+        self.numbers.lock().is_over = true;
+        self.numbers.over.notify_all();
+        if let Some(scrapes) = &self.scrapes {
+            scrapes.wake();
         }
     }
 
-    fn answer(&self, mut stream: impl Read + Write) -> io::Result<()> {
-        let mut head = Vec::new();
-        let mut some = [0; 1024];
-        while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < HEAD_MAX {
-            match stream.read(&mut some)? {
-                0 => break,
-                len => head.extend_from_slice(&some[..len]),
-            }
-        }
-        let is_asked = [&b"GET /metrics "[..], b"GET / "].iter().any(|ask| head.starts_with(ask));
-        let (status, body) = match is_asked {
-            true => ("200 OK", self.state().text()),
-            false => ("404 Not Found", "there is nothing but GET /metrics\n".to_owned()),
-        };
-        write!(
-            stream,
-            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        )
+    /// The warning about metrics that did not arrive, once the run is over; `None` if all did.
+    pub(crate) fn loss(&self) -> Option<String> {
+        self.collector.as_ref().and_then(Collector::loss)
     }
+}
 
-    fn state(&self) -> MutexGuard<'_, State> {
+/// The sums of a run so far.
+#[derive(Debug, Default)]
+struct Numbers {
+    state: Mutex<State>,
+    over: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    measured: Measured,
+    /// By measurement, the messages that are due each second in its last block.
+    due_per_s: BTreeMap<Arc<str>, f64>,
+    block: (usize, usize),
+    dropped: u64,
+    is_over: bool,
+}
+
+impl Numbers {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
+    /// The metrics as `write` has them.
+    fn written<T>(&self, write: impl FnOnce(&report::Metrics<'_>) -> T) -> T {
+        write(&self.lock().metrics())
     }
 }
 
@@ -133,17 +138,12 @@ impl State {
         }
     }
 
-    fn text(&self) -> String {
+    fn metrics(&self) -> report::Metrics<'_> {
         let exposed = |(name, traffic)| {
             let due_per_s = self.due_per_s.get(name).copied();
             Exposed { name, due_per_s, traffic }
         };
-        let all: Vec<Exposed<'_>> = self.measured.iter().map(exposed).collect();
-        report::prometheus(&all, self.block, self.dropped)
+        let workloads = self.measured.iter().map(exposed).collect();
+        report::Metrics { workloads, block: self.block, dropped: self.dropped }
     }
 }
-
-/// The longest time that a client may take to ask, and to read.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// The longest head of a request.
-const HEAD_MAX: usize = 8 << 10;

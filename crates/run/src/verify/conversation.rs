@@ -8,15 +8,17 @@ use units::Nanos;
 use wire::{Closed, Event, Excerpt, Kind, Message, Opening, Secured};
 
 /// An open connection. Closed when dropped.
-pub(super) struct Conversation<'a> {
+pub(crate) struct Conversation<'a> {
     connection: ByHand,
     context: Context<'a>,
+    /// The longest wait for news.
+    patience: Nanos,
     heard: VecDeque<Heard>,
 }
 
 /// News from the server.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// It ended the conversation.
     Closed(String),
     /// A message.
@@ -35,11 +37,24 @@ impl<'a> Conversation<'a> {
     /// # Errors
     ///
     /// The fault.
-    pub(super) fn open(target: &Target, context: Context<'a>) -> Result<Self, String> {
+    pub(crate) fn open(target: &Target, context: Context<'a>) -> Result<Self, String> {
         let machine = target.stack.connection(SEED, 0);
         let connection = ByHand::connect(&target.address, machine, context.clock)
             .map_err(|error| error.to_string())?;
-        let mut open = Self { connection, context, heard: VecDeque::new() };
+        Self::over(connection, PATIENCE, context)
+    }
+
+    /// Completes the opening handshake over `connection`, and waits for `patience` at most, here and later.
+    ///
+    /// # Errors
+    ///
+    /// The fault.
+    pub(crate) fn over(
+        connection: ByHand,
+        patience: Nanos,
+        context: Context<'a>,
+    ) -> Result<Self, String> {
+        let mut open = Self { connection, context, patience, heard: VecDeque::new() };
         let heard = open.hear("the opening handshake")?;
         if heard == Heard::Open { Ok(open) } else { Err(heard.instead_of("the opening handshake")) }
     }
@@ -49,7 +64,7 @@ impl<'a> Conversation<'a> {
     /// # Errors
     ///
     /// The protocol does not let it be sent.
-    pub(super) fn say(&mut self, kind: Kind, payload: &[u8]) -> Result<(), String> {
+    pub(crate) fn say(&mut self, kind: Kind, payload: &[u8]) -> Result<(), String> {
         self.connection.send(Message { kind, payload }).map_err(|error| error.to_string())
     }
 
@@ -58,12 +73,12 @@ impl<'a> Conversation<'a> {
     /// # Errors
     ///
     /// The protocol does not let it be sent.
-    pub(super) fn ping(&mut self, payload: &[u8]) -> Result<(), String> {
+    pub(crate) fn ping(&mut self, payload: &[u8]) -> Result<(), String> {
         self.connection.ping(payload).map_err(|error| error.to_string())
     }
 
     /// Starts the end; whether the server owes an answer.
-    pub(super) fn close(&mut self) -> bool {
+    pub(crate) fn close(&mut self) -> bool {
         self.connection.close()
     }
 
@@ -71,9 +86,9 @@ impl<'a> Conversation<'a> {
     ///
     /// # Errors
     ///
-    /// It breaks the protocol, cuts the connection, or says nothing for [`PATIENCE`].
-    pub(super) fn hear(&mut self, awaited: &str) -> Result<Heard, String> {
-        let until = self.connection.now() + PATIENCE;
+    /// It breaks the protocol, cuts the connection, or says nothing for as long as is waited.
+    pub(crate) fn hear(&mut self, awaited: &str) -> Result<Heard, String> {
+        let (until, patience) = (self.connection.now() + self.patience, self.patience);
         loop {
             if let Some(heard) = self.heard.pop_front() {
                 return Ok(heard);
@@ -84,7 +99,7 @@ impl<'a> Conversation<'a> {
             self.context.check().map_err(|error| error.to_string())?;
             let now = self.connection.now();
             if now >= until {
-                return Err(format!("{awaited} did not come within {PATIENCE}"));
+                return Err(format!("{awaited} did not come within {patience}"));
             }
             self.connection.wait(until.min(now + INTERRUPT_POLL));
         }
@@ -95,7 +110,7 @@ impl<'a> Conversation<'a> {
     /// # Errors
     ///
     /// As [`Self::say`] and [`Self::hear`]; or something else came.
-    pub(super) fn ask(&mut self, kind: Kind, payload: &[u8]) -> Result<(Kind, Vec<u8>), String> {
+    pub(crate) fn ask(&mut self, kind: Kind, payload: &[u8]) -> Result<(Kind, Vec<u8>), String> {
         self.say(kind, payload)?;
         let heard = self.hear("the reply")?;
         if let Heard::Message(kind, payload) = heard {
@@ -147,7 +162,7 @@ impl Heard {
     }
 
     /// The error that it came while `awaited` was expected.
-    pub(super) fn instead_of(&self, awaited: &str) -> String {
+    pub(crate) fn instead_of(&self, awaited: &str) -> String {
         let came = match self {
             Self::Closed(words) | Self::Refused(words) => words.clone(),
             Self::Message(kind, payload) => {
@@ -162,7 +177,7 @@ impl Heard {
 }
 
 /// As it stands in a sentence.
-pub(super) const fn kind_text(kind: Kind) -> &'static str {
+pub(crate) const fn kind_text(kind: Kind) -> &'static str {
     match kind {
         Kind::Binary => "binary",
         Kind::Text => "text",
@@ -177,7 +192,7 @@ fn closed_text(closed: &Closed<'_>) -> String {
     }
 }
 
-/// The longest wait for news from a server.
+/// The longest wait for news from a server that is verified.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
 /// Time between two looks for a signal.

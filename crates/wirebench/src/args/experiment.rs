@@ -72,6 +72,9 @@ pub(crate) struct Execution {
     /// Answer Prometheus at this address while it runs, as in 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Send metrics to this collector of OpenTelemetry while it runs, as in http://127.0.0.1:4318
+    #[arg(long, value_name = "URL", hide_short_help = true)]
+    pub(crate) otlp: Option<String>,
     /// Load a public address; do so only with those that are yours to load
     #[arg(long, hide_short_help = true)]
     pub(crate) i_may_load_this_target: bool,
@@ -218,16 +221,13 @@ impl Execution {
         }
         let experiment = &plan.experiment;
         deciding::check(experiment, self.baseline.is_some(), self.ci.is_some())?;
-        let metrics = self.metrics.map(Metrics::listen).transpose()?;
-        if let Some(metrics) = &metrics {
-            terminal.say(&format!("metrics: {}", metrics.url()));
-        }
-        let metrics = metrics.as_ref();
+        let metrics = Metrics::open(self.metrics, self.otlp.as_deref())?;
+        metrics.announce(terminal);
         let writers = Writers {
             output: &self.output,
             exports: &self.export,
             ci: self.ci.as_deref(),
-            metrics,
+            metrics: &metrics,
         };
         let secrets = experiment.secrets();
         let kind = kind.unwrap_or_else(|| kind_of(experiment));

@@ -42,7 +42,7 @@ pub(crate) struct Writers<'a> {
     pub(crate) output: &'a Output,
     pub(crate) exports: &'a [Export],
     pub(crate) ci: Option<&'a Ci>,
-    pub(crate) metrics: Option<&'a Metrics>,
+    pub(crate) metrics: &'a Metrics,
 }
 
 /// Everything that a measurement is given by the program around it.
@@ -88,7 +88,7 @@ pub(crate) fn carry_out(
             let listener = feed.listen();
             thread::start_scoped(scope, "feed", move || lines::print(listener, terminal))?;
         }
-        metrics.map_or(Ok(()), |metrics| metrics.serve(scope, &feed))?;
+        metrics.serve(scope, &feed)?;
         execute(With { feed: &feed, commands, interrupt })
     })?;
     record.conclusion = report::conclusion(&record);
@@ -113,6 +113,9 @@ pub(crate) fn carry_out(
     if let (Some(path), Some(_)) = (path, &record.spec) {
         let path = quoted(&path.display().to_string());
         terminal.say_labelled(Label::Repeat, &format!("wirebench run {path}{}", secrets(&record)));
+    }
+    if let Some(loss) = metrics.loss() {
+        terminal.say_labelled(Label::Warning, &loss);
     }
     if let Some(next) = next(&record) {
         terminal.say_labelled(Label::Next, &next);

@@ -109,6 +109,7 @@ enum Trial {
 const TRIALS: &[(&str, Trial)] = &[
     ("wirebench fleet ",     Trial::Arguments),
     ("--fleet ",             Trial::Arguments),
+    ("--otlp ",              Trial::Arguments), // a collector, which has a test of its own
     ("wirebench footprint ", Trial::Arguments), // subjects of others: `lab` and `footprint` have tests of their own
     ("wirebench lab ",       Trial::Arguments),
     ("wirebench subjects ",  Trial::Arguments),

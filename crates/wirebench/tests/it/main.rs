@@ -33,6 +33,8 @@ mod looking_subjects;
 mod memory;
 mod metrics;
 mod open_loop;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod peers;
 #[cfg(feature = "postgres")]
 mod postgres;

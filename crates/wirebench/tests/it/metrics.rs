@@ -43,6 +43,68 @@ fn a_run_is_scraped_while_it_goes_on_and_ends_as_it_would_have() {
     running.wait().check(130, &[]);
 }
 
+/// Of text it would have the buckets that we chose, and no histogram of its own.
+#[cfg(feature = "otlp")]
+#[test]
+fn prometheus_itself_takes_native_histograms() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "ws");
+    let line = format!("run {} --rate 200/s -c 2 -d 60s -o -", server.url);
+    let mut running = Running::start(sandbox.command(&format!("{line} --metrics 127.0.0.1:0")));
+    let address = running.wait_for_word("metrics: http://");
+    let address = address.trim().rsplit_once("http://").unwrap().1;
+    let target = address.strip_suffix("/metrics").unwrap();
+    let config = format!(
+        "global: {{scrape_interval: 200ms, scrape_timeout: 200ms}}\nscrape_configs:\n- job_name: ours\n  \
+         static_configs: [{{targets: ['{target}']}}]\n"
+    );
+    std::fs::write(sandbox.path().join("prometheus.yml"), config).unwrap();
+    let prometheus = sandbox.other(
+        "prometheus",
+        "--config.file=prometheus.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 \
+         --enable-feature=native-histograms",
+    );
+    if Command::new("prometheus").arg("--version").output().is_err() {
+        return say_skipped("prometheus is not installed, so that no native histogram is scraped");
+    }
+    let mut prometheus = Running::start(prometheus);
+    let listens = prometheus.wait_for_word("msg=\"Listening on\"");
+    let address = listens.trim().rsplit_once("address=").unwrap().1;
+    let result = |query: &str| -> Option<serde_json::Value> {
+        let answer = asked(address, &format!("/api/v1/query?query={query}"));
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        // It says so in plain words until it is ready.
+        let body: serde_json::Value = serde_json::from_str(body).ok()?;
+        Some(body["data"]["result"].get(0)?.clone())
+    };
+    let times = loop {
+        let times = result("wirebench_time_seconds").unwrap_or_default();
+        let count = times["histogram"][1]["count"].as_str().map(|count| count.parse::<f64>());
+        if count.is_some_and(|count| count.unwrap() > 50.0) {
+            break times["histogram"][1].clone();
+        }
+    };
+    let number = |text: &serde_json::Value| text.as_str().unwrap().parse::<f64>().unwrap();
+    let buckets = times["buckets"].as_array().unwrap();
+    let sum: f64 = buckets.iter().map(|bucket| number(&bucket[3])).sum();
+    assert_eq!(number(&times["count"]), sum, "{times}");
+    // Each 9 % wide, and the mean within them.
+    for bucket in buckets {
+        let ratio = number(&bucket[2]) / number(&bucket[1]);
+        assert!((ratio - 2_f64.powf(0.125)).abs() < 1e-9, "{bucket}");
+    }
+    let mean = number(&times["sum"]) / sum;
+    let ends = number(&buckets[0][1])..number(&buckets[buckets.len() - 1][2]);
+    assert!(ends.contains(&mean), "{mean} {ends:?}");
+    // What one scrape has is of one instant.
+    let ok = "wirebench_messages_total%7Boutcome%3D%22ok%22%7D";
+    let difference = format!("histogram_count(wirebench_time_seconds)-on(workload){ok}");
+    assert_eq!(result(&difference).unwrap()["value"][1], "0");
+    prometheus.send(Signal::TERM);
+    running.send(Signal::INT);
+    running.wait().check(130, &[]);
+}
+
 #[test]
 fn an_address_that_is_taken_is_named_before_anything_is_measured() {
     let sandbox = Sandbox::new();
@@ -84,7 +146,8 @@ fn number(text: &str, what: &str) -> Option<f64> {
 
 fn asked(address: &str, path: &str) -> String {
     let mut stream = Stream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").unwrap();
+    // Of HTTP/1.0: the answer comes whole, and ends with the connection.
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
