@@ -320,11 +320,14 @@ mod tests {
         }
     }
 
-    /// A block of these seats: the name, the task, and what stands in the slot.
-    fn closed(parts: &[(&str, Kind, Option<Vec<u8>>, &[Doubt])]) -> Closed {
+    /// A seat: the name, the task, what stands in the slot, and the doubts about it.
+    type Taken<'a> = (&'a str, Kind, Option<Vec<u8>>, &'a [Doubt]);
+
+    /// A block of these seats.
+    fn closed(parts: &[Taken<'_>]) -> Closed {
         let name = |text: &str| -> Name { text.parse().unwrap() };
         let block = BlockId { number: 0, attempt: 0 };
-        let seat = |(agent, kind, ..): &(&str, Kind, Option<Vec<u8>>, &[Doubt])| Seat {
+        let seat = |(agent, kind, ..): &Taken<'_>| Seat {
             agent: name(agent),
             instance: Instance(1),
             kind: *kind,

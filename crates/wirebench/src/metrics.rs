@@ -7,18 +7,17 @@
 
 #[cfg_attr(not(feature = "otlp"), path = "metrics/no_collector.rs")]
 mod collector;
+mod numbers;
 mod scrapes;
 
 use crate::exit::Failure;
 use crate::terminal::Terminal;
 use collector::Collector;
 use engine::thread::{self, ThreadError};
-use report::Exposed;
-use run::{Event, Feed, Listener, Measured, Tick};
+use numbers::Numbers;
+use run::{Event, Feed, Listener};
 use scrapes::Scrapes;
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
 /// The ways out that were asked for.
@@ -94,56 +93,5 @@ impl Metrics {
     /// The warning about metrics that did not arrive, once the run is over; `None` if all did.
     pub(crate) fn loss(&self) -> Option<String> {
         self.collector.as_ref().and_then(Collector::loss)
-    }
-}
-
-/// The sums of a run so far.
-#[derive(Debug, Default)]
-struct Numbers {
-    state: Mutex<State>,
-    over: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    measured: Measured,
-    /// By measurement, the messages that are due each second in its last block.
-    due_per_s: BTreeMap<Arc<str>, f64>,
-    block: (usize, usize),
-    dropped: u64,
-    is_over: bool,
-}
-
-impl Numbers {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_over(&self) -> bool {
-        self.lock().is_over
-    }
-
-    /// The metrics as `write` has them.
-    fn written<T>(&self, write: impl FnOnce(&report::Metrics<'_>) -> T) -> T {
-        write(&self.lock().metrics())
-    }
-}
-
-impl State {
-    fn add(&mut self, tick: &Tick) {
-        self.block = tick.block;
-        self.measured.add(tick);
-        if let Some(due) = tick.due_per_s {
-            self.due_per_s.insert(Arc::clone(&tick.name), due);
-        }
-    }
-
-    fn metrics(&self) -> report::Metrics<'_> {
-        let exposed = |(name, traffic)| {
-            let due_per_s = self.due_per_s.get(name).copied();
-            Exposed { name, due_per_s, traffic }
-        };
-        let workloads = self.measured.iter().map(exposed).collect();
-        report::Metrics { workloads, block: self.block, dropped: self.dropped }
     }
 }

@@ -3,8 +3,8 @@
 //! The types of OTLP are those of its library. The way to the collector is our own client of HTTP, because those that
 //! the library comes with bring the asynchronous runtime into the process that measures.
 
-use super::Numbers;
 use crate::exit::Failure;
+use crate::metrics::numbers::{Numbers, State};
 use engine::clock::{self, Clock};
 use report::{Sender, Span};
 use run::Post;
@@ -84,7 +84,7 @@ impl Collector {
     pub(super) fn send_all(&self, numbers: &Numbers) {
         let mut post = Post::new(&self.workload, PATIENCE);
         loop {
-            let goes_on = |state: &mut super::State| !state.is_over;
+            let goes_on = |state: &mut State| !state.is_over;
             let waited = numbers.over.wait_timeout_while(numbers.lock(), PERIOD.into(), goes_on);
             let is_over = waited.unwrap_or_else(PoisonError::into_inner).0.is_over;
             let span = Span {
@@ -164,7 +164,7 @@ mod tests {
         let loss = |taken: &[bool]| {
             let mut sent = Sent::default();
             for (number, is_taken) in taken.iter().enumerate() {
-                sent.add(is_taken.then_some(()).ok_or(format!("fault {number}")));
+                sent.add(is_taken.then_some(()).ok_or_else(|| format!("fault {number}")));
             }
             sent.loss()
         };

@@ -1,7 +1,7 @@
 //! `--otlp URL` in a build without the feature `otlp`: an error that says so.
 
-use super::Numbers;
 use crate::exit::Failure;
+use crate::metrics::numbers::Numbers;
 
 /// A collector, of which there is none.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! `--metrics ADDRESS`: answers Prometheus, one request at a time.
 
-use super::Numbers;
 use crate::exit::Failure;
+use crate::metrics::numbers::Numbers;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -113,7 +113,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The longest head of a request.
 const HEAD_MAX: usize = 8 << 10;
 
-#[cfg(all(test, feature = "otlp"))]
+#[cfg(test)]
+#[cfg(feature = "otlp")]
 mod tests {
     use super::*;
 

@@ -252,8 +252,7 @@ impl Heard {
 
 fn label(labels: &[KeyValue], name: &str) -> Option<String> {
     let label = labels.iter().find(|label| label.key == name)?;
-    match label.value.clone()?.value? {
-        any_value::Value::StringValue(text) => Some(text),
-        other => panic!("{other:?}"),
-    }
+    let value = label.value.clone()?.value?;
+    let any_value::Value::StringValue(text) = value else { panic!("{value:?}") };
+    Some(text)
 }
