@@ -32,7 +32,8 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let mut doc = of_workspace("doc");
     gate.command("documentation", doc.arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))?;
     gate.command("compile", of_workspace("test").arg("--no-run"))?;
-    let mut tests = heard(&of_workspace("test"));
+    // All that fails is told at once.
+    let mut tests = heard(of_workspace("test").arg("--no-fail-fast"));
     if arguments.fast {
         gate.tests(&mut tests)?;
         return gate.close();
