@@ -131,6 +131,18 @@ fn a_slope_that_stands_out_is_found_and_its_interval_has_it() {
     }
 }
 
+#[test]
+fn a_rise_that_dwarfs_what_is_left_of_it_is_shown_however_alike_neighbours_are() {
+    // What is left is one arch.
+    let arch = |block: u8| (f64::from(block) / 23.0 * std::f64::consts::PI).sin();
+    let rising = |rise: f64| {
+        let values = (0..24).map(|block| rise * f64::from(block) / 23.0 + arch(block));
+        Trend::of(&timed(&values.collect::<Vec<f64>>())).unwrap()
+    };
+    assert!(rising(30.0).is_shown(4), "{:?}", rising(30.0));
+    assert!(!rising(9.0).is_shown(4), "{:?}", rising(9.0));
+}
+
 fn is_shown(random: &mut Random, blocks: u32, alike: f64, rise: f64) -> bool {
     trend(random, blocks, alike, rise).is_shown(4)
 }
