@@ -49,11 +49,13 @@ pub enum Disturbance {
     },
     /// One block in ten fails: nobody answers.
     Failures,
+    /// In half of the blocks 1 to 3 % of the messages take 3.5 times as long, which none takes otherwise.
+    Lumps,
 }
 
 impl Disturbance {
     /// All that are tried, each with its name.
-    pub const ALL: [(&str, Self); 12] = [
+    pub const ALL: [(&str, Self); 13] = [
         ("quiet", Self::Quiet),
         ("1 neighbour", Self::Neighbours(1)),
         ("2 neighbours", Self::Neighbours(2)),
@@ -66,6 +68,7 @@ impl Disturbance {
         ("placements by rounds", Self::Rounds { are_alike: true }),
         ("the same, unlike", Self::Rounds { are_alike: false }),
         ("1 block of 10 fails", Self::Failures),
+        ("lumps of times", Self::Lumps),
     ];
 }
 
@@ -345,6 +348,10 @@ impl<'a> Machine<'a> {
         if is_of(Disturbance::Traffic) {
             delayed = 0.3 * self.random.unit_f64();
         }
+        let mut lump = 0.0;
+        if is_of(Disturbance::Lumps) && is_hit(0.5, &mut self.random) {
+            lump = 0.01 + 0.02 * self.random.unit_f64();
+        }
         let cpu_luck = (0.01 * normal(&mut self.random)).exp();
         if is_of(Disturbance::Failures) && is_hit(0.1, &mut self.random) {
             let mut times = Histogram::new();
@@ -361,6 +368,9 @@ impl<'a> Machine<'a> {
             if delayed > 0.0 && is_hit(delayed, &mut self.random) {
                 let longest = if is_of(Disturbance::Traffic) { 200e-6 } else { 4e-3 };
                 secs += longest * self.random.unit_f64();
+            }
+            if lump > 0.0 && is_hit(lump, &mut self.random) {
+                secs = typical_secs * 3.5 * (0.02 * normal(&mut self.random)).exp();
             }
             sum += secs;
             if stopped_secs > 0.0 && is_hit(stopped_secs / BLOCK_SECONDS, &mut self.random) {
@@ -413,7 +423,8 @@ impl<'a> Machine<'a> {
             | Disturbance::Traffic
             | Disturbance::Stops
             | Disturbance::Drift
-            | Disturbance::Failures => 1.0,
+            | Disturbance::Failures
+            | Disturbance::Lumps => 1.0,
         }
     }
 
