@@ -537,7 +537,7 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
         ("conversation = 'room'; away = 'every 2s for 1s'", "away: belongs to --publish"),
         (&format!("{rooms}; slow-receivers = '91%'"), "slow-receivers: 10 of 10 receivers of a room would be slow"),
         (&format!("{rooms}; slow-receivers = '1%'; storm = '3s'"), "storm: receivers that leave and --slow-receivers are two"),
-        (&format!("{rooms}; storm = '10s'"),  "storm: 10s is not inside the measurement of 10s"),
+        (&format!("{rooms}; storm = '10s'"),  "storm: 10 s is not inside the measurement of 10 s"),
         (&format!("{rooms}; rate = '1/s'"),   "publish: --rate and --publish are two different loads"),
         (&format!("{rooms}; connections = 2"), "connections: belongs to loads other than --publish"),
         (&format!("{rooms}; rooms = 0"),      "rooms: must be at least 1"),

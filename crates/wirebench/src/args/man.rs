@@ -17,21 +17,21 @@ pub(crate) struct Man {
     command: Option<String>,
     /// Write the pages of the program and of all its commands into this folder
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
-    all: Option<PathBuf>,
+    folder: Option<PathBuf>,
 }
 
 #[rustfmt::skip]
 const EXAMPLES: &str = "\
 Examples:
   wirebench man > wirebench.1
-  wirebench man --all ~/.local/share/man/man1
+  wirebench man --folder ~/.local/share/man/man1
   wirebench man run | man -l -";
 
 impl Man {
     /// Prints the page of `program`, or of a command of it, in the format of `man`.
     pub(crate) fn run(self, mut program: Command, terminal: &Terminal) -> Result<Exit, Failure> {
         program.build();
-        if let Some(folder) = &self.all {
+        if let Some(folder) = &self.folder {
             let commands = program.get_subcommands().filter(|command| command.get_name() != "help");
             for page in commands.map(named).chain([program.clone()]) {
                 let file = folder.join(format!("{}.1", page.get_name()));
