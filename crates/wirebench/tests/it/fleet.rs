@@ -294,6 +294,7 @@ fn a_prober_stands_beside_the_load_and_is_none_of_it() {
 }
 
 #[test]
+#[ignore = "a minute of both cores, beside which what other tests measure is invalid: cargo test -p wirebench --features fleet --test it -- --ignored sweeps_sides"]
 fn sweeps_sides_and_labs_of_urls_go_over_a_fleet_as_runs_do() {
     let Some(fleet) = Fleet::up_beside("oracle ws --cap 1500/s", 2) else { return };
     let _watch = fleet.watch();
