@@ -110,16 +110,6 @@ static void fail(connection *c, const char *words) {
     if (set.life) begin(c, now);
 }
 
-static int send_all(int fd, const uint8_t *bytes, size_t len) {
-    while (len) {
-        ssize_t count = send(fd, bytes, len, MSG_NOSIGNAL);
-        if (count < 0) return -1;
-        bytes += count;
-        len -= (size_t)count;
-    }
-    return 0;
-}
-
 /* Sends the next message, unless the block is over: then a connection that stays rests, and one that does not ends. */
 static void put(connection *c) {
     uint64_t now = now_ns();
