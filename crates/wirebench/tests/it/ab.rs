@@ -224,4 +224,4 @@ fn is_invalid(record: &RunRecord) -> bool {
     record.verdict.as_ref().is_some_and(|verdict| verdict.level == Level::Invalid)
 }
 
-const LOAD: [&str; 6] = ["-c", "2", "-d", "100ms", "--warm-up", "20ms"];
+const LOAD: [&str; 6] = ["-c", "20", "-d", "100ms", "--warm-up", "20ms"];

@@ -1,6 +1,6 @@
 //! The action for GitHub and the template for GitLab in `ci`: their scripts, run in a shell as the services do.
 
-use crate::gate::{Gate, check_junit};
+use crate::gate::{CLOSED, Gate, check_junit};
 use crate::harness::{Ended, Running, Sandbox, Server};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::process::Command;
 #[test]
 fn the_steps_of_the_action_run_a_gate_and_hand_its_exit_code_on() {
     let action = yaml("action.yml");
-    let gate = Gate::new("ws", "connections = 2\nduration = \"60ms\"");
+    let gate = Gate::new("ws", CLOSED);
     let run = |given: &[(&str, &str)]| {
         let inputs = inputs(&action, given);
         let steps = action["runs"]["steps"].as_array().unwrap();
@@ -65,7 +65,7 @@ fn the_steps_of_the_action_run_a_gate_and_hand_its_exit_code_on() {
 fn the_script_of_the_template_for_gitlab_runs_a_gate_and_leaves_the_files_that_it_names() {
     let template = yaml("gitlab.yml");
     let job = &template[".wirebench-gate"];
-    let gate = Gate::new("ws", "connections = 2\nduration = \"60ms\"");
+    let gate = Gate::new("ws", CLOSED);
     let variables = job["variables"].as_object().unwrap();
     let value = |value: &Value| value.as_str().unwrap().to_owned();
     let mut env: BTreeMap<String, String> =

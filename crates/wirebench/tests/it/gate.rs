@@ -115,7 +115,9 @@ pub(crate) fn check_junit(junit: &str) {
     }
 }
 
-const CLOSED: &str = "connections = 2\nduration = \"60ms\"";
+/// So many connections that the time between a reply and the next message, long in a build that is not optimized, is a
+/// small part of all: Little's law holds within 1 %, where 2 connections miss it by 4 to 8 % (bound 5).
+pub(crate) const CLOSED: &str = "connections = 20\nduration = \"60ms\"";
 
 #[test]
 fn a_gate_passes_where_all_limits_hold_and_tells_each() {
@@ -190,7 +192,7 @@ fn an_invalid_measurement_never_passes_and_a_partial_one_says_so() {
     told.has("type=\"invalid\"", "\n## ✗ wirebench: ");
 
     // Replies are wrong that were measured well.
-    let gate = Gate::new("oracle ws --corrupt 20%", "connections = 2\nduration = \"200ms\"");
+    let gate = Gate::new("oracle ws --corrupt 20%", "connections = 20\nduration = \"200ms\"");
     let told = gate.run("chat.toml", &["--require", "messages/s > 1/s"]);
     told.check(13, 3, 1, 0);
     told.has("type=\"partial\"", "| complete |");
@@ -217,7 +219,7 @@ fn a_baseline_of_other_conditions_is_refused_with_what_differs_unless_that_is_al
 
     // Another load is another question.
     let told = gate.run("chat.toml -c 3 --rounds 6 --baseline base.json", &limit);
-    told.ended.check(2, &["number of connections of ws://", "(2 against 3)"]);
+    told.ended.check(2, &["number of connections of ws://", "(20 against 3)"]);
     // A baseline whose numbers are no result.
     gate.alter_base(|base| base["verdict"]["level"] = Value::from("invalid"));
     let told = gate.run(line, &limit);
@@ -262,7 +264,9 @@ fn two_builds_take_turns_in_one_gate_and_limits_are_relative_to_base() {
     let told = run("--work 1us", &["--require", "bytes/message <= baseline * 1.2"]);
     told.check(0, 3, 0, 0);
     told.has("name=\"bytes/message &lt;= baseline * 1.20\"", "| bytes/message &lt;= baseline");
-    let record = &gate.sandbox.records()[0];
+    // A run that was invalid was made again.
+    let records = gate.sandbox.records();
+    let record = records.last().unwrap();
     assert_eq!(record.kind, Kind::Ab);
     assert!(record.against.is_none() && record.sides.is_some());
     let relative = record.requirements[0].relative.unwrap();
@@ -312,7 +316,7 @@ fn builds() -> Gate {
 #[test]
 fn memory_and_cpu_of_the_server_have_limits_where_it_is_seen() {
     let sandbox = Sandbox::new();
-    let file = "warm-up = \"20ms\"\nduration = \"100ms\"\nconnections = 2\nrequire = [\"memory/connection < 1GiB\", \
+    let file = "warm-up = \"20ms\"\nduration = \"100ms\"\nconnections = 20\nrequire = [\"memory/connection < 1GiB\", \
                 \"memory/connection < 1KiB\", \"server_cpu <= 100%\", \"server_cpu < 0.001%\"]\n\
                 [[row]]\nserver = \"embedded\"\ntransport = \"ws\"\n";
     std::fs::write(sandbox.path().join("own.toml"), file).unwrap();
