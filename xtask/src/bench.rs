@@ -4,13 +4,14 @@
 //! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
 //! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
 //! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), runs against
-//! a server that leaks ([`drift`]), and growth over an hour ([`hour`]). A benchmark is no test: a missed target is
-//! printed, and the exit code stays 0.
+//! a server that leaks ([`drift`]), requests matched by their ids ([`conversation`]), and growth over an hour
+//! ([`hour`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
 mod ab;
 mod alone;
+mod conversation;
 mod drift;
 mod hour;
 mod knee;
@@ -34,6 +35,7 @@ pub(crate) struct BenchArgs {
 #[derive(clap::Subcommand, Debug)]
 enum What {
     Ab(ab::AbArgs),
+    Conversation(conversation::ConversationArgs),
     Drift(drift::DriftArgs),
     Hour(hour::HourArgs),
     Knee(knee::KneeArgs),
@@ -56,6 +58,7 @@ enum What {
 pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
     let figures = match &arguments.what {
         What::Ab(arguments) => return ab::run(arguments),
+        What::Conversation(arguments) => return conversation::run(arguments),
         What::Drift(arguments) => return drift::run(arguments),
         What::Hour(arguments) => return hour::run(arguments),
         What::Knee(arguments) => return knee::run(arguments),
