@@ -1,8 +1,8 @@
 //! `cargo xtask bench conversation`: the generator's CPU time for a JSON-RPC request whose reply is found by its id, by
 //! that of a plain WebSocket echo of about as many bytes.
 //!
-//! Both servers are the oracle and let every tenth reply be overtaken, so that neither is matched by its order. Blocks of
-//! all rows take turns in one run; a ratio is that of the same rounds.
+//! Both servers are the oracle and let every tenth reply be overtaken, so that neither is matched by its order. The
+//! blocks of all rows take turns in one run; a ratio is that of the same rounds.
 
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::{self, Process};

@@ -115,8 +115,8 @@ pub(crate) fn check_junit(junit: &str) {
     }
 }
 
-/// A closed loop. Its 20 connections make the time between a reply and the next message, which is long in a build that
-/// is not optimized, a small part of all: Little's law holds within 1 %, and 2 connections miss it by 4 to 8 % (bound 5).
+/// A closed loop of 20 connections: the time between a reply and the next message, which is long in a build that is not
+/// optimized, is a small part of all, and Little's law holds within 1 %. With 2 it is 4 to 8 %; the bound is 5 %.
 pub(crate) const CLOSED: &str = "connections = 20\nduration = \"60ms\"";
 
 #[test]
