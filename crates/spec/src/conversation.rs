@@ -21,6 +21,7 @@ mod overlap;
 mod path;
 mod reader;
 mod ready_made;
+mod separator;
 mod template;
 mod types;
 mod vars;
@@ -33,6 +34,7 @@ pub use mix::Mix;
 pub use mqtt::{MqttCommand, MqttConnect, MqttError};
 pub use path::{Key, Path, PathError};
 pub use ready_made::READY_MADE;
+pub use separator::Separator;
 pub use template::{Escape, Medium, Piece, Template, TemplateError};
 pub use types::{
     AnswerRule, Beat, Before, ByteOrder, Conversation, Every, Field, Frame, HttpRequest,

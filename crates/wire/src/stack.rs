@@ -265,11 +265,7 @@ fn talk(
         }
         (Protocol::WebSocket | Protocol::SockJs, Speaks::Ws) | (Protocol::Http, Speaks::Sse) => {
             let has_path = Some(&*endpoint.path) != endpoint.facts().path;
-            let mut plain = options.clone();
-            if plain.subprotocols.is_empty() {
-                plain.subprotocols = compiled.subprotocols().to_vec();
-            }
-            let plain = upgrade(endpoint, &plain, &endpoint.path)?;
+            let plain = upgrade(endpoint, options, &endpoint.path)?;
             let request = {
                 let compiled = Arc::clone(&compiled);
                 move |start: &mut Start| {
@@ -284,11 +280,16 @@ fn talk(
                         all.extend(cookies.map(|cookies| ("Cookie".to_owned(), cookies)));
                     }
                     let headers = all;
-                    handshake::Request { target, headers, ..plain.clone() }
+                    let subprotocols = match plain.subprotocols.is_empty() {
+                        true => compiled.subprotocols(start),
+                        false => plain.subprotocols.clone(),
+                    };
+                    handshake::Request { target, headers, subprotocols, ..plain.clone() }
                 }
             };
             let first = request(&mut compiled.start(0, 0));
-            first.check()?;
+            // What a login gives to subprotocols is not known yet, and is checked when it has come.
+            handshake::Request { subprotocols: Vec::new(), ..first.clone() }.check()?;
             if endpoint.protocol != Protocol::WebSocket {
                 let open = match compiled.speaks() {
                     Speaks::Sse => events(tls, max),

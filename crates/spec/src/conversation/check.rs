@@ -107,7 +107,8 @@ impl<'c> Checker<'c> {
         Ok(())
     }
 
-    /// Checks values, exchanges before the connection, path and header fields, in the order in which they are filled.
+    /// Checks values, exchanges before the connection, path, header fields and subprotocols, in the order in which they
+    /// are filled.
     fn check_values(&mut self) -> Result<(), Fault> {
         let all = self.conversation;
         for (index, var) in all.vars.iter().enumerate() {
@@ -134,7 +135,8 @@ impl<'c> Checker<'c> {
             self.part = Part::Field(index);
             self.check_template("", &field.value, Holes::Plain)?;
         }
-        Ok(())
+        self.part = Part::Top;
+        all.subprotocols.iter().try_for_each(|template| self.check_subprotocol(template))
     }
 
     /// Refuses publishers that are not told from receivers.

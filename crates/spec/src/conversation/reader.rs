@@ -15,14 +15,14 @@ mod values;
 use super::{
     AnswerRule, AtEnd, Beat, Before, ByteOrder, Condition, Conversation, Every, Fill, Frame,
     LengthWidth, Matcher, Medium, Part, PushRule, Reply, Request, Resume, SecretSource, Send,
-    Speaks, Step, Var,
+    Separator, Speaks, Step, Var,
 };
 use crate::rooms::Part as RoomPart;
 use crate::table::{Error, Source, Table};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 use units::{Bytes, Nanos};
-use values::{Value, one_of, text_of, texts, whole};
+use values::{Value, constant, one_of, several, text_of, texts, whole};
 
 impl Conversation {
     /// The longest file of a conversation.
@@ -64,8 +64,9 @@ impl Reader<'_> {
         let speaks = self.speaks(&mut table)?;
         let frame = self.frame(&mut table)?;
         let subprotocols = self.take(&mut table, Part::Top, "subprotocols");
-        let subprotocols =
-            subprotocols.map_or(Ok(Vec::new()), |value| texts("subprotocols", value))?;
+        let subprotocols = subprotocols.map(several).into_iter().flatten();
+        let subprotocol = |value| self.template_of("subprotocols", value, Medium::Plain);
+        let subprotocols = subprotocols.map(subprotocol).collect::<Result<_, _>>()?;
         let path = self.template(&mut table, Part::Top, "path", Medium::Url)?;
         let headers = self.headers(&mut table, Part::Top)?;
         for (index, (at, _)) in headers.iter().enumerate() {
@@ -140,13 +141,37 @@ impl Reader<'_> {
                 ("rs", Frame::Rs),
                 ("mqtt", Frame::Mqtt),
             ];
-            return one_of("frame", value, &known);
+            return one_of("frame", value, &known).map_err(|Error { at, message }| {
+                let others = "or a text, as in { separator = \"\\r\\n\\r\\n\" }, or a length, as in { length = 4 }";
+                Error { at, message: format!("{message}, {others}") }
+            });
         }
         let mut table = Table::of_value("frame", value)?;
         let at = table.at();
-        let width = table
-            .take_value("length")
-            .ok_or_else(|| Error::new(at, "`length` is missing: 1, 2 or 4 bytes, or \"varint\""))?;
+        let max = table.take("max")?.unwrap_or(FRAME_MAX);
+        let (width, separator) = (table.take_value("length"), table.take_value("separator"));
+        let width = match (width, separator) {
+            (Some(width), None) => width,
+            (None, Some(separator)) => {
+                let at = separator.span().start;
+                let separator = constant("separator", separator)?;
+                let separator =
+                    Separator::try_from(separator).map_err(|error| Error::new(at, error))?;
+                table.finish(&["separator", "max"])?;
+                return Ok(Frame::Separator { separator, max });
+            }
+            (Some(_), Some(_)) => {
+                let message = "a message ends by its `length` or by a `separator`; leave one out";
+                return Err(Error::new(at, message));
+            }
+            (None, None) => {
+                // A key that is misspelt explains more.
+                table.finish(FRAME_KEYS)?;
+                let message =
+                    "`length` is missing: 1, 2 or 4 bytes, or \"varint\"; or a `separator`, a text";
+                return Err(Error::new(at, message));
+            }
+        };
         let widths = [
             ("1", LengthWidth::One),
             ("2", LengthWidth::Two),
@@ -158,8 +183,7 @@ impl Reader<'_> {
         let orders = [("big", ByteOrder::Big), ("little", ByteOrder::Little)];
         let order = order.map_or(Ok(ByteOrder::Big), |value| one_of("order", value, &orders))?;
         let includes_itself = table.take("includes-itself")?.unwrap_or(false);
-        let max = table.take("max")?.unwrap_or(FRAME_MAX);
-        table.finish(&["length", "order", "includes-itself", "max"])?;
+        table.finish(FRAME_KEYS)?;
         Ok(Frame::Length { width, order, includes_itself, max })
     }
 
@@ -405,13 +429,14 @@ fn success() -> Matcher {
     Matcher { conditions: vec![Condition::Status(status)], id: None }
 }
 
+const FRAME_KEYS: &[&str] = &["length", "separator", "order", "includes-itself", "max"];
 const REQUEST_KEYS: &[&str] = &[
     "weight", "send", "http", "headers", "body", "reply", "refused", "first", "each", "last",
     "may-end", "resume",
 ];
 const VALUE_EXPECTED: &str = "expected a value: a text, a list of texts to pick from, { csv = \"users.csv\", column = \
                               \"name\" }, or a secret: { env = \"TOKEN\" } or { file = \"token.txt\" }";
-/// The longest message with a length before it, where its file names none.
+/// The longest message with a length before it or a separator behind it, where its file names none.
 const FRAME_MAX: Bytes = Bytes(16 << 20);
 
 #[cfg(test)]

@@ -226,6 +226,28 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
+/// True for a letter of a token of HTTP (RFC 9110, 5.6.2): a name of a field, or a subprotocol.
+pub(super) const fn is_token_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric()
+        || matches!(
+            letter,
+            '!' | '#'
+                | '$'
+                | '%'
+                | '&'
+                | '\''
+                | '*'
+                | '+'
+                | '-'
+                | '.'
+                | '^'
+                | '_'
+                | '`'
+                | '|'
+                | '~'
+        )
+}
+
 /// The piece of a hole with `inner` between its braces.
 fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
     let inner = inner.trim();

@@ -1,10 +1,10 @@
 //! The parts of a conversation.
 
-use super::{Matcher, Place, Template, Var};
+use super::{Matcher, Piece, Place, Separator, Template, Var};
 use crate::Protocol;
 use crate::rooms::Part;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use units::{Bytes, Nanos};
 
 /// A conversation with a server: how it opens, what is asked and answered, what comes unasked, how it ends.
@@ -22,8 +22,8 @@ pub struct Conversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Template>,
     /// WebSocket: the subprotocols that are offered, the best first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub subprotocols: Vec<String>,
+    #[serde(default, deserialize_with = "offered", skip_serializing_if = "Vec::is_empty")]
+    pub subprotocols: Vec<Template>,
     /// Header fields of the opening request of WebSocket, and of every request of HTTP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<Field>,
@@ -98,6 +98,13 @@ pub enum Frame {
     Nul,
     /// Everything up to a record separator (0x1E), which does not belong to it, and is appended to what is sent.
     Rs,
+    /// Everything up to a text of the user's, which does not belong to it, and is appended to what is sent.
+    Separator {
+        /// That text.
+        separator: Separator,
+        /// The longest message that is taken.
+        max: Bytes,
+    },
     /// A packet of MQTT 3.1.1, for which a text stands ([`MqttCommand`](super::MqttCommand)).
     Mqtt,
     /// A length, and as many bytes behind it.
@@ -338,6 +345,24 @@ pub enum Every {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+/// Subprotocols, which were texts without holes in records of before.
+fn offered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Template>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Offered {
+        Template(Template),
+        Text(String),
+    }
+    let all = Vec::<Offered>::deserialize(deserializer)?;
+    Ok(all
+        .into_iter()
+        .map(|offered| match offered {
+            Offered::Template(template) => template,
+            Offered::Text(text) => Template(vec![Piece::Text(text)]),
+        })
+        .collect())
 }
 
 impl Conversation {

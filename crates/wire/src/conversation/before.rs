@@ -220,7 +220,7 @@ impl<C: Protocol> Protocol for Before<C> {
 ///
 /// # Errors
 ///
-/// It is not what is expected, or lacks a value that is taken from it.
+/// It is not what is expected, lacks a value that is taken from it, or has one that makes no subprotocol.
 fn answered<C>(
     plan: &Plan<C>,
     next: &mut usize,
@@ -232,6 +232,11 @@ fn answered<C>(
             tape.heard(Sense::Before(*next), &[response.head, response.body].concat());
         }
         asking.answered(response, &mut start.values)?;
+        if *next + 1 == plan.compiled.before.len() {
+            let Start { member, values, .. } = start;
+            let filling = Filling { id: 0, now: Nanos(0), member: *member, values };
+            plan.compiled.subprotocols.check(filling, &asking.name)?;
+        }
         start.cookies.learn(response);
     }
     *next += 1;

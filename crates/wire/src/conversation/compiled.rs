@@ -5,6 +5,7 @@ use super::asking::Asking;
 use super::call::{Call, Role};
 use super::cookies::Cookies;
 use super::cut::Cut;
+use super::offered::Offered;
 use super::rules::Rules;
 use super::show;
 use super::stream::Stream;
@@ -26,7 +27,7 @@ pub struct Compiled {
     pub(super) speaks: Speaks,
     pub(super) frame: Frame,
     path: Option<template::Compiled>,
-    subprotocols: Vec<String>,
+    pub(super) subprotocols: Offered,
     headers: Vec<(String, template::Compiled)>,
     /// The values in their order: first those that are given when a connection begins.
     fills: Vec<Given>,
@@ -226,7 +227,7 @@ impl Compiled {
             speaks: conversation.speaks,
             frame: conversation.frame,
             path: conversation.path.as_ref().map(compile).transpose()?,
-            subprotocols: conversation.subprotocols.clone(),
+            subprotocols: Offered::of(conversation, &names)?,
             headers: fields.collect::<Result<_, CompileError>>()?,
             fills: fills(conversation, &names)?,
             before: Asking::all(&conversation.before, &names)?,
@@ -309,9 +310,11 @@ impl Compiled {
         values.into()
     }
 
-    /// The subprotocols that are offered.
-    pub(crate) fn subprotocols(&self) -> &[String] {
-        &self.subprotocols
+    /// The subprotocols that a connection offers.
+    pub(crate) fn subprotocols(&self, start: &mut Start) -> Vec<String> {
+        let Start { member, random, values, .. } = start;
+        let filling = Filling { id: 0, now: Nanos(0), member: *member, values };
+        self.subprotocols.filled(filling, random)
     }
 
     /// The path, where the conversation has one, and the header fields of the opening request of a connection.
@@ -332,6 +335,7 @@ impl Compiled {
     pub(crate) fn has_constant_request(&self) -> bool {
         let values = self.headers.iter().map(|(_, value)| value);
         self.path.iter().chain(values).all(template::Compiled::is_constant)
+            && self.subprotocols.is_constant()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::PeerError;
 use crate::excerpt::Excerpt;
 use crate::mqtt;
-use spec::conversation::{ByteOrder, Frame, LengthWidth};
+use spec::conversation::{ByteOrder, Frame, LengthWidth, Separator};
 use std::ops::Range;
 
 /// Cuts bytes into messages, and puts messages into bytes.
@@ -25,7 +25,7 @@ impl Cut {
     /// Cuts as `frame` says; a message has at most `len_max` bytes, or fewer if `frame` says so.
     pub(crate) fn new(frame: Frame, len_max: usize) -> Self {
         let len_max = match frame {
-            Frame::Length { max, .. } => {
+            Frame::Length { max, .. } | Frame::Separator { max, .. } => {
                 usize::try_from(max.0).map_or(len_max, |max| max.min(len_max))
             }
             Frame::Message | Frame::Lines | Frame::Nul | Frame::Rs | Frame::Mqtt => len_max,
@@ -57,7 +57,12 @@ impl Cut {
     pub(crate) fn idle_len(self, bytes: &[u8]) -> usize {
         match self.frame {
             Frame::Nul => bytes.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count(),
-            Frame::Message | Frame::Lines | Frame::Rs | Frame::Mqtt | Frame::Length { .. } => 0,
+            Frame::Message
+            | Frame::Lines
+            | Frame::Rs
+            | Frame::Separator { .. }
+            | Frame::Mqtt
+            | Frame::Length { .. } => 0,
         }
     }
 
@@ -70,22 +75,34 @@ impl Cut {
     #[inline]
     pub(crate) fn first(self, bytes: &[u8], seen: usize) -> Result<Option<Found>, PeerError> {
         let Some(separator) = self.separator() else { return self.first_by_len(bytes) };
-        let end = bytes[seen..].iter().position(|byte| *byte == separator).map(|end| seen + end);
-        let len = end.unwrap_or(bytes.len());
+        // A separator may have begun in what was looked at, and a message end where one may have begun.
+        let begun = separator.len() - 1;
+        let seen = seen.saturating_sub(begun);
+        let end = find(separator, &bytes[seen..]).map(|end| seen + end);
+        let len = end.unwrap_or_else(|| bytes.len().saturating_sub(begun));
         if len > self.len_max {
             return Err(PeerError::OverLimit { max: self.len_max });
         }
         Ok(end.map(|end| {
             let is_crlf = self.frame == Frame::Lines && bytes[..end].ends_with(b"\r");
-            Found { message: 0..end - usize::from(is_crlf), next: end + 1 }
+            Found { message: 0..end - usize::from(is_crlf), next: end + separator.len() }
         }))
     }
 
     /// The number of bytes of `more` that the message needs which begins in `held`; 0 if it is whole.
     pub(crate) fn missing(self, held: &[u8], more: &[u8]) -> usize {
         if let Some(separator) = self.separator() {
-            let end = more.iter().position(|byte| *byte == separator);
-            return end.map_or(more.len(), |end| end + 1);
+            let begun = (separator.len() - 1).min(held.len());
+            let begun = &held[held.len() - begun..];
+            // One that begins in what is held ends before any other.
+            let mut across = [0; 2 * Separator::LEN_MAX];
+            let across_len = (begun.len() + separator.len() - 1).min(begun.len() + more.len());
+            across[..begun.len()].copy_from_slice(begun);
+            across[begun.len()..across_len].copy_from_slice(&more[..across_len - begun.len()]);
+            if let Some(start) = find(separator, &across[..across_len]) {
+                return (start + separator.len()).saturating_sub(begun.len());
+            }
+            return find(separator, more).map_or(more.len(), |start| start + separator.len());
         }
         match self.length(held) {
             Ok(Some((_, next))) => next.saturating_sub(held.len()).min(more.len()),
@@ -102,7 +119,11 @@ impl Cut {
     pub(crate) fn finish(self, start: usize, out: &mut Vec<u8>) -> Result<(), usize> {
         let len = out.len() - start;
         if let Some(separator) = self.separator() {
-            out.push(separator);
+            if matches!(self.frame, Frame::Separator { .. }) && len > self.len_max {
+                out.truncate(start);
+                return Err(len);
+            }
+            out.extend_from_slice(separator);
             return Ok(());
         }
         let Frame::Length { width, order, includes_itself, .. } = self.frame else {
@@ -137,11 +158,12 @@ impl Cut {
         Ok(())
     }
 
-    const fn separator(self) -> Option<u8> {
-        match self.frame {
-            Frame::Lines => Some(b'\n'),
-            Frame::Nul => Some(0),
-            Frame::Rs => Some(0x1e),
+    fn separator(&self) -> Option<&[u8]> {
+        match &self.frame {
+            Frame::Lines => Some(b"\n"),
+            Frame::Nul => Some(b"\0"),
+            Frame::Rs => Some(b"\x1e"),
+            Frame::Separator { separator, .. } => Some(separator.as_bytes()),
             Frame::Message | Frame::Mqtt | Frame::Length { .. } => None,
         }
     }
@@ -196,6 +218,14 @@ impl Cut {
             Some((start, len)) => Ok(Some((0, start + len))),
             None => Ok(None),
         }
+    }
+}
+
+/// The start of the first `separator` in `bytes`.
+fn find(separator: &[u8], bytes: &[u8]) -> Option<usize> {
+    match separator {
+        [byte] => bytes.iter().position(|other| other == byte),
+        _ => bytes.windows(separator.len()).position(|window| window == separator),
     }
 }
 
@@ -294,6 +324,78 @@ const KEPT_LEN_MAX: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::{Bytes, Random};
+
+    type Outcome = Result<Option<Found>, PeerError>;
+
+    fn separated(separator: &str, max: u64) -> Cut {
+        let separator = Separator::new(separator).expect("it is neither empty nor too long");
+        Cut::new(Frame::Separator { separator, max: Bytes(max) }, 1 << 20)
+    }
+
+    /// The messages of a stream whose bytes come in these pieces, and what is left.
+    fn pieced<'b>(cut: Cut, pieces: impl Iterator<Item = &'b [u8]>) -> (Vec<Vec<u8>>, Vec<u8>) {
+        let (mut held, mut messages) = (Held::default(), Vec::new());
+        for mut piece in pieces {
+            loop {
+                held.release();
+                let missing = cut.missing(held.rest(), piece);
+                let (taken, rest) = piece.split_at(missing);
+                held.extend(taken);
+                piece = rest;
+                match held.next(cut).expect("no message is too long") {
+                    Some(message) => messages.push(held.get(message).to_vec()),
+                    None if piece.is_empty() => break,
+                    None => {}
+                }
+            }
+        }
+        (messages, held.rest().to_vec())
+    }
+
+    #[test]
+    fn messages_between_separators_are_the_same_in_any_pieces() {
+        let mut random = Random::new(7);
+        for round in 0..2000 {
+            // Few letters: separators begin in vain, overlap, and begin in the middle of themselves.
+            let letter = |random: &mut Random| char::from(b"ab\r\n"[random.below(4)]);
+            let separator: String = (0..1 + random.below(4)).map(|_| letter(&mut random)).collect();
+            let text: String = (0..random.below(60)).map(|_| letter(&mut random)).collect();
+            let mut whole: Vec<Vec<u8>> =
+                text.split(&*separator).map(|part| part.as_bytes().to_vec()).collect();
+            let rest = whole.pop().expect("a text has at least one part");
+            let mut pieces = vec![text.as_bytes()];
+            for _ in 0..random.below(8) {
+                let last = pieces.pop().expect("there is one");
+                let (first, second) = last.split_at(random.below(last.len() + 1));
+                pieces.extend([first, second]);
+            }
+            let told = pieced(separated(&separator, 60), pieces.into_iter());
+            assert_eq!(told, (whole, rest), "round {round}: {separator:?} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_message_ends_at_its_separator_and_at_its_limit() {
+        let cut = separated("\r\n\r\n", 4);
+        let over = PeerError::OverLimit { max: 4 };
+        #[rustfmt::skip]
+        let table: [(&[u8], Outcome); _] = [
+            (b"abcd\r\n\r\n",  Ok(Some(Found { message: 0..4, next: 8 }))),
+            (b"\r\n\r\nab",    Ok(Some(Found { message: 0..0, next: 4 }))),
+            (b"abcd\r\n\r",    Ok(None)),
+            (b"abcd\r\n\rx",   Err(over.clone())),
+            (b"abcde\r\n\r\n", Err(over)),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(cut.first(bytes, 0), expected, "{}", bytes.escape_ascii());
+        }
+        let mut out = b"before abcd".to_vec();
+        assert_eq!(cut.finish(7, &mut out), Ok(()));
+        assert_eq!(out, b"before abcd\r\n\r\n");
+        assert_eq!(cut.finish(7, &mut out), Err(8));
+        assert_eq!(out, b"before ");
+    }
 
     #[test]
     fn no_more_bytes_are_moved_than_were_handed_out() {

@@ -106,6 +106,18 @@ pub enum PeerError {
         /// The beginning of the refusal.
         said: Excerpt,
     },
+    /// A value that was taken makes no subprotocol.
+    #[error(
+        "{step}: the subprotocol `{subprotocol}` is no token with what was taken, it {fault} (RFC 6455, 4.1)"
+    )]
+    Subprotocol {
+        /// The step.
+        step: String,
+        /// The subprotocol, with its holes.
+        subprotocol: String,
+        /// The fault, in words. The value is not told: it may be a secret.
+        fault: String,
+    },
     /// The value that a step takes is not in the message.
     #[error("{step}: no value for `{var}` {place} in {said}")]
     Take {
@@ -181,6 +193,19 @@ pub enum CompileError {
     Steps {
         /// The limit.
         max: usize,
+    },
+    /// A value of connections makes no subprotocol.
+    #[error(
+        "the value of `{name}` {fault}, and a subprotocol such as `{subprotocol}` is a token: letters, digits and \
+         !#$%&'*+-.^_`|~ (RFC 6455, 4.1)"
+    )]
+    Subprotocol {
+        /// The name of the value.
+        name: String,
+        /// The subprotocol, with its holes.
+        subprotocol: String,
+        /// The fault, in words. The value is not told: it may be a secret.
+        fault: String,
     },
     /// A template or a step names a value that nothing gives.
     #[error("no value is called `{name}`; `[vars]` or a `take` before must give it")]

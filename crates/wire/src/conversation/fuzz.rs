@@ -16,7 +16,7 @@ use crate::transcript::{HTTP_LIMITS, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
 use serde_json::Value;
 use spec::Conversation;
-use spec::conversation::{ByteOrder, Cue, Frame, LengthWidth, Medium, Speaks, Template};
+use spec::conversation::{ByteOrder, Cue, Frame, LengthWidth, Medium, Separator, Speaks, Template};
 use std::sync::Arc;
 use units::{Bytes, Nanos, Random};
 
@@ -33,7 +33,9 @@ pub(crate) fn fuzz_conversation(bytes: &[u8]) {
         includes_itself: true,
         max: Bytes(64),
     };
-    for frame in [Frame::Nul, Frame::Lines, length] {
+    let separator = Separator::new("\r\n\r\n").expect("it is short");
+    let separator = Frame::Separator { separator, max: Bytes(64) };
+    for frame in [Frame::Nul, Frame::Lines, separator, length] {
         let compiled = compiled(&on_stream(frame));
         check_splits_of_replies(bytes, &|| awaiting(&compiled));
     }

@@ -29,6 +29,7 @@ mod fuzz;
 mod json;
 mod learnt;
 mod mind;
+mod offered;
 mod places;
 mod reading;
 mod request;

@@ -53,6 +53,36 @@ fn fields_of_the_user_stand_in_place_of_those_of_the_file_and_of_cookies() {
 }
 
 #[test]
+fn what_a_login_gives_is_in_the_subprotocols() {
+    let file = |offered: &str| {
+        format!(
+            "speaks = 'ws'\nsubprotocols = ['phoenix', '{offered}']\n[[before]]\nhttp = 'POST /login'\n\
+             take = {{ token = '$.token' }}\n[request.x]\nsend = 'x'\nreply = 'order'"
+        )
+    };
+    let bearer = file("base64url.bearer.phx.${token}");
+    let token = response("", "{\"token\":\"c2VzYW0_Ym90Mw\"}");
+    let told = play(&bearer, &[&[&token], &[]]);
+    let field = "\r\nSec-WebSocket-Protocol: phoenix, base64url.bearer.phx.c2VzYW0_Ym90Mw\r\n";
+    assert!(told.sockets[1].contains(field), "{}", told.sockets[1]);
+    assert!(!told.is_before);
+    for (offered, given, fault) in [
+        ("base64url.bearer.phx.${token}", "c2VzYW0, Ym90", "it has ','"),
+        ("base64url.bearer.phx.${token}", "c2V=zYW0", "it has '='"),
+        ("base64url.bearer.phx.${token}", "caf\u{e9}", "it has '\\xc3'"),
+        ("${token}", "", "it is empty"),
+    ] {
+        let told = play(&file(offered), &[&[&response("", &format!("{{\"token\":\"{given}\"}}"))]]);
+        let error = format!(
+            "error: exchange 1 of 1 before the connection, POST /login: the subprotocol `{offered}` is no token with \
+             what was taken, {fault} (RFC 6455, 4.1)"
+        );
+        assert_eq!(told.events, [error]);
+        assert!(told.is_before);
+    }
+}
+
+#[test]
 fn a_response_may_come_in_any_pieces_and_end_with_its_connection() {
     let response = accepted();
     let whole = play(LOGIN, &[&[&response], &[]]);

@@ -1,7 +1,8 @@
 //! The fit of a conversation to the protocol below it: WebSocket, HTTP, TCP, and MQTT as a framing.
 
 use super::{Checker, Holes};
-use crate::conversation::{Fault, Field, Frame, HttpRequest, Part, Piece, Speaks};
+use crate::conversation::template::is_token_letter;
+use crate::conversation::{Fault, Field, Frame, HttpRequest, Part, Piece, Speaks, Template};
 
 impl Checker<'_> {
     /// Refuses parts that the protocol below has no place for.
@@ -64,10 +65,33 @@ impl Checker<'_> {
         if is_tcp && all.frame == Frame::Message {
             return Err(self.fault(
                 "frame",
-                "TCP has no messages of its own; say where one ends: \"lines\", \"nul\", \"rs\", \"mqtt\", or a length",
+                "TCP has no messages of its own; say where one ends: \"lines\", \"nul\", \"rs\", \"mqtt\", a separator, or a \
+                 length",
             ));
         }
         Ok(())
+    }
+
+    /// Refuses a subprotocol that is no token (RFC 6455, 4.1), as far as it has no holes.
+    pub(super) fn check_subprotocol(&self, template: &Template) -> Result<(), Fault> {
+        let fault = |message: String| {
+            let text = if template.0.is_empty() { String::new() } else { template.to_string() };
+            Err(Fault { text, ..self.fault("subprotocols", message) })
+        };
+        if template.0.is_empty() {
+            return fault("has an empty one; leave it out".to_owned());
+        }
+        for piece in &template.0 {
+            if let Piece::Text(text) = piece
+                && let Some(odd) = text.chars().find(|letter| !is_token_letter(*letter))
+            {
+                return fault(format!(
+                    "`{template}` has {odd:?}, and a subprotocol is a token: letters, digits and !#$%&'*+-.^_`|~ \
+                     (RFC 6455, 4.1)"
+                ));
+            }
+        }
+        self.check_template("subprotocols", template, Holes::Plain)
     }
 
     pub(super) fn check_http(&self, request: &HttpRequest, holes: Holes) -> Result<(), Fault> {

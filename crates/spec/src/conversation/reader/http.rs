@@ -2,6 +2,7 @@
 
 use super::Reader;
 use super::values::{Value, inner_start, text_of};
+use crate::conversation::template::is_token_letter;
 use crate::conversation::{Field, HttpRequest, Medium, Part, Template};
 use crate::table::{Error, Table};
 use toml::Spanned;
@@ -69,9 +70,7 @@ impl Reader<'_> {
         let field = |(name, value): (Spanned<String>, Value<'_>)| {
             let at = name.span().start;
             let name = name.into_inner();
-            let is_token =
-                |letter: u8| letter.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&letter);
-            if name.is_empty() || !name.bytes().all(is_token) {
+            if name.is_empty() || !name.chars().all(is_token_letter) {
                 return Err(Error::new(at, format!("`{name}` is not the name of a header field")));
             }
             let place = value.span().start;

@@ -22,7 +22,7 @@ fn a_file_becomes_what_it_says() {
         about = "A room with a login"
         speaks = "ws"
         path = "/ws?token=${token}"
-        subprotocols = ["room.v1", "room.v0"]
+        subprotocols = ["room.v1", "bearer.${token}"]
         headers = { Authorization = "Bearer ${token}" }
 
         [vars]
@@ -70,7 +70,10 @@ fn a_file_becomes_what_it_says() {
     );
     assert_eq!((read.name.as_str(), read.about.as_str()), ("talk", "A room with a login"));
     assert_eq!((read.speaks, read.frame), (Speaks::Ws, Frame::Message));
-    assert_eq!(read.subprotocols, ["room.v1", "room.v0"]);
+    let offered: Vec<String> = read.subprotocols.iter().map(ToString::to_string).collect();
+    assert_eq!(offered, ["room.v1", "bearer.${token}"]);
+    let token = Piece::Var { name: "token".to_owned(), escape: Escape::Raw };
+    assert_eq!(read.subprotocols[1].0[1], token);
     assert_eq!(read.path.unwrap().to_string(), "/ws?token=${token}");
     let token = Piece::Var { name: "token".to_owned(), escape: Escape::Header };
     assert_eq!(read.headers[0].value.0, [Piece::Text("Bearer ".to_owned()), token]);
@@ -210,6 +213,15 @@ fn frames_are_read() {
         of("{ length = 'varint' }"),
         Frame::Length { width: LengthWidth::Varint, .. }
     ));
+    let separated = |text, max| Frame::Separator { separator: Separator::new(text).unwrap(), max };
+    let head = of(r#"{ separator = "\r\n\r\n", max = "1MiB" }"#);
+    assert_eq!(head, separated("\r\n\r\n", Bytes(1 << 20)));
+    assert_eq!(of(r#"{ separator = "\u0000;" }"#), separated("\0;", FRAME_MAX));
+    assert_eq!(of("{ separator = '1234567890abcdef' }"), separated("1234567890abcdef", FRAME_MAX));
+    let json = serde_json::to_string(&head).unwrap();
+    assert_eq!(json, r#"{"separator":{"separator":"\r\n\r\n","max":"1MiB"}}"#);
+    assert_eq!(serde_json::from_str::<Frame>(&json).unwrap(), head);
+    assert!(serde_json::from_str::<Frame>(r#"{"separator":{"separator":"","max":"1B"}}"#).is_err());
 }
 
 #[test]
@@ -320,6 +332,9 @@ fn every_conversation_reads_back_from_json() {
     let read = read(text);
     let json = serde_json::to_string(&read).unwrap();
     assert_eq!(serde_json::from_str::<Conversation>(&json).unwrap(), read);
+    let before = json.replace("\"frame\"", "\"subprotocols\":[\"v1\",\"v0\"],\"frame\"");
+    let before: Conversation = serde_json::from_str(&before).expect("they were texts before");
+    assert_eq!(before.subprotocols[1].to_string(), "v0");
 }
 
 #[test]
@@ -394,8 +409,21 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("speaks = 'ws'\n[[before]]\nhttp = 'GET /'\nexpect = { status = 20 }\n[request.x]\nsend = 'x'\nreply = 'order'", "4:21", "`20` is no status"),
         ("speaks = 'tcp'\n[request.x]\nsend = 'x'\nreply = 'order'", "1:1", "`frame` TCP has no messages of its own"),
         ("speaks = 'tcp'\nframe = 'line'\n[request.x]\nsend = 'x'\nreply = 'order'", "2:9", "did you mean `lines`?"),
+        ("speaks = 'tcp'\nframe = '\\r\\n'", "2:9", "or a text, as in { separator = \"\\r\\n\\r\\n\" }"),
+        ("speaks = 'tcp'\nframe = {}", "2:9", "`length` is missing: 1, 2 or 4 bytes, or \"varint\"; or a `separator`"),
+        ("speaks = 'tcp'\nframe = { seperator = ';' }", "2:11", "unknown key `seperator`; did you mean `separator`?"),
+        ("speaks = 'tcp'\nframe = { separator = ';', maxx = '1KiB' }", "2:28", "unknown key `maxx`; did you mean `max`?"),
+        ("speaks = 'tcp'\nframe = { separator = ';', order = 'big' }", "2:28", "unknown key `order`"),
+        ("speaks = 'tcp'\nframe = { separator = ';', length = 4 }", "2:9", "by its `length` or by a `separator`; leave one out"),
+        ("speaks = 'tcp'\nframe = { separator = '' }", "2:23", "a separator has 1 to 16 bytes, this one 0"),
+        ("speaks = 'tcp'\nframe = { separator = '1234567890abcdefg' }", "2:23", "a separator has 1 to 16 bytes, this one 17"),
+        ("speaks = 'tcp'\nframe = { separator = '${id}' }", "2:23", "`separator` has the hole `${id}`"),
         ("speaks = 'tcp'\nframe = { length = 3 }\n[request.x]\nsend = 'x'\nreply = 'order'", "2:20", "`length` is no \"3\""),
         ("speaks = 'tcp'\nframe = 'lines'\nsubprotocols = 'a'\n[request.x]\nsend = 'x'\nreply = 'order'", "3:16", "`subprotocols` belongs to `speaks = \"ws\"`"),
+        ("speaks = 'ws'\nsubprotocols = ['a', 'b${tokn}']\n[vars]\ntoken = 'x'\n[request.x]\nsend = 'x'\nreply = 'order'", "2:24", "`subprotocols` no value is called `tokn`; did you mean `token`?"),
+        ("speaks = 'ws'\nsubprotocols = ['a', 'b ${client}']\n[request.x]\nsend = 'x'\nreply = 'order'", "2:23", "`subprotocols` `b ${client}` has ' ', and a subprotocol is a token"),
+        ("speaks = 'ws'\nsubprotocols = ['a', '']\n[request.x]\nsend = 'x'\nreply = 'order'", "2:16", "`subprotocols` has an empty one"),
+        ("speaks = 'ws'\nsubprotocols = 'a${id}'\n[request.x]\nsend = 'x'\nreply = 'order'", "2:18", "`${id}` is the id of a request"),
         ("speaks = 'http'\n[[open]]\nexpect = {}\n[request.x]\nhttp = 'GET /'", "2:1", "`open` belongs to connections with messages of their own"),
         ("speaks = 'http'\n[request.x]\nsend = 'x'\nreply = 'order'", "3:8", "`send` over HTTP a request has a method and a path"),
         ("speaks = 'ws'\n[request.x]\nhttp = 'GET /'\nreply = 'order'", "3:8", "`http` belongs to `speaks = \"http\"`"),

@@ -147,9 +147,11 @@ impl Replay {
                 let text = text.strip_suffix('\u{1e}').expect("it ends with a separator");
                 serde_json::from_str(text).unwrap()
             }
-            Frame::Message | Frame::Lines | Frame::Mqtt | Frame::Length { .. } => {
-                serde_json::from_str(text).unwrap()
-            }
+            Frame::Message
+            | Frame::Lines
+            | Frame::Separator { .. }
+            | Frame::Mqtt
+            | Frame::Length { .. } => serde_json::from_str(text).unwrap(),
         }
     }
 

@@ -9,7 +9,9 @@ use crate::conversation::sample::*;
 use crate::transcript::{Transcript, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
 use spec::Conversation;
-use spec::conversation::{ByteOrder, Cue, LengthWidth, Place, PushRule, Reply, Speaks, Step};
+use spec::conversation::{
+    ByteOrder, Cue, LengthWidth, Place, PushRule, Reply, Separator, Speaks, Step,
+};
 use spec::rooms::Part;
 use spec::stamp::Header;
 use units::Bytes;
@@ -417,6 +419,34 @@ fn replies_in_order_go_to_the_oldest_message_whatever_is_pushed_between() {
 }
 
 #[test]
+fn a_separator_ends_messages_on_a_stream_and_within_one_of_websocket() {
+    let separator = Separator::new("\r\n\r\n").unwrap();
+    let frame = Frame::Separator { separator, max: Bytes(64) };
+    for speaks in [Speaks::Tcp, Speaks::Ws] {
+        let conversation = Conversation {
+            open: vec![step("HELLO\r\nme", &["starts WELCOME"])],
+            requests: vec![asked("GET\r\n${id}", &["id OK\r\n|"], &[])],
+            pushes: vec![push(&["is NEWS"], None)],
+            ..conversation(speaks, frame)
+        };
+        let greeting = &["WELCOME\r\nyou\r\n\r\n"];
+        let spoken = Spoken { conversation, greeting, asked: &[0, 0] };
+        let happened =
+            spoken.hears(&["OK\r\n10000001\r\n\r\nNEWS\r\n\r", "\nOK\r\n10000000\r\n\r\n"]);
+        let events = [
+            "answered 0#1 \"OK\\r\\n10000001\"",
+            "Notice 0 \"NEWS\"",
+            "answered 0#0 \"OK\\r\\n10000000\"",
+        ];
+        assert_eq!(happened.events, events, "{speaks:?}");
+        let said = "HELLO\r\nme\r\n\r\nGET\r\n10000000\r\n\r\nGET\r\n10000001\r\n\r\n";
+        let is_stream = speaks == Speaks::Tcp;
+        let said = if is_stream { said.escape_default().to_string() } else { said.to_owned() };
+        assert_eq!(happened.said.concat(), said, "{speaks:?}");
+    }
+}
+
+#[test]
 fn a_length_may_have_any_width_and_order_and_count_itself() {
     #[rustfmt::skip]
     let table: [(_, _, _, &[u8], &[u8]); _] = [
@@ -470,10 +500,14 @@ fn lengths_beyond_the_limit_and_lengths_that_are_none_are_errors() {
         includes_itself,
         max: Bytes(max),
     };
+    let separated =
+        |max| Frame::Separator { separator: Separator::new("\r\n\r\n").unwrap(), max: Bytes(max) };
     #[rustfmt::skip]
     let table: [(Frame, &[u8], &str); _] = [
         (Frame::Lines, b"aaaaaaaaa", "a message is longer than 8 bytes, the limit"),
         (Frame::Lines, b"aaaaaaaaa\n", "a message is longer than 8 bytes, the limit"),
+        (separated(100), b"aaaaaaaaaaaa", "a message is longer than 8 bytes, the limit"),
+        (separated(4), b"aaaaa\r\n\r\n", "a message is longer than 4 bytes, the limit"),
         (length(LengthWidth::Four, false, 100), b"\0\0\0\x09", "a message is longer than 8 bytes, the limit"),
         (length(LengthWidth::Four, false, 4), b"\0\0\0\x05", "a message is longer than 4 bytes, the limit"),
         (length(LengthWidth::Two, true, 4), b"\0\x01", "the length of a message is not one: \"\\x00\\x01\""),
