@@ -4,7 +4,7 @@ use crate::{Level, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The baseline of a run: an earlier record, and how strictly the run is held against it.
+/// The baseline of a run: an earlier record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Against {
     /// The file of the baseline, as it was named.
@@ -18,8 +18,6 @@ pub struct Against {
     pub differences: Vec<Reason>,
     /// True if they may be compared in spite of their differences.
     pub allows_different: bool,
-    /// True if noise that is larger than the margin of a requirement fails it.
-    pub is_strict: bool,
 }
 
 impl Against {

@@ -29,9 +29,12 @@ impl RunRecord {
         };
         let mut record = Self { schema_version: SCHEMA_VERSION, ..record };
         record.check_indexes()?;
-        let Old { results } = serde_json::from_str(json)?;
+        let Old { results, against } = serde_json::from_str(json)?;
         if results.iter().any(|result| result.medians.is_some()) {
             upgrade::pool(&mut record);
+        }
+        if let Some(spec) = &mut record.spec {
+            spec.strict |= against.is_some_and(|old| old.is_strict);
         }
         Ok(record)
     }
@@ -138,6 +141,14 @@ struct Versioned {
 #[derive(Deserialize)]
 struct Old {
     results: Vec<OldResult>,
+    against: Option<OldAgainst>,
+}
+
+/// A field that is part of what was asked now.
+#[derive(Deserialize)]
+struct OldAgainst {
+    #[serde(default)]
+    is_strict: bool,
 }
 
 /// The field by which results of before are told from those of now.

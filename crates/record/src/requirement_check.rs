@@ -80,6 +80,9 @@ impl RequirementCheck {
     pub fn required(&self, is_strict: bool) -> Required {
         match self.finding {
             Finding::Noisy if is_strict => Required::NotMet,
+            Finding::Met if is_strict && self.requirement.factor().is_none() && self.is_close() => {
+                Required::NotMet
+            }
             Finding::Met | Finding::Noisy => Required::Met,
             Finding::NotMet if self.requirement.factor().is_some() => Required::Regressed,
             Finding::NotMet | Finding::Unknown => Required::NotMet,

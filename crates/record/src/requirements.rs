@@ -30,13 +30,15 @@ pub fn checks(record: &RunRecord, base: Option<&RunRecord>) -> Vec<RequirementCh
 impl RunRecord {
     /// True if noise that is larger than the margin of a requirement fails it.
     pub fn is_strict(&self) -> bool {
-        self.against.as_ref().is_some_and(|against| against.is_strict)
+        self.spec.as_ref().is_some_and(|spec| spec.strict)
     }
 
-    /// The answer to all requirements: that which says most. [`Required::Met`] if there are none.
+    /// The answer to all requirements, and to the most by which a side may be worse: that which says most.
+    /// [`Required::Met`] if there are none.
     pub fn required(&self) -> Required {
         let all = self.requirements.iter().map(|check| check.required(self.is_strict()));
-        all.max().unwrap_or(Required::Met)
+        let sides = self.sides.iter().map(|sides| sides.required(self.is_strict()));
+        all.chain(sides).max().unwrap_or(Required::Met)
     }
 }
 

@@ -9,7 +9,7 @@
 //! Start reading at [`sides`].
 
 use crate::pooling::{figure, pooled};
-use crate::{Block, Plan};
+use crate::{Block, Plan, Required};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::{Experiment, Metric, Server};
@@ -76,14 +76,25 @@ pub enum Regression {
     Found,
     /// It is not.
     NotFound,
-    /// The interval has the limit in it, or there is none: the noise is larger than what is allowed.
+    /// The interval has the limit in it: the noise is larger than what is allowed.
     TooNoisy,
+    /// There is no interval, so that nothing is known.
+    Unknown,
 }
 
 impl Sides {
-    /// True if a number is worse by more than is allowed.
-    pub fn has_regression(&self) -> bool {
-        self.differences.iter().any(|it| it.regression == Some(Regression::Found))
+    /// The answer to the most that is allowed; `is_strict`: noise passes nothing. Without an interval of any number it is
+    /// not met.
+    pub fn required(&self, is_strict: bool) -> Required {
+        let has = |one| self.differences.iter().any(|it| it.regression == Some(one));
+        let is_unknown = !(has(Regression::NotFound) || has(Regression::TooNoisy));
+        let is_noise = has(Regression::TooNoisy) || has(Regression::Unknown);
+        match self.regression_max {
+            None => Required::Met,
+            Some(_) if has(Regression::Found) => Required::Regressed,
+            Some(_) if is_unknown || is_strict && is_noise => Required::NotMet,
+            Some(_) => Required::Met,
+        }
     }
 
     /// The differences that are claimed.
@@ -138,9 +149,10 @@ fn difference(
         Some(_) => Change::NotShown,
     };
     let regression = allowed.map(|allowed| match (worse, 1.0 + allowed.fraction()) {
+        (None, _) => Regression::Unknown,
         (Some((low, _)), limit) if low > limit => Regression::Found,
         (Some((_, high)), limit) if high <= limit => Regression::NotFound,
-        _ => Regression::TooNoisy,
+        (Some(_), _) => Regression::TooNoisy,
     });
     Difference {
         metric,

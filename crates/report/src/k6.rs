@@ -8,7 +8,7 @@ use crate::escape::escape;
 use crate::export::ExportError;
 use crate::number;
 use crate::row::{self, Row};
-use record::{Block, Counts, Finding, RequirementCheck, RunRecord};
+use record::{Block, Counts, Required, RequirementCheck, RunRecord};
 use serde_json::{Map, Value, json};
 use spec::Metric;
 
@@ -119,11 +119,7 @@ fn of_row(record: &RunRecord, row: Row<'_>) -> Result<Vec<Named>, ExportError> {
             .iter()
             .filter(about)
             .map(|check| {
-                let passes = match check.finding {
-                    Finding::Met => true,
-                    Finding::Noisy => !record.is_strict(),
-                    Finding::Invalid | Finding::NotMet | Finding::Unknown => false,
-                };
+                let passes = check.required(record.is_strict()) == Required::Met;
                 (check.requirement.to_string(), json!({ "ok": passes }))
             })
             .collect();

@@ -3,7 +3,7 @@
 use crate::document::{Remark, Tone};
 use crate::number::{self, Unit};
 use crate::row;
-use record::{Against, Finding, Relative, RequirementCheck, RunRecord};
+use record::{Against, Finding, Relative, Required, RequirementCheck, RunRecord};
 use spec::Metric;
 
 /// A line for each limit of each row, and what the baseline is where limits are relative to one.
@@ -53,14 +53,13 @@ pub(crate) fn answer(record: &RunRecord, check: &RequirementCheck) -> Answer {
     };
     let reason = check.reason.as_deref().unwrap_or_default();
     let close = if check.is_close() { "; the interval has the limit in it" } else { "" };
+    let passes = check.required(record.is_strict()) == Required::Met;
     let (tone, mark, text) = match check.finding {
-        Finding::Met => (Tone::Plain, "✓", format!("{number}{close}")),
+        Finding::Met if passes => (Tone::Plain, "✓", format!("{number}{close}")),
+        Finding::Met => (Tone::Failed, "~", format!("{number}{close}{STRICT}: more rounds")),
         Finding::NotMet => (Tone::Failed, "✗", format!("{number}{close}")),
         Finding::Noisy => {
-            let (tone, strict) = match record.is_strict() {
-                true => (Tone::Failed, ", and --strict passes no noise"),
-                false => (Tone::Doubtful, ""),
-            };
+            let (tone, strict) = if passes { (Tone::Doubtful, "") } else { (Tone::Failed, STRICT) };
             let text = format!("{number}; noise is larger than the margin{strict}: more rounds");
             (tone, "~", text)
         }
@@ -72,6 +71,9 @@ pub(crate) fn answer(record: &RunRecord, check: &RequirementCheck) -> Answer {
     };
     Answer { mark, text, tone }
 }
+
+/// The reason why noise fails a limit.
+pub(crate) const STRICT: &str = ", and --strict passes no noise";
 
 fn ratio(unit: Unit, relative: &Relative, number: f64) -> String {
     let Relative { baseline, ratio, .. } = relative;

@@ -6,9 +6,9 @@ use crate::document::Cell;
 use crate::document::{Column, Remark, Table, Tone};
 use crate::measured::{Group, Measured, server_bytes};
 use crate::number::{self, MISSING, Unit};
-use crate::requirements::unit;
+use crate::requirements::{STRICT, unit};
 use crate::verdict;
-use record::{Change, Difference, Level, Regression, RunRecord, Sides, Verdict};
+use record::{Change, Difference, Level, Regression, Required, RunRecord, Sides, Verdict};
 use spec::Metric;
 use stats::Pooled;
 
@@ -184,19 +184,32 @@ pub(crate) fn allowed(record: &RunRecord) -> Option<Remark> {
         let found = sides.differences.iter().filter(move |it| it.regression == Some(regression));
         found.map(shown).collect::<Vec<String>>().join("; ")
     };
-    let (found, noisy) = (of(Regression::Found), of(Regression::TooNoisy));
-    let is_invalid = verdict::of(record).level == Level::Invalid;
-    let (tone, mark, text) = match (&found[..], &noisy[..]) {
-        _ if is_invalid => (Tone::Failed, "x", "invalid: see the verdict".to_owned()),
-        ("", "") if sides.differences.is_empty() => {
+    let open = [of(Regression::TooNoisy), of(Regression::Unknown)];
+    let open = open.into_iter().filter(|it| !it.is_empty()).collect::<Vec<String>>().join("; ");
+    let is_known = sides.differences.iter().any(|it| it.regression != Some(Regression::Unknown));
+    let required = sides.required(record.is_strict());
+    let (tone, mark, text) = match required {
+        _ if verdict::of(record).level == Level::Invalid => {
+            (Tone::Failed, "x", "invalid: see the verdict".to_owned())
+        }
+        Required::Regressed => (Tone::Failed, "✗", of(Regression::Found)),
+        Required::NotMet if sides.differences.is_empty() => {
             (Tone::Failed, "?", "nothing was measured".to_owned())
         }
-        ("", "") => (Tone::Plain, "✓", "beyond noise".to_owned()),
-        ("", noisy) => {
-            let text = format!("not shown, and more rounds may answer otherwise: {noisy}");
-            (Tone::Doubtful, "?", text)
+        Required::NotMet if !is_known => {
+            (Tone::Failed, "?", format!("unknown, there is no interval: {open}; more rounds"))
         }
-        (found, _) => (Tone::Failed, "✗", found.to_owned()),
+        Required::NotMet => {
+            let text = format!("noise is larger than the margin{STRICT}: {open}; more rounds");
+            (Tone::Failed, "~", text)
+        }
+        Required::Met | Required::Invalid if open.is_empty() => {
+            (Tone::Plain, "✓", "beyond noise".to_owned())
+        }
+        Required::Met | Required::Invalid => {
+            let text = format!("not shown, and more rounds may answer otherwise: {open}");
+            (Tone::Doubtful, "~", text)
+        }
     };
     Some(Remark::new(tone, mark, format!("{asked}: {text}")))
 }

@@ -3,7 +3,7 @@
 use crate::RunError;
 use record::{Against, RunRecord, incomparable};
 
-/// An earlier record, and how strictly a run is held against it.
+/// An earlier record that a run is held against.
 #[derive(Clone, Debug)]
 pub struct Baseline {
     /// The file of the record, as it was named.
@@ -12,8 +12,6 @@ pub struct Baseline {
     pub record: RunRecord,
     /// True if the two may be compared in spite of differences that change results.
     pub allows_different: bool,
-    /// True if noise that is larger than the margin of a requirement fails it.
-    pub is_strict: bool,
 }
 
 impl Baseline {
@@ -25,7 +23,6 @@ impl Baseline {
             tool_version: self.record.tool.version.clone(),
             differences: Vec::new(),
             allows_different: self.allows_different,
-            is_strict: self.is_strict,
         }
     }
 

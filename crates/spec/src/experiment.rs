@@ -30,6 +30,9 @@ pub struct Experiment {
     /// Of two sides: the most by which a number of the second may be worse; `null`: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression_max: Option<Share>,
+    /// True if a limit fails where the noise is larger than the margin.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
     /// The order of the blocks of a round.
     pub order: Order,
     /// The workload (its index) that all others are compared with, unless they name another.

@@ -96,6 +96,7 @@ impl Part {
 
 impl Turns {
     /// The number of its `index`th one, from 0; saturates at `u64::MAX`.
+    #[inline]
     pub fn number(&self, index: u64) -> u64 {
         let len = self.own.len() as u64;
         let place = usize::try_from(index % len).expect("a cycle is short");

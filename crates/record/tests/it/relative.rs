@@ -2,7 +2,7 @@
 
 use crate::good;
 use record::{
-    Against, Finding, Level, Memory, Reason, Required, RequirementCheck, RunRecord, Verdict,
+    Against, Estimate, Finding, Level, Memory, Reason, Required, RequirementCheck, RunRecord, Verdict,
     checks, results,
 };
 use spec::Experiment;
@@ -55,7 +55,7 @@ fn noise_larger_than_the_margin_fails_only_where_it_is_asked_to() {
     );
     let mut record = RunRecord { requirements: vec![check], ..base };
     assert_eq!(record.required(), Required::Met);
-    record.against = Some(Against { is_strict: true, ..against(Vec::new()) });
+    record.spec = Some(Experiment { strict: true, ..Experiment::default() });
     assert_eq!(record.required(), Required::NotMet);
 }
 
@@ -193,6 +193,39 @@ fn against(differences: Vec<Reason>) -> Against {
         tool_version: "0.1.0".to_owned(),
         differences,
         allows_different: false,
-        is_strict: false,
     }
+}
+
+#[test]
+fn a_record_of_before_says_itself_how_strictly_it_is_held_against_its_baseline() {
+    let base = ladder([1.0, 1.0], 0.3);
+    let check = checked(ladder([1.0, 1.0], 0.3), Some(&base), "messages/s >= baseline * 0.95");
+    let against = Some(against(Vec::new()));
+    let spec = Some(Experiment::default());
+    let record = RunRecord { requirements: vec![check], against, spec, ..base };
+    let mut json: serde_json::Value = serde_json::from_str(&record.to_json()).unwrap();
+    json["against"]["is_strict"] = true.into();
+    let read = RunRecord::from_json(&json.to_string()).unwrap();
+    assert_eq!([&record, &read].map(RunRecord::required), [Required::Met, Required::NotMet]);
+}
+
+#[test]
+fn a_number_within_noise_of_its_own_limit_passes_unless_noise_passes_nothing() {
+    let requirement = "messages/s >= 100/s".parse().unwrap();
+    let check = |value: f64, finding| {
+        let number = Estimate { value, low: Some(value - 10.0), high: Some(value + 10.0) };
+        let all = [false, true];
+        let check = RequirementCheck {
+            requirement,
+            workload: 0,
+            number: Some(number),
+            relative: None,
+            finding,
+            reason: None,
+        };
+        all.map(|is_strict| check.required(is_strict))
+    };
+    assert_eq!(check(105.0, Finding::Met), [Required::Met, Required::NotMet]);
+    assert_eq!(check(115.0, Finding::Met), [Required::Met, Required::Met]);
+    assert_eq!(check(95.0, Finding::NotMet), [Required::NotMet, Required::NotMet]);
 }

@@ -1,7 +1,7 @@
 //! Two servers that took turns: what is claimed of them, and what a limit says to that.
 
 use crate::good;
-use record::{Block, Change, Cpu, Regression, RunRecord, Sides, Summary, sides};
+use record::{Block, Change, Cpu, Regression, Required, RunRecord, Sides, Summary, sides};
 use spec::{Experiment, Metric, Server, Started};
 use stats::Histogram;
 use units::{Nanos, Random};
@@ -32,13 +32,19 @@ fn a_limit_is_answered_beyond_noise_or_said_to_be_finer_than_it() {
     let regression = |factor: f64, allowed: &str, rounds| {
         let found = compared(&record(rounds, factor, 3), Some(allowed));
         let cpu = found.differences.iter().find(|it| it.metric == Metric::CpuPerMessage).cloned();
-        (cpu.unwrap().regression.unwrap(), found.has_regression())
+        (cpu.unwrap().regression.unwrap(), found.required(false), found.required(true))
     };
-    assert_eq!(regression(1.06, "2%", 24), (Regression::Found, true));
-    assert_eq!(regression(1.05, "10%", 24), (Regression::NotFound, false));
-    assert_eq!(regression(1.05, "5%", 24), (Regression::TooNoisy, false));
+    assert_eq!(
+        regression(1.06, "2%", 24),
+        (Regression::Found, Required::Regressed, Required::Regressed)
+    );
+    assert_eq!(
+        regression(1.05, "10%", 24),
+        (Regression::NotFound, Required::Met, Required::Met)
+    );
+    assert_eq!(regression(1.05, "5%", 24), (Regression::TooNoisy, Required::Met, Required::NotMet));
     // Without an interval nothing is known.
-    assert_eq!(regression(2.0, "5%", 5), (Regression::TooNoisy, false));
+    assert_eq!(regression(2.0, "5%", 5), (Regression::Unknown, Required::NotMet, Required::NotMet));
     let found = compared(&record(5, 2.0, 3), None);
     assert!(found.differences.iter().all(|it| it.change == Change::Unknown), "{found:?}");
 }

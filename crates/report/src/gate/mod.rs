@@ -95,6 +95,7 @@ fn of_sides(record: &RunRecord) -> Option<Case> {
     let outcome = match (remark.label.as_str(), remark.tone) {
         ("x", _) => Outcome::Invalid,
         ("✗", _) => Outcome::Failed("regression"),
+        ("~", Tone::Failed) => Outcome::Failed("noise"),
         (_, Tone::Failed) => Outcome::Failed("unknown"),
         (_, Tone::Doubtful) => Outcome::Doubtful,
         _ => Outcome::Passed,
@@ -110,9 +111,9 @@ fn of_limit(record: &RunRecord, check: &RequirementCheck) -> Case {
         Required::Met => Outcome::Doubtful,
         Required::Regressed => Outcome::Failed("regression"),
         Required::NotMet => Outcome::Failed(match check.finding {
-            Finding::Noisy => "noise",
+            Finding::Noisy | Finding::Met => "noise",
             Finding::Unknown => "unknown",
-            Finding::Met | Finding::NotMet | Finding::Invalid => "not_met",
+            Finding::NotMet | Finding::Invalid => "not_met",
         }),
         Required::Invalid => Outcome::Invalid,
     };

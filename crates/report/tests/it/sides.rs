@@ -101,7 +101,7 @@ fn the_page_has_a_line_for_what_is_allowed_the_answer_and_a_row_for_each_number(
     assert_eq!(line(&regression(0, Regression::NotFound)), "✓ at most 3% worse: beyond noise");
     assert_eq!(
         line(&regression(0, Regression::TooNoisy)),
-        "? at most 3% worse: not shown, and more rounds may answer otherwise: p50 1.041x"
+        "~ at most 3% worse: not shown, and more rounds may answer otherwise: p50 1.041x"
     );
     let invalid = |it: &mut RunRecord| {
         it.verdict = Some(Verdict { level: Level::Invalid, ..Verdict::default() });

@@ -501,6 +501,7 @@ impl<'a> Cells<'a> {
             until,
             require,
             regression_max,
+            strict: self.asked.strict || self.file.strict,
             order: match compares || axis.is_some() || rounds > 1 {
                 true => Order::Shuffled,
                 false => Order::AsListed,

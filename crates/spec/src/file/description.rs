@@ -26,6 +26,7 @@ pub struct File {
     pub(super) require: Several<Requirement>,
     /// Of two sides: the most by which a number of the second may be worse.
     pub(super) regression_max: Option<Share>,
+    pub(super) strict: bool,
     /// The row that others are compared with; without one, a bare TCP socket of ours is added under every load.
     pub(super) baseline: Option<Spanned<String>>,
     /// The answer of servers, in place of an echo.
@@ -214,6 +215,8 @@ pub struct Asked {
     pub require: Vec<Requirement>,
     /// Of two sides: the most by which a number of the second may be worse, in place of the file's.
     pub regression_max: Option<Share>,
+    /// True if noise passes no limit, whatever the file says.
+    pub strict: bool,
     /// Options over those of the file.
     pub options: Options,
     /// Keys over those of the file's axis.
@@ -256,6 +259,7 @@ impl File {
             budget: None,
             require: Several::default(),
             regression_max: None,
+            strict: false,
             baseline: None,
             reply: None,
             usual: None,
@@ -284,6 +288,7 @@ impl File {
             budget: table.take("budget")?,
             require: table.take("require")?.unwrap_or_default(),
             regression_max: table.take("max-regression")?,
+            strict: table.take("strict")?.unwrap_or_default(),
             baseline: table.take("baseline")?,
             reply: table.take("reply")?,
             usual: table.take("rows")?,

@@ -27,6 +27,11 @@ pub(crate) struct Deciding {
     /// number of too few messages is unknown, and does not pass.
     #[arg(long, value_name = "LIMIT", hide_short_help = true)]
     require: Vec<Requirement>,
+    /// Fail a limit if noise is larger than the margin that it leaves
+    ///
+    /// So does a number on the right side of its limit if the limit lies within its 95 % interval.
+    #[arg(long, hide_short_help = true)]
+    strict: bool,
     #[command(flatten)]
     against: Against,
 }
@@ -46,9 +51,6 @@ pub(crate) struct Against {
     /// Compare with the baseline even if machine, kernel, payload or load differ
     #[arg(long, requires = "baseline", hide_short_help = true)]
     allow_different: bool,
-    /// Fail a limit if noise is larger than the margin that it leaves
-    #[arg(long, requires = "baseline", hide_short_help = true)]
-    strict: bool,
 }
 
 impl Against {
@@ -70,12 +72,7 @@ impl Against {
                 report::escape(reason)
             )));
         }
-        Ok(Some(Arc::new(run::Baseline {
-            file,
-            record,
-            allows_different: self.allow_different,
-            is_strict: self.strict,
-        })))
+        Ok(Some(Arc::new(run::Baseline { file, record, allows_different: self.allow_different })))
     }
 }
 
@@ -94,6 +91,11 @@ pub(crate) fn check(
     if is_gate && experiment.require.is_empty() && !may_regress {
         return Err(Failure::usage(
             "a gate without a limit lets everything pass; add one: `require` in the file, or --require 'p99 < 20ms'",
+        ));
+    }
+    if experiment.strict && experiment.require.is_empty() && !may_regress {
+        return Err(Failure::usage(
+            "strict: there is no limit that noise could pass; add one, as in --require 'p99 < 20ms'",
         ));
     }
     let relative = experiment.require.iter().find(|limit| limit.factor().is_some());
@@ -125,7 +127,8 @@ impl Deciding {
 
     /// The same, as part of everything that is asked.
     pub(crate) fn over(self, asked: Asked) -> Asked {
-        Asked { until: self.until, budget: self.budget, require: self.require, ..asked }
+        let Self { until, budget, require, strict, against: _ } = self;
+        Asked { until, budget, require, strict, ..asked }
     }
 
     /// The first of its options that is set.
@@ -134,6 +137,7 @@ impl Deciding {
             (!self.until.is_empty(), "until"),
             (self.budget.is_some(), "budget"),
             (!self.require.is_empty(), "require"),
+            (self.strict, "strict"),
         ];
         all.into_iter().find_map(|(is_set, name)| is_set.then_some(name))
     }

@@ -158,10 +158,7 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
 /// The exit code of the program after this record.
 fn exit(record: &RunRecord) -> Exit {
     let succeeded = record.blocks.iter().any(Block::is_answered);
-    let is_worse = record.sides.as_ref().is_some_and(record::Sides::has_regression);
-    let required =
-        if is_worse { record.required().max(Required::Regressed) } else { record.required() };
-    exit_of(&record.ended, succeeded, level(record), required)
+    exit_of(&record.ended, succeeded, level(record), record.required())
 }
 
 /// Of all that holds, what says most; `docs/CLI.md` has the same order.

@@ -245,8 +245,11 @@ fn a_gate_without_limits_and_limits_without_a_baseline_are_refused_before_anythi
     refused(line, &relative, &["--baseline: none.json: not a record"]);
     refused("chat.toml --baseline gone.json", &relative, &["--baseline: cannot read gone.json"]);
     // Arguments that clap refuses are reported to nobody else.
-    let typo = gate.sandbox.run("gate chat.toml --strict");
+    let typo = gate.sandbox.run("gate chat.toml --allow-different");
     typo.check(2, &["--baseline <RECORD>"]);
+    let told = gate.once("chat.toml --strict", &[]);
+    told.check(2, 1, 0, 1);
+    told.ended.check(2, &["a gate without a limit lets everything pass"]);
 
     let told = gate.run("tcp://127.0.0.1:9", &["--require", "p99 < 1s"]);
     told.check(15, 1, 0, 1);
@@ -259,9 +262,10 @@ fn two_builds_take_turns_in_one_gate_and_limits_are_relative_to_base() {
     let run = |head: &str, limits: &[&str]| {
         let started = [started(""), started(head)];
         let sides = ["--start-base", &started[0], "--start-head", &started[1]];
-        gate.run("builds.toml --rounds 6", &[&sides[..], limits].concat())
+        let rounds: &[&str] = if limits.contains(&"--rounds") { &[] } else { &["--rounds", "6"] };
+        gate.run("builds.toml", &[&sides[..], rounds, limits].concat())
     };
-    let told = run("--work 1us", &["--require", "bytes/message <= baseline * 1.2"]);
+    let told = run("--work 1us", &["--require", "bytes/message <= baseline * 1.2", "--strict"]);
     told.check(0, 3, 0, 0);
     told.has("name=\"bytes/message &lt;= baseline * 1.20\"", "| bytes/message &lt;= baseline");
     // A run that was invalid was made again.
@@ -280,6 +284,10 @@ fn two_builds_take_turns_in_one_gate_and_limits_are_relative_to_base() {
     assert_eq!(told.junit.matches("type=\"regression\"").count(), 2, "{}", told.junit);
     // The most that is allowed is limit enough.
     run("--work 1us", &["--max-regression", "100%"]).check(0, 3, 0, 0);
+    // Of fewer than six rounds nothing is known: that passes no limit.
+    let told = run("--work 1us", &["--max-regression", "100%", "--rounds", "3"]);
+    told.check(10, 3, 1, 0);
+    told.has("type=\"unknown\"", "unknown, there is no interval");
 }
 
 #[test]
