@@ -92,7 +92,7 @@ pub(crate) fn relative(is_strict: bool) -> RunRecord {
         }],
         allows_different: true,
     });
-    record.spec.as_mut().expect("what was asked").strict = is_strict;
+    record.spec.get_or_insert_default().strict = is_strict;
     record
 }
 
