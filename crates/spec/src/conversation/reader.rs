@@ -139,6 +139,7 @@ impl Reader<'_> {
                 ("lines", Frame::Lines),
                 ("nul", Frame::Nul),
                 ("rs", Frame::Rs),
+                ("resp", Frame::Resp),
                 ("mqtt", Frame::Mqtt),
             ];
             return one_of("frame", value, &known).map_err(|Error { at, message }| {

@@ -105,6 +105,9 @@ pub enum Frame {
         /// The longest message that is taken.
         max: Bytes,
     },
+    /// A reply of RESP, the protocol of Redis, as it came but for the last line end. CR and LF are appended to what is
+    /// sent.
+    Resp,
     /// A packet of MQTT 3.1.1, for which a text stands ([`MqttCommand`](super::MqttCommand)).
     Mqtt,
     /// A length, and as many bytes behind it.

@@ -1,6 +1,7 @@
 //! The extent of messages where the transport does not say it, or has several of them in one of its own.
 
-use super::PeerError;
+use super::text::position;
+use super::{PeerError, resp};
 use crate::excerpt::Excerpt;
 use crate::mqtt;
 use spec::conversation::{ByteOrder, Frame, LengthWidth, Separator};
@@ -28,7 +29,9 @@ impl Cut {
             Frame::Length { max, .. } | Frame::Separator { max, .. } => {
                 usize::try_from(max.0).map_or(len_max, |max| max.min(len_max))
             }
-            Frame::Message | Frame::Lines | Frame::Nul | Frame::Rs | Frame::Mqtt => len_max,
+            Frame::Message | Frame::Lines | Frame::Nul | Frame::Rs | Frame::Resp | Frame::Mqtt => {
+                len_max
+            }
         };
         Self { frame, len_max }
     }
@@ -61,24 +64,35 @@ impl Cut {
             | Frame::Lines
             | Frame::Rs
             | Frame::Separator { .. }
+            | Frame::Resp
             | Frame::Mqtt
             | Frame::Length { .. } => 0,
         }
     }
 
-    /// The first message in `bytes`, which begin with it; `None` if it is not whole. The first `seen` bytes were looked
-    /// at before.
+    /// The first message in `bytes`, which begin with it; `None` if it is not whole.
     ///
     /// # Errors
     ///
     /// It is longer than the limit, or its length cannot be read.
     #[inline]
-    pub(crate) fn first(self, bytes: &[u8], seen: usize) -> Result<Option<Found>, PeerError> {
+    pub(crate) fn first(self, bytes: &[u8]) -> Result<Option<Found>, PeerError> {
+        self.first_from(bytes, &mut Seen::default())
+    }
+
+    /// The same where some was seen before.
+    #[inline]
+    fn first_from(self, bytes: &[u8], seen: &mut Seen) -> Result<Option<Found>, PeerError> {
+        if self.frame == Frame::Resp {
+            let end = seen.reply.end(bytes, self.len_max)?;
+            return Ok(end.map(|next| Found { message: 0..next - resp::LINE_END.len(), next }));
+        }
         let Some(separator) = self.separator() else { return self.first_by_len(bytes) };
         // A separator may have begun in what was looked at, and a message end where one may have begun.
         let begun = separator.len() - 1;
-        let seen = seen.saturating_sub(begun);
-        let end = find(separator, &bytes[seen..]).map(|end| seen + end);
+        let start = seen.len.min(bytes.len()).saturating_sub(begun);
+        seen.len = bytes.len();
+        let end = position(bytes, separator, start);
         let len = end.unwrap_or_else(|| bytes.len().saturating_sub(begun));
         if len > self.len_max {
             return Err(PeerError::OverLimit { max: self.len_max });
@@ -99,10 +113,14 @@ impl Cut {
             let across_len = (begun.len() + separator.len() - 1).min(begun.len() + more.len());
             across[..begun.len()].copy_from_slice(begun);
             across[begun.len()..across_len].copy_from_slice(&more[..across_len - begun.len()]);
-            if let Some(start) = find(separator, &across[..across_len]) {
+            if let Some(start) = position(&across[..across_len], separator, 0) {
                 return (start + separator.len()).saturating_sub(begun.len());
             }
-            return find(separator, more).map_or(more.len(), |start| start + separator.len());
+            return position(more, separator, 0)
+                .map_or(more.len(), |start| start + separator.len());
+        }
+        if self.frame == Frame::Resp {
+            return more.len(); // Its end is found as it is looked at.
         }
         match self.length(held) {
             Ok(Some((_, next))) => next.saturating_sub(held.len()).min(more.len()),
@@ -118,6 +136,10 @@ impl Cut {
     /// The length of a message that is too long; `out` is without it.
     pub(crate) fn finish(self, start: usize, out: &mut Vec<u8>) -> Result<(), usize> {
         let len = out.len() - start;
+        if self.frame == Frame::Resp {
+            out.extend_from_slice(resp::LINE_END);
+            return Ok(());
+        }
         if let Some(separator) = self.separator() {
             if matches!(self.frame, Frame::Separator { .. }) && len > self.len_max {
                 out.truncate(start);
@@ -164,7 +186,7 @@ impl Cut {
             Frame::Nul => Some(b"\0"),
             Frame::Rs => Some(b"\x1e"),
             Frame::Separator { separator, .. } => Some(separator.as_bytes()),
-            Frame::Message | Frame::Mqtt | Frame::Length { .. } => None,
+            Frame::Message | Frame::Resp | Frame::Mqtt | Frame::Length { .. } => None,
         }
     }
 
@@ -221,14 +243,6 @@ impl Cut {
     }
 }
 
-/// The start of the first `separator` in `bytes`.
-fn find(separator: &[u8], bytes: &[u8]) -> Option<usize> {
-    match separator {
-        [byte] => bytes.iter().position(|other| other == byte),
-        _ => bytes.windows(separator.len()).position(|window| window == separator),
-    }
-}
-
 #[cold]
 fn error(field: &[u8]) -> PeerError {
     PeerError::Length { said: Excerpt::new(field) }
@@ -254,8 +268,16 @@ pub(crate) struct Held {
     bytes: Vec<u8>,
     /// The start of what was not handed out.
     start: usize,
-    /// The number of bytes from there that hold no end of a message.
-    seen: usize,
+    seen: Seen,
+}
+
+/// The part of a message that was looked at and holds no end of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// The number of its bytes, where a separator ends it.
+    len: usize,
+    /// The same for a reply of RESP.
+    reply: resp::Progress,
 }
 
 impl Held {
@@ -270,11 +292,10 @@ impl Held {
             return Ok(None);
         }
         let rest = &self.bytes[self.start..];
-        let Some(Found { message, next }) = cut.first(rest, self.seen.min(rest.len()))? else {
-            self.seen = rest.len();
+        let Some(Found { message, next }) = cut.first_from(rest, &mut self.seen)? else {
             return Ok(None);
         };
-        self.seen = 0;
+        self.seen = Seen::default();
         let start = self.start;
         self.start += next;
         Ok(Some(start + message.start..start + message.end))
@@ -388,7 +409,7 @@ mod tests {
             (b"abcde\r\n\r\n", Err(over)),
         ];
         for (bytes, expected) in table {
-            assert_eq!(cut.first(bytes, 0), expected, "{}", bytes.escape_ascii());
+            assert_eq!(cut.first(bytes), expected, "{}", bytes.escape_ascii());
         }
         let mut out = b"before abcd".to_vec();
         assert_eq!(cut.finish(7, &mut out), Ok(()));

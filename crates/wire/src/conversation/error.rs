@@ -88,6 +88,14 @@ pub enum PeerError {
         /// The limit in bytes.
         max: usize,
     },
+    /// Bytes that are no reply of RESP.
+    #[error(
+        "{said} is no RESP, where an element begins with one of +-:$*_#,(!=%~>|, and says its length"
+    )]
+    Resp {
+        /// The bytes that make it none.
+        said: Excerpt,
+    },
     /// The server sends us elsewhere.
     #[error("{step}: HTTP status {code} redirects to {location}, and redirects are not followed")]
     Redirected {

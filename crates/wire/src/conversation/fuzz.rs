@@ -35,7 +35,7 @@ pub(crate) fn fuzz_conversation(bytes: &[u8]) {
     };
     let separator = Separator::new("\r\n\r\n").expect("it is short");
     let separator = Frame::Separator { separator, max: Bytes(64) };
-    for frame in [Frame::Nul, Frame::Lines, separator, length] {
+    for frame in [Frame::Nul, Frame::Lines, Frame::Resp, separator, length] {
         let compiled = compiled(&on_stream(frame));
         check_splits_of_replies(bytes, &|| awaiting(&compiled));
     }

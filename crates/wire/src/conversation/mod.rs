@@ -33,6 +33,7 @@ mod offered;
 mod places;
 mod reading;
 mod request;
+mod resp;
 mod response;
 mod rules;
 #[cfg(any(test, feature = "fuzzing"))]

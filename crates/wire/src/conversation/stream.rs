@@ -73,7 +73,7 @@ impl Protocol for Stream {
         let kind = self.kind();
         if self.held.is_empty() {
             input.take(self.cut.idle_len(input.peek()));
-            if let Some(Found { message, next }) = self.cut.first(input.peek(), 0)? {
+            if let Some(Found { message, next }) = self.cut.first(input.peek())? {
                 let payload = &input.take(next)[message];
                 return Ok(Some(Event::Message(Message { kind, payload })));
             }

@@ -319,7 +319,7 @@ impl<C: InPlace + TwoSockets> Talk<C> {
         };
         let mut message = 0..payload.len();
         if !self.cut.is_whole() {
-            let first = if self.held.is_empty() { self.cut.first(payload, 0)? } else { None };
+            let first = if self.held.is_empty() { self.cut.first(payload)? } else { None };
             match first {
                 Some(first) if first.next == payload.len() => message = first.message,
                 // The end of a message of WebSocket is that of a line, too.

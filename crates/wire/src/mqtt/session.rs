@@ -275,7 +275,7 @@ impl<C: InPlace> Protocol for Mqtt<C> {
         }
         match inner.receive(input, tx)? {
             Some(Event::Message(Message { payload, .. })) => {
-                let first = if held.is_empty() { cut.first(payload, 0)? } else { None };
+                let first = if held.is_empty() { cut.first(payload)? } else { None };
                 if first.is_none_or(|first| first.next < payload.len()) {
                     held.extend(payload);
                     return Ok(Some(ALIVE));

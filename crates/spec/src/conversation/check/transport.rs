@@ -65,7 +65,7 @@ impl Checker<'_> {
         if is_tcp && all.frame == Frame::Message {
             return Err(self.fault(
                 "frame",
-                "TCP has no messages of its own; say where one ends: \"lines\", \"nul\", \"rs\", \"mqtt\", a separator, or a \
+                "TCP has no messages of its own; say where one ends: \"lines\", \"nul\", \"rs\", \"resp\", \"mqtt\", a separator, or a \
                  length",
             ));
         }

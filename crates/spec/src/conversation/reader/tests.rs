@@ -201,6 +201,7 @@ fn frames_are_read() {
         read(&format!("speaks = 'tcp'\nframe = {frame}\n{request}")).frame
     };
     assert_eq!(of("'lines'"), Frame::Lines);
+    assert_eq!(of("'resp'"), Frame::Resp);
     let length = of("{ length = 4, order = 'little', includes-itself = true, max = '1KiB' }");
     let expected = Frame::Length {
         width: LengthWidth::Four,

@@ -150,6 +150,7 @@ impl Replay {
             Frame::Message
             | Frame::Lines
             | Frame::Separator { .. }
+            | Frame::Resp
             | Frame::Mqtt
             | Frame::Length { .. } => serde_json::from_str(text).unwrap(),
         }

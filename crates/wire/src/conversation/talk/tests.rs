@@ -400,22 +400,27 @@ fn replies_in_order_go_to_the_oldest_message_whatever_is_pushed_between() {
         ..request(send, Reply::Order)
     };
     let conversation = Conversation {
-        open: vec![step("HELLO 3\r", &["starts %"])],
-        requests: vec![inline("GET k\r"), inline("SET k v\r")],
+        open: vec![step("HELLO 3", &["starts %"])],
+        requests: vec![inline("GET k"), inline("SET k v")],
         pushes: vec![push(&["starts >"], None)],
-        ..conversation(Speaks::Tcp, Frame::Lines)
+        ..conversation(Speaks::Tcp, Frame::Resp)
     };
-    let spoken = Spoken { conversation, greeting: &["%7\r\n"], asked: &[0, 1, 0] };
-    let happened = spoken.hears(&["+a\r\n>3\r\n", "-ERR\r\n+b\r\n+c\r\n"]);
+    let greeting = &["%2\r\n$6\r\nserver\r\n$5\r\nre\r\nd\r\n+proto\r\n:3\r\n"];
+    let spoken = Spoken { conversation, greeting, asked: &[0, 1, 0, 0] };
+    let happened = spoken.hears(&[
+        "$4\r\na\r\nb\r\n>3\r\n+message\r\n$1\r\nc\r\n$0\r\n\r\n",
+        "-ERR\r\n$-1\r\n*2\r\n*1\r\n:1\r\n_\r\n+c\r\n",
+    ]);
     let events = [
-        "answered 0#0 \"+a\"",
-        "Notice 0 \">3\"",
-        "refused 1#1 \"-ERR\"",
-        "answered 0#2 \"+b\"",
-        "Unexpected \"+c\"",
+        r#"answered 0#0 "$4\r\na\r\nb""#,
+        r#"Notice 0 ">3\r\n+message\r\n$1\r\nc\r\n$0\r\n""#,
+        r#"refused 1#1 "-ERR""#,
+        r#"answered 0#2 "$-1""#,
+        r#"answered 0#3 "*2\r\n*1\r\n:1\r\n_""#,
+        r#"Unexpected "+c""#,
     ];
     assert_eq!(happened.events, events);
-    assert_eq!(happened.said, [r"HELLO 3\r\nGET k\r\nSET k v\r\nGET k\r\n"]);
+    assert_eq!(happened.said, [r"HELLO 3\r\nGET k\r\nSET k v\r\nGET k\r\nGET k\r\n"]);
 }
 
 #[test]
@@ -508,6 +513,7 @@ fn lengths_beyond_the_limit_and_lengths_that_are_none_are_errors() {
         (Frame::Lines, b"aaaaaaaaa\n", "a message is longer than 8 bytes, the limit"),
         (separated(100), b"aaaaaaaaaaaa", "a message is longer than 8 bytes, the limit"),
         (separated(4), b"aaaaa\r\n\r\n", "a message is longer than 4 bytes, the limit"),
+        (Frame::Resp, b"*1\r\n$9\r\n", "a message is longer than 8 bytes, the limit"),
         (length(LengthWidth::Four, false, 100), b"\0\0\0\x09", "a message is longer than 8 bytes, the limit"),
         (length(LengthWidth::Four, false, 4), b"\0\0\0\x05", "a message is longer than 4 bytes, the limit"),
         (length(LengthWidth::Two, true, 4), b"\0\x01", "the length of a message is not one: \"\\x00\\x01\""),
