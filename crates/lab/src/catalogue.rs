@@ -115,8 +115,7 @@ impl Subject {
         for publishers in
             self.conversations.iter().filter_map(|it| it.conversation.publishers.as_ref())
         {
-            let mut carriers =
-                publishers.speaks.carriers().iter().map(|carrier| carrier.plain().name());
+            let mut carriers = publishers.carriers().iter().map(|carrier| carrier.plain().name());
             let first = carriers.clone().next();
             if !carriers.any(|carrier| schemes.contains(&carrier)) {
                 schemes.extend(first);
@@ -127,8 +126,7 @@ impl Subject {
 
     /// Its conversations that are held over `scheme`; none if it echoes there.
     pub fn conversations_over(&self, scheme: Scheme) -> impl Iterator<Item = &Held> {
-        let is_over =
-            move |held: &&Held| held.conversation.speaks.carriers().contains(&scheme.protocol);
+        let is_over = move |held: &&Held| held.conversation.carriers().contains(&scheme.protocol);
         self.conversations.iter().filter(is_over)
     }
 

@@ -39,7 +39,7 @@ impl Manifest {
             }
         };
         let conversation = Conversation::read(&asked, &text)?;
-        let carriers = conversation.speaks.carriers();
+        let carriers = conversation.carriers();
         let schemes = self.speaks.iter().filter_map(|name| Scheme::named(name));
         if !schemes.into_iter().any(|scheme| carriers.contains(&scheme.protocol)) {
             let speaks = self.speaks.join(", ");

@@ -12,7 +12,7 @@ use spec::{Endpoint, Protocol, Workload};
 /// The carriers of the conversation of publishers; `None` if it is that of receivers.
 fn carriers(spec: &Workload) -> Option<&'static [Protocol]> {
     let publishers = spec.conversation.as_ref()?.publishers.as_ref()?;
-    Some(publishers.speaks.carriers())
+    Some(publishers.carriers())
 }
 
 /// The place that publishers connect to: the one that was asked for, else that of receivers, at `url`, if it is spoken

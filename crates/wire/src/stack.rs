@@ -254,10 +254,12 @@ fn talk(
 ) -> Result<MakeTalk, StackError> {
     let (compiled, max) = (Arc::clone(compiled), options.message_max);
     match (endpoint.protocol, compiled.speaks()) {
-        (Protocol::Tcp | Protocol::Unix, Speaks::Tcp) => Ok(Box::new(move |start| {
-            let inner = packets(&compiled, tls.around(compiled.stream(max)), max);
-            Talk::started(inner, &compiled, start, max).into()
-        })),
+        (Protocol::Tcp | Protocol::Unix | Protocol::Lines | Protocol::TcpFramed, Speaks::Tcp) => {
+            Ok(Box::new(move |start| {
+                let inner = packets(&compiled, tls.around(compiled.stream(max)), max);
+                Talk::started(inner, &compiled, start, max).into()
+            }))
+        }
         (Protocol::Http, Speaks::Http | Speaks::Sse) if !compiled.only_receives() => {
             let site = Site::new(&endpoint.authority(), &options.headers)?.at(&endpoint.path)?;
             let (site, make) = (Arc::new(site), exchanges(tls, max));

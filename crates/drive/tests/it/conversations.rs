@@ -358,7 +358,7 @@ pub(crate) fn talk(speech: Speech, conversation: Conversation) -> Play {
     let speaks = if speech == Speech::Framed { Speaks::Tcp } else { Speaks::Ws };
     let conversation = Conversation { speaks, frame, ..conversation };
     if speaks == Speaks::Tcp {
-        play.endpoint = "tcp://server.example:9".parse().unwrap();
+        play.endpoint = "tcp-framed://server.example:9".parse().unwrap();
     }
     hold(play, conversation)
 }

@@ -69,7 +69,8 @@ fn conversations_of_a_subject_are_read_with_it_and_what_is_wrong_with_them_is_to
     assert_eq!((over("tcp"), over("ws")), (vec!["ndjson".to_owned()], vec!["own".to_owned()]));
     let said: Vec<String> = catalogue.broken.iter().map(ToString::to_string).collect();
     let [elsewhere, missing, wrong] = &said[..] else { panic!("{said:?}") };
-    let alone = "the conversation `ndjson` is held over tcp or unix, and `speaks` has ws alone";
+    let alone =
+        "the conversation `ndjson` is held over tcp or unix or lines, and `speaks` has ws alone";
     assert!(elsewhere.ends_with(alone), "{elsewhere}");
     assert!(
         missing.contains("cannot read") && missing.contains("missing/own.toml: No such"),

@@ -148,7 +148,7 @@ impl Asking<'_> {
             None => verify_held(url, authority_pem, held, self.interrupt),
         };
         if conversation.is_for_rooms() {
-            let carriers = conversation.publishers.as_ref().map(|it| it.speaks.carriers());
+            let carriers = conversation.publishers.as_ref().map(|it| it.carriers());
             let urls = server.urls().iter().filter_map(|url| url.parse::<Endpoint>().ok());
             let publish_to = carriers.and_then(|carriers| {
                 urls.into_iter().find(|url| carriers.contains(&url.protocol) && !url.tls)

@@ -149,7 +149,7 @@ impl Reader<'_> {
         }
         let mut table = Table::of_value("frame", value)?;
         let at = table.at();
-        let max = table.take("max")?.unwrap_or(FRAME_MAX);
+        let max = table.take("max")?.unwrap_or(Frame::MAX);
         let (width, separator) = (table.take_value("length"), table.take_value("separator"));
         let width = match (width, separator) {
             (Some(width), None) => width,
@@ -437,8 +437,6 @@ const REQUEST_KEYS: &[&str] = &[
 ];
 const VALUE_EXPECTED: &str = "expected a value: a text, a list of texts to pick from, { csv = \"users.csv\", column = \
                               \"name\" }, or a secret: { env = \"TOKEN\" } or { file = \"token.txt\" }";
-/// The longest message with a length before it or a separator behind it, where its file names none.
-const FRAME_MAX: Bytes = Bytes(16 << 20);
 
 #[cfg(test)]
 mod tests;

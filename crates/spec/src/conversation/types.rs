@@ -73,17 +73,6 @@ pub enum Speaks {
     Tcp,
 }
 
-impl Speaks {
-    /// The protocols of URLs over which such a conversation is held.
-    pub const fn carriers(self) -> &'static [Protocol] {
-        match self {
-            Self::Ws => &[Protocol::WebSocket, Protocol::SockJs],
-            Self::Http | Self::Sse => &[Protocol::Http],
-            Self::Tcp => &[Protocol::Tcp, Protocol::Unix],
-        }
-    }
-}
-
 /// The extent of a message in what the transport delivers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -368,7 +357,58 @@ fn offered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Template>, 
         .collect())
 }
 
+impl Frame {
+    /// A length as URLs of tcp-framed:// have it.
+    const LENGTH: Self = Self::Length {
+        width: LengthWidth::Four,
+        order: ByteOrder::Big,
+        includes_itself: false,
+        max: Self::MAX,
+    };
+    /// The longest message between separators or with a length before it, where its file names none.
+    pub(super) const MAX: Bytes = Bytes(16 << 20);
+}
+
 impl Conversation {
+    /// The protocols of URLs over which it is held, the usual one first. Those that say what a message is themselves
+    /// carry one whose frame says nothing else.
+    pub fn carriers(&self) -> &'static [Protocol] {
+        use LengthWidth::Four;
+        match (self.speaks, self.frame) {
+            (Speaks::Ws, _) => &[Protocol::WebSocket, Protocol::SockJs],
+            (Speaks::Http | Speaks::Sse, _) => &[Protocol::Http],
+            (Speaks::Tcp, Frame::Message) => &[Protocol::Lines, Protocol::TcpFramed],
+            (Speaks::Tcp, Frame::Lines) => &[Protocol::Tcp, Protocol::Unix, Protocol::Lines],
+            (
+                Speaks::Tcp,
+                Frame::Length {
+                    width: Four, order: ByteOrder::Big, includes_itself: false, ..
+                },
+            ) => &[Protocol::Tcp, Protocol::Unix, Protocol::TcpFramed],
+            (
+                Speaks::Tcp,
+                Frame::Nul
+                | Frame::Rs
+                | Frame::Separator { .. }
+                | Frame::Resp
+                | Frame::Mqtt
+                | Frame::Length { .. },
+            ) => &[Protocol::Tcp, Protocol::Unix],
+        }
+    }
+
+    /// The same over `protocol`, which may say what a message is where the file does not.
+    #[must_use]
+    pub fn over(self, protocol: Protocol) -> Self {
+        let is_open = self.speaks == Speaks::Tcp && self.frame == Frame::Message;
+        let frame = match is_open {
+            true if protocol == Protocol::Lines => Frame::Lines,
+            true if protocol == Protocol::TcpFramed => Frame::LENGTH,
+            true | false => self.frame,
+        };
+        Self { frame, ..self }
+    }
+
     /// The conversation of connections that publish: their own, or this one.
     pub fn of_publishers(&self) -> &Self {
         self.publishers.as_deref().unwrap_or(self)

@@ -1,7 +1,7 @@
 //! The conversations of subjects: which of them a row is measured with.
 
-use crate::Scheme;
-use crate::conversation::{READY_MADE, Speaks};
+use crate::conversation::READY_MADE;
+use crate::{Protocol, Scheme};
 
 /// A conversation that a subject holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,8 +10,8 @@ pub struct Held {
     pub name: String,
     /// As options name it: ready-made, or the path of its file.
     pub asked: String,
-    /// The protocol below it.
-    pub speaks: Speaks,
+    /// The protocols over which it is held.
+    pub carriers: &'static [Protocol],
     /// True if it can be held in rooms.
     pub has_rooms: bool,
     /// True if its connections only receive what others publish: outside of rooms they have nothing to ask.
@@ -20,7 +20,7 @@ pub struct Held {
 
 impl Held {
     fn is_over(&self, scheme: Scheme) -> bool {
-        self.speaks.carriers().contains(&scheme.protocol)
+        self.carriers.contains(&scheme.protocol)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Files and the experiments that they become.
 
 use super::*;
-use crate::conversation::Speaks;
-use crate::{AxisOf, Content, Context, Experiment, Load, Stop};
+use crate::{AxisOf, Content, Context, Experiment, Load, Protocol, Stop};
 use std::collections::BTreeMap;
 use units::{Bytes, Count, Nanos};
 
@@ -52,22 +51,26 @@ fn those() -> Those {
 
 fn held() -> Vec<Held> {
     vec![
-        ready_made("json-rpc", Speaks::Ws, [false; 2]),
-        ready_made("graphql-ws", Speaks::Ws, [false; 2]),
+        ready_made("json-rpc", &[Protocol::WebSocket], [false; 2]),
+        ready_made("graphql-ws", &[Protocol::WebSocket], [false; 2]),
     ]
 }
 
 /// Conversations of a relay: one without rooms, and one that is held in rooms alone.
 fn of_relay() -> Vec<Held> {
     vec![
-        ready_made("resp", Speaks::Tcp, [false; 2]),
-        ready_made("redis-rooms", Speaks::Tcp, [true; 2]),
+        ready_made("resp", &[Protocol::Tcp], [false; 2]),
+        ready_made("redis-rooms", &[Protocol::Tcp], [true; 2]),
     ]
 }
 
-fn ready_made(name: &str, speaks: Speaks, [has_rooms, needs_rooms]: [bool; 2]) -> Held {
+fn ready_made(
+    name: &str,
+    carriers: &'static [Protocol],
+    [has_rooms, needs_rooms]: [bool; 2],
+) -> Held {
     let (name, asked) = (name.to_owned(), name.to_owned());
-    Held { name, asked, speaks, has_rooms, needs_rooms }
+    Held { name, asked, carriers, has_rooms, needs_rooms }
 }
 
 fn asked(quick: bool, only: &[&str]) -> Asked {

@@ -3,7 +3,7 @@
 use super::{Context, Options};
 use crate::conversation::{Conversation, READY_MADE, Request, Send, Speaks};
 use crate::secrets::path_without_secrets;
-use crate::{Endpoint, Problem, Scheme, Server};
+use crate::{Endpoint, Problem, Protocol, Scheme, Server};
 
 impl Options {
     /// The conversation that connections hold, with the content of all files that it names.
@@ -33,6 +33,7 @@ impl Options {
         };
         self.check_beside(&conversation, server.scheme())?;
         check_path(&conversation, server)?;
+        let conversation = conversation.over(server.scheme().protocol);
         conversation.filled(context.read, context.environment).map(Some)
     }
 
@@ -46,11 +47,11 @@ impl Options {
         let Some(conversation) = conversation else { return Ok(None) };
         let (name, publishers) = (&conversation.name, conversation.of_publishers());
         let Some(url) = &self.publish_to else {
-            let is_there = publishers.speaks.carriers().contains(&server.scheme().protocol);
+            let is_there = publishers.carriers().contains(&server.scheme().protocol);
             let is_known = conversation.publishers.is_none()
                 || matches!(server, Server::Subject(_))
                 || is_there && !server.scheme().tls;
-            let scheme = publishers.speaks.carriers()[0].plain();
+            let scheme = publishers.carriers()[0].plain();
             let missing = || {
                 problem(format!(
                     "is missing: publishers of `{name}` connect elsewhere than receivers; say where, e.g. \
@@ -63,7 +64,7 @@ impl Options {
         let endpoint: Endpoint = url.parse().map_err(|error| {
             problem(format!("`{}` {error}", crate::secrets::url_without_secrets(url)))
         })?;
-        let carriers = publishers.speaks.carriers();
+        let carriers = publishers.carriers();
         if !carriers.contains(&endpoint.protocol) || endpoint.tls {
             let carriers: Vec<String> =
                 carriers.iter().map(|carrier| format!("{}://", carrier.plain())).collect();
@@ -78,14 +79,28 @@ impl Options {
 
     /// Refuses a protocol that does not carry the conversation, and options that say what it says.
     fn check_beside(&self, conversation: &Conversation, scheme: Scheme) -> Result<(), Problem> {
-        if !conversation.speaks.carriers().contains(&scheme.protocol) {
-            let place = match conversation.speaks {
-                Speaks::Ws => "WebSocket: use ws:// or wss://, or SockJS: sockjs://",
-                Speaks::Http | Speaks::Sse => "HTTP: use http:// or https://",
-                Speaks::Tcp => "TCP: use tcp://, tls:// or unix:",
+        if !conversation.carriers().contains(&scheme.protocol) {
+            let reason = match (conversation.speaks, scheme.protocol) {
+                (Speaks::Ws, _) => "it speaks WebSocket: use ws:// or wss://, or SockJS: sockjs://",
+                (Speaks::Http | Speaks::Sse, _) => "it speaks HTTP: use http:// or https://",
+                (Speaks::Tcp, Protocol::Tcp | Protocol::Unix) => {
+                    "it does not say where a message ends: say it in `frame`, as in frame = \"lines\", or use lines:// \
+                     or tcp-framed://"
+                }
+                (Speaks::Tcp, Protocol::Lines) => {
+                    "a message there is a line, and its `frame` says something else: use tcp://, or leave `frame` out"
+                }
+                (Speaks::Tcp, Protocol::TcpFramed) => {
+                    "a message there has a length of 4 bytes before it, the highest first, and its `frame` says \
+                     something else: use tcp://, or leave `frame` out"
+                }
+                (Speaks::Tcp, _) => {
+                    "it speaks TCP: use tcp://, tls:// or unix:, or lines:// or tcp-framed:// where these say what a \
+                     message is"
+                }
             };
             let name = &conversation.name;
-            let message = format!("`{name}` cannot be held over {scheme}://; it speaks {place}");
+            let message = format!("`{name}` cannot be held over {scheme}://; {reason}");
             return Err(Problem::new("conversation", message));
         }
         let beside = self.set().into_iter().find(|field| SAID_BY_IT.contains(field));

@@ -417,8 +417,8 @@ fn publishers_may_connect_elsewhere_than_receivers() {
     #[rustfmt::skip]
     let table = [
         (relay.clone(),                           "publish-to: is missing: publishers of `relay` connect elsewhere than receivers; say where, e.g. tcp://127.0.0.1:6379"),
-        (to("ws://h"),                            "publish-to: publishers of `relay` connect over tcp:// or unix://, without TLS, and not over ws://"),
-        (to("tls://h:1"),                         "publish-to: publishers of `relay` connect over tcp:// or unix://, without TLS, and not over tls://"),
+        (to("ws://h"),                            "publish-to: publishers of `relay` connect over tcp:// or unix:// or lines://, without TLS, and not over ws://"),
+        (to("tls://h:1"),                         "publish-to: publishers of `relay` connect over tcp:// or unix:// or lines://, without TLS, and not over tls://"),
         (to("redis://h"),                         "publish-to: `redis://h` "),
         ("conversation = 'relay.toml'".into(),    "conversation: connections of `relay` receive, and others publish: ask for rooms, with --publish"),
         ("publish-to = 'tcp://h:1'".into(),       "publish-to: belongs to --publish"),
@@ -439,12 +439,42 @@ send = '{"id":${id}}'
 reply = { id = "$.id" }
 "#;
 
+const OPEN: &str = "speaks = 'tcp'\n[request.x]\nsend = 'x'\nreply = 'order'\n";
+
+#[test]
+fn a_url_says_what_a_message_is_where_the_conversation_does_not() {
+    use crate::conversation::{ByteOrder, Frame, LengthWidth};
+    let length = |max| Frame::Length {
+        width: LengthWidth::Four,
+        order: ByteOrder::Big,
+        includes_itself: false,
+        max: Bytes(max),
+    };
+    #[rustfmt::skip]
+    let table = [
+        ("lines://h:1",      "./open.toml", Frame::Lines),
+        ("lines-tls://h:1",  "./open.toml", Frame::Lines),
+        ("lines://h:1",      "ndjson",      Frame::Lines),
+        ("tcp-framed://h:1", "./open.toml", length(16 << 20)),
+        ("tls-framed://h:1", "./long.toml", length(1 << 10)),
+        ("tcp://h:1",        "./long.toml", length(1 << 10)),
+        ("tcp://h:1",        "resp",        Frame::Resp),
+    ];
+    for (url, name, frame) in table {
+        let held = talking(url, &format!("conversation = '{name}'")).unwrap().remove(0);
+        assert_eq!(held.conversation.unwrap().frame, frame, "{url} {name}");
+    }
+}
+
 fn talking(url: &str, text: &str) -> Result<Vec<Workload>, Problem> {
     let read = |path: &str, _: Bytes| match path {
         "talks/room.toml" => Ok(ROOM.as_bytes().to_vec()),
         "talks/users.csv" => Ok(b"name\nann\nbob\n".to_vec()),
         "relay.toml" => Ok(RELAY.as_bytes().to_vec()),
         "ticket.toml" => Ok(TICKET.as_bytes().to_vec()),
+        "./open.toml" => Ok(OPEN.as_bytes().to_vec()),
+        "./short.toml" => Ok(format!("frame = {{ length = 2 }}\n{OPEN}").into_bytes()),
+        "./long.toml" => Ok(format!("frame = {{ length = 4, max = '1KiB' }}\n{OPEN}").into_bytes()),
         "wrong.toml" => Ok(b"speaks = 'ws'\nopne = 1\n".to_vec()),
         _ => Err(format!("cannot read {path}")),
     };
@@ -479,6 +509,11 @@ fn a_conversation_that_cannot_be_held_is_refused() {
         ("ws://h",     "conversation = 'wrong.toml'",             "conversation: wrong.toml:2:1: unknown key `opne`; did you mean `open`?"),
         ("http://h",   "conversation = 'socketio'",               "cannot be held over http://; it speaks WebSocket: use ws:// or wss://, or SockJS: sockjs://"),
         ("tcp://h:1",  "conversation = 'socketio'",               "cannot be held over tcp://"),
+        ("tcp://h:1",  "conversation = './open.toml'",            "`open` cannot be held over tcp://; it does not say where a message ends: say it in `frame`"),
+        ("lines://h:1", "conversation = 'resp'",                  "`resp` cannot be held over lines://; a message there is a line, and its `frame` says something else"),
+        ("tcp-framed://h:1", "conversation = 'ndjson'",           "a message there has a length of 4 bytes before it"),
+        ("tcp-framed://h:1", "conversation = './short.toml'",     "a message there has a length of 4 bytes before it"),
+        ("ws://h",     "conversation = './open.toml'",            "it speaks TCP: use tcp://, tls:// or unix:, or lines:// or tcp-framed://"),
         ("ws://h",     "conversation = 'socketio'; size = '1KiB'", "size: is what the conversation `socketio` says"),
         ("ws://h",     "conversation = 'socketio'; payload = 'x'", "payload: is what the conversation"),
         ("ws://h",     "conversation = 'socketio'; expect = 'x'", "expect: is what the conversation"),

@@ -539,7 +539,7 @@ fn held(lab::Held { asked, conversation }: &lab::Held) -> Held {
     Held {
         name: conversation.name.clone(),
         asked: asked.clone(),
-        speaks: conversation.speaks,
+        carriers: conversation.carriers(),
         has_rooms: conversation.pushes.iter().any(|push| push.header.is_some()),
         needs_rooms: conversation.publishers.is_some(),
     }

@@ -62,11 +62,12 @@ impl Checker<'_> {
                  (MQTT 3.1.1, §3.1)",
             ));
         }
-        if is_tcp && all.frame == Frame::Message {
+        let publishers = all.publishers.as_ref();
+        if publishers.is_some_and(|it| it.speaks == Speaks::Tcp && it.frame == Frame::Message) {
             return Err(self.fault(
-                "frame",
-                "TCP has no messages of its own; say where one ends: \"lines\", \"nul\", \"rs\", \"resp\", \"mqtt\", a separator, or a \
-                 length",
+                "publishers",
+                "have no `frame`, and TCP has no messages of its own; say where one ends: \"lines\", \"nul\", \"rs\", \
+                 \"resp\", \"mqtt\", a separator, or a length",
             ));
         }
         Ok(())

@@ -217,8 +217,8 @@ fn frames_are_read() {
     let separated = |text, max| Frame::Separator { separator: Separator::new(text).unwrap(), max };
     let head = of(r#"{ separator = "\r\n\r\n", max = "1MiB" }"#);
     assert_eq!(head, separated("\r\n\r\n", Bytes(1 << 20)));
-    assert_eq!(of(r#"{ separator = "\u0000;" }"#), separated("\0;", FRAME_MAX));
-    assert_eq!(of("{ separator = '1234567890abcdef' }"), separated("1234567890abcdef", FRAME_MAX));
+    assert_eq!(of(r#"{ separator = "\u0000;" }"#), separated("\0;", Frame::MAX));
+    assert_eq!(of("{ separator = '1234567890abcdef' }"), separated("1234567890abcdef", Frame::MAX));
     let json = serde_json::to_string(&head).unwrap();
     assert_eq!(json, r#"{"separator":{"separator":"\r\n\r\n","max":"1MiB"}}"#);
     assert_eq!(serde_json::from_str::<Frame>(&json).unwrap(), head);
@@ -408,7 +408,7 @@ fn mistakes_are_told_with_line_column_and_what_is_expected() {
         ("speaks = 'ws'\n[[before]]\nbody = 'x'\n[request.x]\nsend = 'x'\nreply = 'order'", "3:8", "`body` belongs to a request of HTTP"),
         ("speaks = 'ws'\n[[before]]\nhttp = 'GET /a${pad}'\n[request.x]\nsend = 'x'\nreply = 'order'", "3:15", "`${pad}` needs a length"),
         ("speaks = 'ws'\n[[before]]\nhttp = 'GET /'\nexpect = { status = 20 }\n[request.x]\nsend = 'x'\nreply = 'order'", "4:21", "`20` is no status"),
-        ("speaks = 'tcp'\n[request.x]\nsend = 'x'\nreply = 'order'", "1:1", "`frame` TCP has no messages of its own"),
+        ("speaks = 'ws'\n[push.x]\nwhen = {}\nheader = 'x${header}'\n[publishers]\nspeaks = 'tcp'\n[publishers.request.x]\nsend = '${header}'\nreply = 'order'", "5:1", "TCP has no messages of its own; say where one ends"),
         ("speaks = 'tcp'\nframe = 'line'\n[request.x]\nsend = 'x'\nreply = 'order'", "2:9", "did you mean `lines`?"),
         ("speaks = 'tcp'\nframe = '\\r\\n'", "2:9", "or a text, as in { separator = \"\\r\\n\\r\\n\" }"),
         ("speaks = 'tcp'\nframe = {}", "2:9", "`length` is missing: 1, 2 or 4 bytes, or \"varint\"; or a `separator`"),
