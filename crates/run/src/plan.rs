@@ -230,8 +230,20 @@ fn content(spec: &Workload) -> Result<Content, PlanError> {
     if spec.conversation.is_some() {
         return Ok(Content::exactly(&[0; Cue::LEN], false)); // The note that asks for a request.
     }
+    let content = payload(spec);
+    if spec.expect != spec::Expect::Oracle {
+        return Ok(content);
+    }
+    let has_no_room = || {
+        problem("size", "an oracle needs room in a message for itself; use a longer one".to_owned())
+    };
+    content.for_oracle().ok_or_else(has_no_room)
+}
+
+/// The messages as they are asked for, or what fills the `${payload}` of a conversation.
+fn payload(spec: &Workload) -> Content {
     let text = spec.message.text;
-    let content = match &spec.message.content {
+    match &spec.message.content {
         spec::Content::Generated { kind, size, varied } => {
             let content = match varied {
                 true => Content::varied(*kind, *size, spec.seed),
@@ -245,14 +257,7 @@ fn content(spec: &Workload) -> Result<Content, PlanError> {
             Content::exactly(&event.pack(), false)
         }
         spec::Content::Nothing => Content::exactly(b"", false),
-    };
-    if spec.expect != spec::Expect::Oracle {
-        return Ok(content);
     }
-    let has_no_room = || {
-        problem("size", "an oracle needs room in a message for itself; use a longer one".to_owned())
-    };
-    content.for_oracle().ok_or_else(has_no_room)
 }
 
 fn arrival(load: &Load, ramps_up: bool) -> Result<Arrival, PlanError> {
@@ -414,7 +419,9 @@ impl Speech {
         if has_head && !named && (is_public || spec.contact.is_some()) {
             headers.push((USER_AGENT.to_owned(), safety::user_agent(spec.contact.as_deref())));
         }
-        let compile = |it| conversation::Compiled::in_rooms(it, spec.load.rooms());
+        let payload = payload(spec);
+        let compile =
+            |it| conversation::Compiled::in_rooms(it, spec.load.rooms(), payload.payload());
         let compiled = spec.conversation.as_ref().map(compile).transpose();
         let options = wire::ClientOptions {
             conversation: compiled.map_err(|error| problem("conversation", error.to_string()))?,
@@ -433,7 +440,9 @@ impl Speech {
     /// The way of connections that publish in rooms, where their other end is not that of receivers.
     pub(crate) fn of_publishers(spec: &Workload, scheme: Scheme) -> Result<Self, PlanError> {
         let conversation = spec.conversation.as_ref().map(|it| it.of_publishers());
-        let compile = |it| conversation::Compiled::in_rooms(it, spec.load.rooms());
+        let payload = payload(spec);
+        let compile =
+            |it| conversation::Compiled::in_rooms(it, spec.load.rooms(), payload.payload());
         let compiled = conversation.map(compile).transpose();
         let usual = Self::usual(scheme);
         let options = wire::ClientOptions {

@@ -176,7 +176,7 @@ pub struct Options {
     pub conversation: Option<String>,
     /// Length of each message [default: 64B]
     ///
-    /// Its content is of a --payload-kind, and follows from the seed.
+    /// Its content is of a --payload-kind, and follows from the seed. A --conversation has it as `${payload}`.
     #[cfg_attr(feature = "cli", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
@@ -188,6 +188,8 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
     /// Kind of the generated content, which decides how well it compresses [default: random]
+    ///
+    /// The `${payload}` of a --conversation is text or json [default: text].
     ///
     /// Over WebSocket json and text are sent as text, unless --binary says otherwise. With --deflate messages are many
     /// different ones in turn, so that none is met again within what a compressor remembers.
@@ -463,7 +465,13 @@ impl Options {
     ) -> Result<Vec<Workload>, Problem> {
         self.check_places(server)?;
         let http = self.http(server, context)?;
-        let (message, expect) = self.messages_and_replies(server, &http, context)?;
+        let conversation = self.conversation_of(server, context)?;
+        let (message, expect) = match &conversation {
+            Some(conversation) => {
+                (self.payload_of(conversation, context)?, crate::Expect::Anything)
+            }
+            None => self.messages_and_replies(server, &http, context)?,
+        };
         let timeout = some_time("timeout", self.timeout)?.unwrap_or(TIMEOUT);
         let workload = Workload {
             name: name.to_owned(),
@@ -493,7 +501,7 @@ impl Options {
             tls: self.tls(server.scheme(), context)?,
             bots: self.bots_of(server)?,
             publish_to: None,
-            conversation: self.conversation_of(server, context)?,
+            conversation,
             seed: context.seed,
             baseline: None,
             last_replies: self.last_replies,

@@ -507,9 +507,9 @@ fn publish(count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
 
 fn hold(conversation: Conversation, rooms: Rooms, rate: &str) -> Play {
     let mut play = Play::new(Speech::WebSocketText).connections(rooms.connections().get());
-    play.options.conversation = Some(Compiled::in_rooms(&conversation, Some(rooms)).unwrap());
+    play.options.conversation = Some(Compiled::in_rooms(&conversation, Some(rooms), b"").unwrap());
     play.publishers = conversation.publishers.as_ref().map(|publishers| ClientOptions {
-        conversation: Some(Compiled::in_rooms(publishers, Some(rooms)).unwrap()),
+        conversation: Some(Compiled::in_rooms(publishers, Some(rooms), b"").unwrap()),
         ..play.options.clone()
     });
     let whole = rate.parse::<spec::Profile>().unwrap().times(rooms.count).unwrap();

@@ -284,6 +284,7 @@ fn sample(template: &Template) -> String {
         | Piece::ClientModulo(_)
         | Piece::Room
         | Piece::Header
+        | Piece::Payload { .. }
         | Piece::Var { .. } => "1".to_owned(),
         Piece::Pad(len) | Piece::Random(len) => "x".repeat(*len as usize),
     };

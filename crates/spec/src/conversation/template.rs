@@ -35,6 +35,11 @@ pub enum Piece {
     Pad(u32),
     /// Characters of `0-9a-z`, drawn for each message, this many.
     Random(u32),
+    /// The payload of the run, the same in each message.
+    Payload {
+        /// The escaping that its place needs.
+        escape: Escape,
+    },
     /// A value of the connection: of `vars`, or taken from a message.
     Var {
         /// Its name.
@@ -134,7 +139,8 @@ impl Template {
             | Piece::Room
             | Piece::Header
             | Piece::Pad(_)
-            | Piece::Random(_) => None,
+            | Piece::Random(_)
+            | Piece::Payload { .. } => None,
         })
     }
 
@@ -146,6 +152,11 @@ impl Template {
     /// True if it has a hole for the header.
     pub fn has_header(&self) -> bool {
         self.0.contains(&Piece::Header)
+    }
+
+    /// True if it has a hole for the payload.
+    pub fn has_payload(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Payload { .. }))
     }
 
     /// True if it has a hole of any kind.
@@ -174,6 +185,7 @@ impl Template {
             | Piece::Client
             | Piece::ClientModulo(_)
             | Piece::Room
+            | Piece::Payload { .. }
             | Piece::Var { .. } => 0,
             Piece::Header => HEADER_LEN,
         };
@@ -196,6 +208,7 @@ impl fmt::Display for Template {
                 Piece::Header => f.write_str("${header}")?,
                 Piece::Pad(len) => write!(f, "${{pad:{len}}}")?,
                 Piece::Random(len) => write!(f, "${{random:{len}}}")?,
+                Piece::Payload { .. } => f.write_str("${payload}")?,
                 Piece::Var { name, .. } => write!(f, "${{{name}}}")?,
             }
         }
@@ -213,8 +226,8 @@ pub struct TemplateError {
 }
 
 /// The names of holes that no value may have.
-pub(super) const RESERVED: [&str; 8] =
-    ["id", "now", "now_ms", "client", "room_number", "header", "pad", "random"];
+pub(super) const RESERVED: [&str; 9] =
+    ["id", "now", "now_ms", "client", "room_number", "header", "pad", "random", "payload"];
 
 /// The digits of a header.
 const HEADER_LEN: u64 = crate::stamp::Header::len(true) as u64;
@@ -279,6 +292,7 @@ fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
         "client" => Ok(Piece::Client),
         "room_number" => Ok(Piece::Room),
         "header" => Ok(Piece::Header),
+        "payload" => Ok(Piece::Payload { escape }),
         "pad" | "random" => Err(format!("`${{{inner}}}` needs a length, as in `${{{inner}:16}}`")),
         name if is_name(name) => Ok(Piece::Var { name: name.to_owned(), escape }),
         _ => Err(format!(
@@ -363,6 +377,7 @@ mod tests {
             ("a${now}b${now_ms}",    vec![text("a"), Piece::Now, text("b"), Piece::NowMs]),
             ("${client}${client % 4}", vec![Piece::Client, Piece::ClientModulo(4)]),
             ("${pad:32}${random:8}", vec![Piece::Pad(32), Piece::Random(8)]),
+            ("a${payload}",          vec![text("a"), Piece::Payload { escape: Escape::Raw }]),
             ("$4 {$x} $",            vec![text("$4 {$x} $")]),
             ("$${id}",               vec![text("${id}")]),
             ("a$${b}${id}",          vec![text("a${b}"), Piece::Id]),
@@ -402,6 +417,8 @@ mod tests {
             let read = Template::parse(written, medium).unwrap();
             assert!(read.0.contains(&var("v", escape)), "{written}: {read:?}");
         }
+        let payload = Template::parse(r#"{"a":"${payload}"}"#, Message).unwrap();
+        assert!(payload.0.contains(&Piece::Payload { escape: Json }), "{payload:?}");
         let two = Template::parse(r#"{"a":"${id}","b":"${v}"}"#, Message).unwrap();
         assert!(two.0.contains(&var("v", Json)), "a hole does not end a string: {two:?}");
     }

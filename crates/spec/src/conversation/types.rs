@@ -424,6 +424,12 @@ impl Conversation {
         self.pushes.iter().any(|rule| rule.header.is_some())
     }
 
+    /// True if a message has a `${payload}`, which options fill.
+    pub fn has_payload(&self) -> bool {
+        let of_publishers = self.publishers.iter().flat_map(|it| &it.requests);
+        self.requests.iter().chain(of_publishers).any(Request::has_payload)
+    }
+
     /// The values of its secrets that were read, and those of columns that are named like secrets.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let of_publishers = self.publishers.iter().flat_map(|it| &it.vars);
@@ -441,6 +447,28 @@ impl Conversation {
 }
 
 impl Request {
+    /// The texts of its message.
+    pub fn templates_mut(&mut self) -> Vec<&mut Template> {
+        match &mut self.send {
+            Send::Message(template) => vec![template],
+            Send::Http(HttpRequest { path, headers, body, .. }) => {
+                let fields = headers.iter_mut().map(|field| &mut field.value);
+                fields.chain(body).chain([path]).collect()
+            }
+        }
+    }
+
+    /// True if its message has a `${payload}`, which options fill.
+    fn has_payload(&self) -> bool {
+        match &self.send {
+            Send::Message(template) => template.has_payload(),
+            Send::Http(HttpRequest { path, headers, body, .. }) => {
+                let fields = headers.iter().map(|field| &field.value);
+                fields.chain(body).chain([path]).any(Template::has_payload)
+            }
+        }
+    }
+
     /// True if its message has a `${header}`: it can be told from every other where it is delivered.
     pub fn has_header(&self) -> bool {
         match &self.send {

@@ -103,11 +103,19 @@ impl Options {
             let message = format!("`{name}` cannot be held over {scheme}://; {reason}");
             return Err(Problem::new("conversation", message));
         }
-        let beside = self.set().into_iter().find(|field| SAID_BY_IT.contains(field));
+        let has_payload = conversation.has_payload();
+        let is_said = |field: &&str| {
+            SAID_BY_IT.contains(field) && !(has_payload && OF_PAYLOAD.contains(field))
+        };
+        let beside = self.set().into_iter().find(is_said);
         beside.map_or(Ok(()), |field| {
             let name = &conversation.name;
+            let hole = match OF_PAYLOAD.contains(&field) {
+                true => ", or put `${payload}` into a message of its file",
+                false => "",
+            };
             let message =
-                format!("is what the conversation `{name}` says; leave one of the two out");
+                format!("is what the conversation `{name}` says; leave one of the two out{hole}");
             Err(Problem::new(field, message))
         })
     }
@@ -145,6 +153,9 @@ fn check_path(conversation: &Conversation, server: &Server) -> Result<(), Proble
 fn is_path(asked: &str) -> bool {
     asked.contains('/') || asked.ends_with(".toml") || asked == "-"
 }
+
+/// Those of them that fill the `${payload}` of a conversation.
+const OF_PAYLOAD: [&str; 3] = ["size", "payload", "payload-kind"];
 
 /// Options about messages and replies, which a conversation has of its own.
 pub(super) const SAID_BY_IT: &[&str] = &[

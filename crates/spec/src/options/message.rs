@@ -2,33 +2,83 @@
 
 use super::{Context, Options};
 use crate::{
-    Blob, Carries, Content, Expect, Http, Message, PayloadKind, Problem, Protocol, Server, Sha256,
+    Blob, Carries, Content, Conversation, Expect, Http, Message, PayloadKind, Problem, Protocol,
+    Server, Sha256,
 };
 use units::{Bytes, Nanos};
 
 impl Options {
-    /// The content of messages, and the reply that each is due; a conversation has its own.
+    /// The text that fills the `${payload}` of a conversation.
+    pub(super) fn payload_of(
+        &self,
+        conversation: &Conversation,
+        context: &Context<'_>,
+    ) -> Result<Message, Problem> {
+        if !conversation.has_payload() {
+            return Ok(Message { text: true, content: Content::Nothing });
+        }
+        let why = "and the messages of a conversation are text";
+        self.check_generated(self.generated())?;
+        let content = if let Some(typed) = &self.payload {
+            let bytes = bytes("payload", typed, context)?;
+            if std::str::from_utf8(&bytes).is_err() {
+                return Err(Problem::new("payload", format!("{typed} is not UTF-8, {why}")));
+            }
+            Content::Given { source: typed.clone(), bytes: Blob(bytes) }
+        } else {
+            let kind = self.payload_kind.unwrap_or(PayloadKind::Text);
+            if !kind.is_text() {
+                let message = format!("{} is binary, {why}; use text or json", kind.name());
+                return Err(Problem::new("payload-kind", message));
+            }
+            Content::Generated { kind, size: self.some_size()?, varied: false }
+        };
+        Ok(Message { text: true, content })
+    }
+
+    /// The option that says how messages are generated, if there is one.
+    fn generated(&self) -> Option<&'static str> {
+        let generated = [
+            ("payload-kind", self.payload_kind.is_some()),
+            ("size", self.size.is_some()),
+            ("varied", self.varied),
+        ];
+        generated.into_iter().find_map(|(field, is_set)| is_set.then_some(field))
+    }
+
+    /// Refuses an option that says how messages are generated beside one that gives them.
+    fn check_generated(&self, generated: Option<&'static str>) -> Result<(), Problem> {
+        match (&self.payload, generated) {
+            (Some(_), Some(field)) => {
+                Err(Problem::new(field, "a --payload is what it is; leave one of the two out"))
+            }
+            (_, _) => Ok(()),
+        }
+    }
+
+    fn some_size(&self) -> Result<Bytes, Problem> {
+        let size = self.size.unwrap_or(SIZE);
+        match size > SIZE_MAX {
+            true => Err(Problem::new(
+                "size",
+                format!("{size} is too large; messages have at most {SIZE_MAX}"),
+            )),
+            false => Ok(size),
+        }
+    }
+
+    /// The content of messages, and the reply that each is due, without a conversation.
     pub(super) fn messages_and_replies(
         &self,
         server: &Server,
         http: &Http,
         context: &Context<'_>,
     ) -> Result<(Message, Expect), Problem> {
-        if self.conversation.is_some() {
-            return Ok((Message { text: true, content: Content::Nothing }, Expect::Anything));
-        }
         let scheme = server.scheme();
         let carries = scheme.facts().carries;
         let payload = self.payload.as_ref().map(|_| "payload");
-        let generated = [
-            ("payload-kind", self.payload_kind.is_some()),
-            ("size", self.size.is_some()),
-            ("varied", self.varied),
-        ];
-        let generated = generated.into_iter().find_map(|(field, is_set)| is_set.then_some(field));
-        if let (Some(_), Some(field)) = (payload, generated) {
-            return Err(Problem::new(field, "a --payload is what it is; leave one of the two out"));
-        }
+        let generated = self.generated();
+        self.check_generated(generated)?;
         if self.text && self.binary {
             return Err(Problem::new("binary", "messages are --text or --binary; leave one out"));
         }
@@ -126,13 +176,7 @@ impl Options {
             }
             let kind = self.payload_kind.unwrap_or(PayloadKind::Random);
             let text = self.text || is_text_only || (kind.is_text() && has_text && !self.binary);
-            let size = self.size.unwrap_or(SIZE);
-            if size > SIZE_MAX {
-                return Err(Problem::new(
-                    "size",
-                    format!("{size} is too large; messages have at most {SIZE_MAX}"),
-                ));
-            }
+            let size = self.some_size()?;
             // Without compression it does not matter what came before, and one message is easier on caches.
             Message {
                 text,

@@ -439,6 +439,37 @@ send = '{"id":${id}}'
 reply = { id = "$.id" }
 "#;
 
+#[test]
+fn options_fill_the_payload_of_a_conversation_that_has_one() {
+    let asks = |text: &str| talking("ws://h", &format!("conversation = './payload.toml'; {text}"));
+    let generated = |kind, size| Content::Generated { kind, size: Bytes(size), varied: false };
+    #[rustfmt::skip]
+    let table = [
+        ("",                                      generated(PayloadKind::Text, 64)),
+        ("size = '1KiB'",                         generated(PayloadKind::Text, 1024)),
+        ("size = '2KiB'; payload-kind = 'json'",  generated(PayloadKind::Json, 2048)),
+        ("payload = 'a\"b'",                      Content::Given { source: "a\"b".to_owned(), bytes: b"a\"b".as_slice().into() }),
+    ];
+    for (text, content) in table {
+        let asked = asks(text).unwrap_or_else(|problem| panic!("{text}: {problem}")).remove(0);
+        assert_eq!((asked.message.content, asked.message.text), (content, true), "{text}");
+        assert_eq!(asked.expect, Expect::Anything);
+    }
+    #[rustfmt::skip]
+    let table = [
+        ("payload-kind = 'random'",        "payload-kind: random is binary, and the messages of a conversation are text; use text or json"),
+        ("payload-kind = 'zero'",          "payload-kind: zero is binary"),
+        ("payload = '@bytes'",             "payload: @bytes is not UTF-8, and the messages of a conversation are text"),
+        ("payload = 'x'; size = '1B'",     "size: a --payload is what it is"),
+        ("size = '1GiB'",                  "size: 1 GiB is too large"),
+        ("varied = true",                  "varied: is what the conversation `payload` says; leave one of the two out"),
+    ];
+    for (text, message) in table {
+        let problem = asks(text).expect_err(text).to_string();
+        assert!(problem.contains(message), "{text}: {problem}");
+    }
+}
+
 const OPEN: &str = "speaks = 'tcp'\n[request.x]\nsend = 'x'\nreply = 'order'\n";
 
 #[test]
@@ -472,6 +503,10 @@ fn talking(url: &str, text: &str) -> Result<Vec<Workload>, Problem> {
         "talks/users.csv" => Ok(b"name\nann\nbob\n".to_vec()),
         "relay.toml" => Ok(RELAY.as_bytes().to_vec()),
         "ticket.toml" => Ok(TICKET.as_bytes().to_vec()),
+        "./payload.toml" => {
+            Ok(OPEN.replace("tcp", "ws").replace("'x'", "'${payload}'").into_bytes())
+        }
+        "bytes" => Ok(b"\xff".to_vec()),
         "./open.toml" => Ok(OPEN.as_bytes().to_vec()),
         "./short.toml" => Ok(format!("frame = {{ length = 2 }}\n{OPEN}").into_bytes()),
         "./long.toml" => Ok(format!("frame = {{ length = 4, max = '1KiB' }}\n{OPEN}").into_bytes()),
@@ -514,7 +549,7 @@ fn a_conversation_that_cannot_be_held_is_refused() {
         ("tcp-framed://h:1", "conversation = 'ndjson'",           "a message there has a length of 4 bytes before it"),
         ("tcp-framed://h:1", "conversation = './short.toml'",     "a message there has a length of 4 bytes before it"),
         ("ws://h",     "conversation = './open.toml'",            "it speaks TCP: use tcp://, tls:// or unix:, or lines:// or tcp-framed://"),
-        ("ws://h",     "conversation = 'socketio'; size = '1KiB'", "size: is what the conversation `socketio` says"),
+        ("ws://h",     "conversation = 'socketio'; size = '1KiB'", "size: is what the conversation `socketio` says; leave one of the two out, or put `${payload}` into a message of its file"),
         ("ws://h",     "conversation = 'socketio'; payload = 'x'", "payload: is what the conversation"),
         ("ws://h",     "conversation = 'socketio'; expect = 'x'", "expect: is what the conversation"),
         ("ws://h/x?token=hush", "conversation = 'ticket.toml'",   "the path of `ticket`, /ws?ticket=${ticket}, has values that /x?token=*** of the URL leaves out; leave the path out"),

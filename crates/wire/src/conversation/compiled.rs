@@ -11,10 +11,10 @@ use super::show;
 use super::stream::Stream;
 use super::taking::{Taking, takings};
 use super::tape::Tape;
-use super::template::{self, Filling, Member, compile, number};
+use super::template::{self, Filling, Member, compile, fill_payload, number};
 use spec::conversation::{
-    AtEnd, Beat, Every, Fill, Frame, Matcher, Place, PushRule, Reply, Send, Speaks, Step, Take,
-    Template,
+    AtEnd, Beat, Every, Fill, Frame, Matcher, Place, PushRule, Reply, Request, Send, Speaks, Step,
+    Take, Template,
 };
 use spec::rooms::Part;
 use spec::{Conversation, Rooms};
@@ -151,10 +151,10 @@ impl Compiled {
     ///
     /// It is beyond one of the limits, names a value that nothing gives, or its secrets and rows were not read.
     pub fn new(conversation: &Conversation) -> Result<Arc<Self>, CompileError> {
-        Self::in_rooms(conversation, None)
+        Self::in_rooms(conversation, None, b"")
     }
 
-    /// The same for connections that are in `rooms`.
+    /// The same for connections that are in `rooms`, with `payload` in the holes for it.
     ///
     /// # Errors
     ///
@@ -162,7 +162,11 @@ impl Compiled {
     pub fn in_rooms(
         conversation: &Conversation,
         rooms: Option<Rooms>,
+        payload: &[u8],
     ) -> Result<Arc<Self>, CompileError> {
+        let mut requests = conversation.requests.clone();
+        let templates = requests.iter_mut().flat_map(Request::templates_mut);
+        templates.for_each(|template| fill_payload(template, payload));
         let part = |part| CompileError::Part {
             name: conversation.name.clone(),
             part,
@@ -173,7 +177,7 @@ impl Compiled {
         let taking = |takes: &[Take]| takings(takes, &names);
         let is_http = matches!(conversation.speaks, Speaks::Http | Speaks::Sse);
         let (mut exchanges, mut calls) = (Vec::new(), Vec::new());
-        for request in &conversation.requests {
+        for request in &requests {
             match (&request.send, is_http) {
                 (Send::Http(http), true) => {
                     calls.push(Call::new(http, request, &conversation.headers, &names)?);

@@ -95,6 +95,7 @@ fn check_given(
                     | Piece::Header
                     | Piece::Pad(_)
                     | Piece::Random(_)
+                    | Piece::Payload { .. }
                     | Piece::Var { .. } => None,
                 });
                 fault_in(template.0.is_empty().then_some("").into_iter().chain(texts))

@@ -89,6 +89,8 @@ impl Compiled {
                     text.extend(PAD.iter().cycle().take(*len as usize));
                     continue;
                 }
+                // Filled by then ([`fill_payload`]).
+                Piece::Payload { .. } => continue,
                 Piece::Id => Slot::Id,
                 Piece::Now => Slot::Now,
                 Piece::NowMs => Slot::NowMs,
@@ -163,6 +165,17 @@ pub(super) fn compile(template: &Template, names: &[String]) -> Result<Compiled,
 /// The number of the value that is called `name`.
 pub(super) fn number(name: &str, names: &[String]) -> Option<usize> {
     names.iter().position(|known| known == name)
+}
+
+/// Puts `payload` where `template` has a hole for it.
+pub(super) fn fill_payload(template: &mut Template, payload: &[u8]) {
+    for piece in &mut template.0 {
+        if let Piece::Payload { escape } = piece {
+            let mut text = Vec::new();
+            write_value(payload, *escape, &mut text);
+            *piece = Piece::Text(String::from_utf8_lossy(&text).into_owned());
+        }
+    }
 }
 
 fn write_value(value: &[u8], escape: Escape, out: &mut Vec<u8>) {
@@ -284,6 +297,22 @@ mod tests {
         let constant = Compiled::new(&constant, |_| None).unwrap();
         assert_eq!(constant, Compiled(vec![Slot::Text(b"aabb"[..].into())]));
         assert!(constant.is_constant());
+    }
+
+    #[test]
+    fn a_payload_is_escaped_as_its_place_needs_it() {
+        #[rustfmt::skip]
+        let table = [
+            (r#"{"a":"${payload}"}"#,            r#"{"a":"x\"\n\\"}"#),
+            (r#"{"a":"{\"b\":\"${payload}\"}"}"#, r#"{"a":"{\"b\":\"x\\\"\\n\\\\\"}"}"#),
+            ("say ${payload}",                   "say x\"\n\\"),
+        ];
+        for (written, expected) in table {
+            let mut template =
+                Template::parse(written, spec::conversation::Medium::Message).unwrap();
+            fill_payload(&mut template, b"x\"\n\\");
+            assert_eq!(Compiled::new(&template, |_| None), Ok(Compiled::text(expected)));
+        }
     }
 
     #[test]

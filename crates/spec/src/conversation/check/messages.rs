@@ -77,6 +77,7 @@ impl<'c> Checker<'c> {
                     "is the instant at which a request is due"
                 }
                 Piece::Header if holes != Holes::All => "is the header of a request",
+                Piece::Payload { .. } if holes != Holes::All => "is the payload of a request",
                 Piece::Var { name, .. } => {
                     self.check_known(key, name)?;
                     continue;
@@ -90,7 +91,8 @@ impl<'c> Checker<'c> {
                 | Piece::Room
                 | Piece::Header
                 | Piece::Pad(_)
-                | Piece::Random(_) => continue,
+                | Piece::Random(_)
+                | Piece::Payload { .. } => continue,
             };
             let text = Template(vec![piece.clone()]).to_string();
             let fault = self.fault(key, format!("`{text}` {misplaced}, and this is none"));
@@ -114,6 +116,8 @@ impl<'c> Checker<'c> {
         }
         let message = if self.taken_anywhere().any(|taken| taken == name) {
             format!("`{name}` is not known yet: it is taken from a message that comes later")
+        } else if let Some((_, hole)) = OTHERWISE.iter().find(|(other, _)| *other == name) {
+            format!("no value is called `{name}`; use `${{{hole}}}`")
         } else {
             let all = RESERVED.into_iter().chain(self.known.iter().copied());
             format!("no value is called `{name}`{}", expected(name, all))
@@ -168,3 +172,13 @@ impl<'c> Checker<'c> {
         Ok(())
     }
 }
+
+/// Names that other tools, or the words of people, have for holes, and ours.
+const OTHERWISE: [(&str, &str); 6] = [
+    ("seq", "id"),
+    ("sequence", "id"),
+    ("bot", "client"),
+    ("user", "client"),
+    ("connection", "client"),
+    ("timestamp", "now_ms"),
+];

@@ -661,7 +661,7 @@ fn in_rooms_each_part_takes_its_own_steps_and_deliveries_are_known_by_their_head
     let [count, publishers, receivers] = [2, 1, 3].map(|it| std::num::NonZeroU32::new(it).unwrap());
     let rooms = spec::Rooms { count, publishers, receivers, conduct: spec::Conduct::default() };
     let said = |client, rooms| {
-        let compiled = Compiled::in_rooms(&conversation, rooms).unwrap();
+        let compiled = Compiled::in_rooms(&conversation, rooms, b"").unwrap();
         let inner: Connection = WebSocket::established(Side::Client, Limits::default(), 7).into();
         let mut talk = Talk::new(inner, &compiled, client, 7, MESSAGE_MAX);
         let mut tx = Vec::new();
@@ -680,7 +680,7 @@ fn in_rooms_each_part_takes_its_own_steps_and_deliveries_are_known_by_their_head
     assert_eq!(said(9, None)[..2], ["join 9", "greet 9"]);
 
     let heard = |text: &str| {
-        let compiled = Compiled::in_rooms(&conversation, Some(rooms)).unwrap();
+        let compiled = Compiled::in_rooms(&conversation, Some(rooms), b"").unwrap();
         let mut talk = talk_of(&compiled);
         let mut bytes = frame(text);
         let mut input = Input::new(&mut bytes);
