@@ -9,6 +9,7 @@
 //! Start reading at [`Conversation`]; then [`Template`] is what is sent, [`Matcher`] what is awaited. Files are read by
 //! [`Conversation::read`].
 
+mod binary;
 mod check;
 mod csv;
 mod cue;
@@ -26,6 +27,7 @@ mod template;
 mod types;
 mod vars;
 
+pub use binary::{ByteOrder, BytesError, Extent, HexBytes, Number, Offset};
 pub use check::WRITTEN_FIELDS;
 pub use cue::Cue;
 pub use fault::{Fault, Part};
@@ -37,7 +39,7 @@ pub use ready_made::READY_MADE;
 pub use separator::Separator;
 pub use template::{Escape, Medium, Piece, Template, TemplateError};
 pub use types::{
-    AnswerRule, Beat, Before, ByteOrder, Conversation, Every, Field, Frame, HttpRequest,
-    LengthWidth, PushRule, Reply, Request, Resume, Send, Speaks, Step, Take, TakeFrom,
+    AnswerRule, Beat, Before, Conversation, Every, Field, Frame, HttpRequest, LengthWidth,
+    PushRule, Reply, Request, Resume, Send, Speaks, Step, Take, TakeFrom,
 };
 pub use vars::{AtEnd, Fill, SecretSource, Var};

@@ -10,6 +10,16 @@ pub enum MisuseError {
         /// The form.
         expected: &'static str,
     },
+    /// The value of a hole is no whole number, or one that its bytes do not hold. It may be a secret, and is not told.
+    #[error("the value of `{hole}` is no whole number from {min} to {max}")]
+    Misfit {
+        /// The hole, with the form of the number.
+        hole: String,
+        /// The least that the form holds.
+        min: i128,
+        /// The most that it holds.
+        max: i128,
+    },
     /// The text stands for no packet of MQTT.
     #[error(transparent)]
     Mqtt(#[from] spec::conversation::MqttError),

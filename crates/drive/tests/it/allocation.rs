@@ -1,6 +1,6 @@
 //! In steady state a message costs no heap allocation, on the real engine and every transport.
 
-use crate::conversations::{json_rpc, json_rpc_server, talk};
+use crate::conversations::{in_bytes, json_rpc, json_rpc_server, talk};
 use crate::game;
 use crate::secure::Ends;
 use crate::world::{Play, Speech};
@@ -59,6 +59,10 @@ fn a_request_of_a_conversation_allocates_nothing() {
         Oracle::new(stack, json_rpc_server(), stop).unwrap()
     };
     assert_eq!(allocations_against(server, play), 0);
+    for speech in [Speech::Framed, Speech::WebSocket] {
+        let play = talk(speech, in_bytes()).connections(4).messages(50_000);
+        assert_eq!(allocations_of(speech, None, play), 0, "{speech:?}");
+    }
 }
 
 #[test]

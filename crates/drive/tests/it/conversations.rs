@@ -65,6 +65,44 @@ fn everything_that_a_known_server_does_is_found_exactly() {
 }
 
 #[test]
+fn messages_of_bytes_are_found_and_timed_as_exactly_as_texts() {
+    for speech in [Speech::Framed, Speech::WebSocket] {
+        let behaviour = Behaviour {
+            drop: share("2%"),
+            duplicate: share("3%"),
+            reorder: share("4%"),
+            delay: "exponential:2ms".parse().unwrap(),
+            ..Behaviour::default()
+        };
+        let mut server = oracle(speech, behaviour, 0);
+        let conversation = in_bytes();
+        let moves = Conversation { requests: vec![conversation.requests[0].clone()], ..in_bytes() };
+        let play = talk(speech, moves).connections(3).rate("1000/s").duration(ms(4000));
+        let played = play.reply_timeout(ms(3000)).drain(ms(6000)).against(&mut server);
+        let Faults { dropped, duplicated, reordered, .. } = server.totals().faults;
+        assert!(dropped > 0 && duplicated > 0 && reordered > 0);
+        let outcome = &played.outcome;
+        let ok = 4000 - dropped;
+        let counts = Counts { sent: 4000, ok, timed_out: dropped, ..Counts::default() };
+        assert_eq!(outcome.measured, counts, "{speech:?}");
+        let identity = outcome.identity.unwrap();
+        let found = (identity.duplicate, identity.reordered, identity.corrupted);
+        assert_eq!(found, (duplicated, reordered, 0), "{speech:?}");
+        let found = outcome.ids_found.unwrap();
+        assert_eq!((found.learnt, found.parsed), (0, 0), "each stands at its place");
+        assert!(found.scanned >= ok + duplicated, "{found:?}");
+
+        // The server sends back what others are told, which is a push with an instant.
+        let mut server = oracle(speech, Behaviour::default(), 0);
+        let play = talk(speech, conversation).connections(5).rate("500/s").duration(ms(2000));
+        let outcome = play.against(&mut server).outcome;
+        assert_eq!(outcome.measured, Counts { sent: 1000, ok: 1000, ..Counts::default() });
+        assert_eq!(outcome.exchanges[&0].response, always(ROUND_TRIP, 500), "{speech:?}");
+        assert_eq!(outcome.pushes[&0].delivery, always(ROUND_TRIP, 500), "{speech:?}");
+    }
+}
+
+#[test]
 fn times_of_a_conversation_are_exact_in_virtual_time() {
     let delay = Nanos::from_micros(2500);
     let behaviour = Behaviour {
@@ -427,6 +465,23 @@ pub(crate) fn json_rpc() -> Conversation {
         publishers: None,
         close: None,
     }
+}
+
+/// Moves, whose echo is their reply, and words to others, whose echo is a push.
+pub(crate) fn in_bytes() -> Conversation {
+    let text = r#"
+        speaks = "ws"
+        [request.move]
+        send = { bytes = "11 ${id:u32le} ${client:u16be} ${pad:16}" }
+        reply = { "@0:u8" = 0x11, id = "@1:u32le" }
+        [request.say]
+        send = { bytes = "20 ${now:u64be} ${pad:16}" }
+        reply = "none"
+        [push.said]
+        when = { "@0:u8" = 0x20 }
+        sent = "@1:u64be"
+    "#;
+    Conversation::read("in-bytes", text).unwrap()
 }
 
 /// A request of this method with the instant at which it was due.

@@ -2,8 +2,8 @@
 
 use crate::good;
 use record::{
-    Against, Estimate, Finding, Level, Memory, Reason, Required, RequirementCheck, RunRecord, Verdict,
-    checks, results,
+    Against, Estimate, Finding, Level, Memory, Reason, Required, RequirementCheck, RunRecord,
+    Verdict, checks, results,
 };
 use spec::Experiment;
 

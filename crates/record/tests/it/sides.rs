@@ -38,10 +38,7 @@ fn a_limit_is_answered_beyond_noise_or_said_to_be_finer_than_it() {
         regression(1.06, "2%", 24),
         (Regression::Found, Required::Regressed, Required::Regressed)
     );
-    assert_eq!(
-        regression(1.05, "10%", 24),
-        (Regression::NotFound, Required::Met, Required::Met)
-    );
+    assert_eq!(regression(1.05, "10%", 24), (Regression::NotFound, Required::Met, Required::Met));
     assert_eq!(regression(1.05, "5%", 24), (Regression::TooNoisy, Required::Met, Required::NotMet));
     // Without an interval nothing is known.
     assert_eq!(regression(2.0, "5%", 5), (Regression::Unknown, Required::NotMet, Required::NotMet));

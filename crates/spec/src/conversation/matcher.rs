@@ -1,6 +1,6 @@
 //! Descriptions of messages that are awaited.
 
-use super::Path;
+use super::{HexBytes, Offset, Path};
 use crate::Sha256;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,13 @@ pub enum Condition {
     Starts(String),
     /// The message has this text in it.
     Contains(String),
+    /// These bytes stand there.
+    Bytes {
+        /// The place of the first of them, from 0.
+        at: u32,
+        /// The bytes.
+        bytes: HexBytes,
+    },
     /// The status of the HTTP response is this, or of this class.
     Status(Status),
 }
@@ -72,6 +79,8 @@ pub enum Place {
         /// The text behind it.
         after: String,
     },
+    /// A place in bytes. An id and an instant are numbers there.
+    Bytes(Offset),
 }
 
 /// Statuses of HTTP: one, or a class of them, such as `2xx`.

@@ -277,6 +277,7 @@ pub(super) fn check(template: &Template, is_first: bool) -> Result<(), MqttError
 fn sample(template: &Template) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Text(text) => text.clone(),
+        Piece::Bytes(_) | Piece::Number { .. } => String::new(),
         Piece::Id
         | Piece::Now
         | Piece::NowMs

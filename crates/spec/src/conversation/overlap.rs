@@ -9,10 +9,7 @@ use super::{Condition, Key, Matcher, Path, Place, Scalar};
 /// The reason why no message meets all conditions; `None` if there may be one.
 pub(super) fn contradiction(matcher: &Matcher) -> Option<String> {
     let all = &matcher.conditions;
-    let place = matcher.id.as_ref().and_then(|id| match id {
-        Place::Json(path) => Some(Condition::Has(path.clone())),
-        Place::Text { .. } => None,
-    });
+    let place = place_of_id(matcher);
     let pairs = all.iter().enumerate().flat_map(|(index, one)| {
         all[index + 1..].iter().chain(&place).map(move |other| (one, other))
     });
@@ -25,12 +22,17 @@ pub(super) fn implies(one: &Matcher, other: &Matcher) -> bool {
     if other.id.is_some() && other.id != one.id {
         return false;
     }
-    let place = one.id.as_ref().and_then(|id| match id {
-        Place::Json(path) => Some(Condition::Has(path.clone())),
-        Place::Text { .. } => None,
-    });
+    let place = place_of_id(one);
     let mut conditions = other.conditions.iter();
     conditions.all(|needed| one.conditions.iter().chain(&place).any(|given| follows(given, needed)))
+}
+
+/// The condition that an id stands at its place, where it is one of those that are compared here.
+fn place_of_id(matcher: &Matcher) -> Option<Condition> {
+    match matcher.id.as_ref()? {
+        Place::Json(path) => Some(Condition::Has(path.clone())),
+        Place::Text { .. } | Place::Bytes(_) => None,
+    }
 }
 
 /// True if both match the same messages, as far as it is certain.
@@ -40,7 +42,7 @@ pub(super) fn is_same(one: &Matcher, other: &Matcher) -> bool {
 
 /// True if `needed` follows from `given`.
 fn follows(given: &Condition, needed: &Condition) -> bool {
-    use Condition::{Contains, Equals, Has, Is, Lacks, Starts, Status};
+    use Condition::{Bytes, Contains, Equals, Has, Is, Lacks, Starts, Status};
     if given == needed {
         return true;
     }
@@ -49,6 +51,10 @@ fn follows(given: &Condition, needed: &Condition) -> bool {
         (Lacks(path), Lacks(needed)) => needed.0.starts_with(&path.0),
         (Is(text) | Starts(text), Starts(needed)) => text.starts_with(needed),
         (Is(text) | Starts(text) | Contains(text), Contains(needed)) => text.contains(needed),
+        (Bytes { at: 0, bytes }, Starts(needed)) => bytes.0.starts_with(needed.as_bytes()),
+        (_, Bytes { at, bytes: needed }) => {
+            start_of(given).and_then(|given| part(given, *at, needed.0.len())) == Some(&needed.0)
+        }
         (Status(given), Status(needed)) => {
             needed.includes(given.first) && needed.includes(given.last)
         }
@@ -58,7 +64,7 @@ fn follows(given: &Condition, needed: &Condition) -> bool {
 
 /// The reason why no message meets both.
 fn exclude(one: &Condition, other: &Condition) -> Option<String> {
-    use Condition::{Contains, Equals, Has, Is, Lacks, Sha256, Starts, Status};
+    use Condition::{Bytes, Contains, Equals, Has, Is, Lacks, Sha256, Starts, Status};
     match (one, other) {
         (Equals { path, .. } | Has(path), Lacks(lacked)) if path.0.starts_with(&lacked.0) => {
             Some(format!("`{path}` is to be there, and `{lacked}` is not"))
@@ -92,6 +98,18 @@ fn exclude(one: &Condition, other: &Condition) -> Option<String> {
             Some(format!("`{text}` has no `{part}` in it"))
         }
         (Is(text) | Starts(text), Equals { path, .. } | Has(path)) => text_exclusion(text, path),
+        (Is(text), Bytes { at, bytes })
+            if part((0, text.as_bytes()), *at, bytes.0.len()).is_none() =>
+        {
+            Some(format!("`{text}` has no byte {}", *at as usize + bytes.0.len() - 1))
+        }
+        (_, Bytes { at, bytes }) => {
+            let (start, given) = start_of(one)?;
+            let differs = (start.max(*at)..).zip(common((start, given), (*at, &bytes.0)));
+            let (place, (given, needed)) =
+                differs.into_iter().find(|(_, (given, needed))| given != needed)?;
+            Some(format!("byte {place} cannot be {given:02x} and {needed:02x}"))
+        }
         (Status(one), Status(other)) if one.first > other.last || other.first > one.last => {
             Some(format!("a status cannot be {one} and {other}"))
         }
@@ -124,6 +142,35 @@ fn text_exclusion(text: &str, path: &Path) -> Option<String> {
     })
 }
 
+/// The bytes that a message has for certain by a condition, and the place of the first.
+fn start_of(condition: &Condition) -> Option<(u32, &[u8])> {
+    match condition {
+        Condition::Bytes { at, bytes } => Some((*at, &bytes.0)),
+        Condition::Is(text) | Condition::Starts(text) => Some((0, text.as_bytes())),
+        Condition::Equals { .. }
+        | Condition::Has(_)
+        | Condition::Lacks(_)
+        | Condition::Sha256(_)
+        | Condition::Contains(_)
+        | Condition::Status(_) => None,
+    }
+}
+
+/// The `len` bytes from `at` on, of bytes whose first is at `start`; `None` if not all of them are there.
+fn part((start, bytes): (u32, &[u8]), at: u32, len: usize) -> Option<&[u8]> {
+    bytes.get(at.checked_sub(start)? as usize..)?.get(..len)
+}
+
+/// The pairs of bytes at the places that both have.
+fn common<'b>(
+    (start, bytes): (u32, &'b [u8]),
+    (other_start, other): (u32, &'b [u8]),
+) -> impl Iterator<Item = (&'b u8, &'b u8)> {
+    let first = start.max(other_start);
+    let from = |start: u32, bytes: &'b [u8]| bytes.iter().skip((first - start) as usize);
+    from(start, bytes).zip(from(other_start, other))
+}
+
 /// True if `inner` is a place inside of what stands at `outer`.
 fn is_inside(inner: &Path, outer: &Path) -> bool {
     inner.0.len() > outer.0.len() && inner.0.starts_with(&outer.0)
@@ -140,7 +187,7 @@ fn shown(value: &Scalar) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Condition::{Contains, Has, Is, Lacks, Sha256, Starts, Status};
+    use Condition::{Bytes, Contains, Has, Is, Lacks, Sha256, Starts, Status};
 
     fn path(text: &str) -> Path {
         text.parse().unwrap()
@@ -152,6 +199,10 @@ mod tests {
 
     fn digest(byte: u8) -> Condition {
         Sha256(crate::Sha256([byte; 32]))
+    }
+
+    fn bytes(at: u32, bytes: &[u8]) -> Condition {
+        Bytes { at, bytes: crate::conversation::HexBytes(bytes.to_vec()) }
     }
 
     fn of(conditions: Vec<Condition>, id: Option<&str>) -> Matcher {
@@ -179,6 +230,9 @@ mod tests {
             (vec![Is(text("2")), Is(text("3"))],                     None,       "two different texts"),
             (vec![digest(1), digest(2)],                             None,       "two different digests"),
             (vec![Status("2xx".parse().unwrap()), Status("404".parse().unwrap())], None, "a status cannot be "),
+            (vec![bytes(0, b"\x01\x02"), bytes(1, b"\x03")],         None,       "byte 1 cannot be 0"),
+            (vec![bytes(1, b"b"), Starts(text("ac"))],               None,       "byte 1 cannot be 6"),
+            (vec![bytes(3, b"d"), Is(text("abc"))],                  None,       "`abc` has no byte 3"),
         ];
         for (conditions, id, message) in table {
             let mut reversed = conditions.clone();
@@ -204,6 +258,8 @@ mod tests {
             (vec![Has(path("$.a[0]")), Has(path("$.b.c"))],        None),
             (vec![Starts(text(" {\"a\"")), Has(path("$.a"))],      None),
             (vec![Starts(text("4")), Starts(text("43"))],          None),
+            (vec![bytes(0, b"ab"), bytes(1, b"bc"), bytes(9, b"a"), Starts(text("abcd"))], None),
+            (vec![bytes(1, b"bc"), Is(text("abc"))],               None),
             (vec![Status("2xx".parse().unwrap()), Status("204".parse().unwrap())], None),
         ];
         for (conditions, id) in table {
@@ -229,6 +285,11 @@ mod tests {
             (of(vec![Starts(text("43"))], None),     of(vec![Starts(text("4"))], None),      true),
             (of(vec![Starts(text("4"))], None),      of(vec![Starts(text("43"))], None),     false),
             (of(vec![Is(text("43[]"))], None),       of(vec![Contains(text("[]"))], None),   true),
+            (of(vec![bytes(0, b"abc")], None),       of(vec![bytes(1, b"bc")], None),         true),
+            (of(vec![bytes(1, b"bc")], None),        of(vec![bytes(0, b"abc")], None),        false),
+            (of(vec![bytes(1, b"b")], None),         of(vec![bytes(1, b"bc")], None),         false),
+            (of(vec![Is(text("abc"))], None),        of(vec![bytes(2, b"c")], None),          true),
+            (of(vec![bytes(0, b"abc")], None),       of(vec![Starts(text("ab"))], None),      true),
             (of(vec![Status("200".parse().unwrap())], None), of(vec![Status("2xx".parse().unwrap())], None), true),
         ];
         for (one, other, expected) in table {

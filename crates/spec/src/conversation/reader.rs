@@ -440,3 +440,5 @@ const VALUE_EXPECTED: &str = "expected a value: a text, a list of texts to pick 
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_bytes;

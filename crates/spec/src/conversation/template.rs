@@ -2,6 +2,7 @@
 //!
 //! `$${` stands for `${`. A `$` that no `{` follows is itself, so that GraphQL's and RESP's need no care.
 
+use super::{BytesError, HexBytes, Number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,6 +17,15 @@ pub struct Template(pub Vec<Piece>);
 pub enum Piece {
     /// These characters.
     Text(String),
+    /// These bytes.
+    Bytes(HexBytes),
+    /// A value as a whole number in bytes.
+    Number {
+        /// The hole that has the value.
+        of: Box<Self>,
+        /// The form of the number.
+        form: Number,
+    },
     /// The id of the request: a number of eight digits that a connection uses once.
     Id,
     /// The instant at which the message was due, in nanoseconds from the start of the run.
@@ -126,11 +136,54 @@ impl Template {
         Ok(Self(pieces))
     }
 
+    /// The template of bytes in `text`: two hexadecimal digits for each byte, and holes.
+    ///
+    /// # Errors
+    ///
+    /// The first hole or byte that cannot be read.
+    pub fn parse_bytes(text: &str) -> Result<Self, TemplateError> {
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let len = text[at..].find("${").unwrap_or(text.len() - at);
+            let literal = &text[at..at + len];
+            let bytes: HexBytes = literal.parse().map_err(|error: BytesError| {
+                let is_odd = |word: &&str| word.parse::<HexBytes>().is_err();
+                let odd = literal.split_ascii_whitespace().find(is_odd);
+                let inside = odd.and_then(|word| literal.find(word)).unwrap_or(0);
+                TemplateError { at: at + inside, message: error.to_string() }
+            })?;
+            if !bytes.0.is_empty() {
+                pieces.push(Piece::Bytes(bytes));
+            }
+            at += len;
+            let Some(inner) = text[at..].strip_prefix("${") else { break };
+            let error = |message: String| TemplateError { at, message };
+            let end = inner.find('}');
+            let end =
+                end.ok_or_else(|| error("`${` opens a hole that no `}` closes".to_owned()))?;
+            pieces.push(hole_in_bytes(&inner[..end]).map_err(error)?);
+            at += "${".len() + end + "}".len();
+        }
+        if !pieces.iter().any(Piece::is_of_bytes) {
+            // One tells that this is no text.
+            pieces.insert(0, Piece::Bytes(HexBytes::default()));
+        }
+        Ok(Self(pieces))
+    }
+
+    /// True if it is a template of bytes.
+    pub fn is_bytes(&self) -> bool {
+        self.0.iter().any(Piece::is_of_bytes)
+    }
+
     /// The names of the values that it refers to.
     pub fn vars(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|piece| match piece {
+        self.0.iter().map(Piece::value).filter_map(|piece| match piece {
             Piece::Var { name, .. } => Some(name.as_str()),
             Piece::Text(_)
+            | Piece::Bytes(_)
+            | Piece::Number { .. }
             | Piece::Id
             | Piece::Now
             | Piece::NowMs
@@ -146,7 +199,7 @@ impl Template {
 
     /// True if it has a hole for the id.
     pub fn has_id(&self) -> bool {
-        self.0.contains(&Piece::Id)
+        self.0.iter().any(|piece| *piece.value() == Piece::Id)
     }
 
     /// True if it has a hole for the header.
@@ -161,7 +214,7 @@ impl Template {
 
     /// True if it has a hole of any kind.
     pub fn has_holes(&self) -> bool {
-        self.0.iter().any(|piece| !matches!(piece, Piece::Text(_)))
+        self.0.iter().any(|piece| !matches!(piece, Piece::Text(_) | Piece::Bytes(_)))
     }
 
     /// True if it begins an object or a list of JSON.
@@ -171,13 +224,15 @@ impl Template {
 
     /// True if it has a hole for the instant at which the message is due.
     pub fn has_now(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, Piece::Now | Piece::NowMs))
+        self.0.iter().any(|piece| matches!(piece.value(), Piece::Now | Piece::NowMs))
     }
 
     /// The number of bytes of its texts and paddings, without the values of other holes.
     pub fn len_min(&self) -> u64 {
         let len = |piece: &Piece| match piece {
             Piece::Text(text) => text.len() as u64,
+            Piece::Bytes(bytes) => bytes.0.len() as u64,
+            Piece::Number { form, .. } => form.size() as u64,
             Piece::Pad(len) | Piece::Random(len) => u64::from(*len),
             Piece::Id
             | Piece::Now
@@ -193,26 +248,52 @@ impl Template {
     }
 }
 
-/// The text with its holes, as a file has it.
+impl Piece {
+    /// The hole that has the value, of a number in bytes; of any other piece that itself.
+    pub fn value(&self) -> &Self {
+        if let Self::Number { of, .. } = self { of } else { self }
+    }
+
+    const fn is_of_bytes(&self) -> bool {
+        matches!(self, Self::Bytes(_) | Self::Number { .. })
+    }
+}
+
+/// The text with its holes, as a file has it. Bytes are set apart by blanks.
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for piece in &self.0 {
-            match piece {
-                Piece::Text(text) => f.write_str(&text.replace("${", "$${"))?,
-                Piece::Id => f.write_str("${id}")?,
-                Piece::Now => f.write_str("${now}")?,
-                Piece::NowMs => f.write_str("${now_ms}")?,
-                Piece::Client => f.write_str("${client}")?,
-                Piece::ClientModulo(groups) => write!(f, "${{client % {groups}}}")?,
-                Piece::Room => f.write_str("${room_number}")?,
-                Piece::Header => f.write_str("${header}")?,
-                Piece::Pad(len) => write!(f, "${{pad:{len}}}")?,
-                Piece::Random(len) => write!(f, "${{random:{len}}}")?,
-                Piece::Payload { .. } => f.write_str("${payload}")?,
-                Piece::Var { name, .. } => write!(f, "${{{name}}}")?,
+        let blank = if self.is_bytes() { " " } else { "" };
+        for (index, piece) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str(blank)?;
             }
+            piece.fmt(f)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Piece {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(&text.replace("${", "$${")),
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Number { of, form } => {
+                let hole = of.to_string();
+                write!(f, "{}:{form}}}", hole.strip_suffix('}').unwrap_or(&hole))
+            }
+            Self::Id => f.write_str("${id}"),
+            Self::Now => f.write_str("${now}"),
+            Self::NowMs => f.write_str("${now_ms}"),
+            Self::Client => f.write_str("${client}"),
+            Self::ClientModulo(groups) => write!(f, "${{client % {groups}}}"),
+            Self::Room => f.write_str("${room_number}"),
+            Self::Header => f.write_str("${header}"),
+            Self::Pad(len) => write!(f, "${{pad:{len}}}"),
+            Self::Random(len) => write!(f, "${{random:{len}}}"),
+            Self::Payload { .. } => f.write_str("${payload}"),
+            Self::Var { name, .. } => write!(f, "${{{name}}}"),
+        }
     }
 }
 
@@ -301,6 +382,20 @@ fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
     }
 }
 
+/// The piece of a hole in bytes: the text of a value, or with a form, as in `id:u32le`, a number.
+fn hole_in_bytes(inner: &str) -> Result<Piece, String> {
+    let form =
+        inner.rsplit_once(':').filter(|(value, _)| !matches!(value.trim(), "pad" | "random"));
+    let Some((value, form)) = form else { return hole(inner, Escape::Raw) };
+    let form = form.trim().parse().map_err(|error| format!("`${{{inner}}}`: {error}"))?;
+    let of = hole(value, Escape::Raw)?;
+    if matches!(of, Piece::Pad(_) | Piece::Random(_) | Piece::Header | Piece::Payload { .. }) {
+        let message = format!("`${{{inner}}}` is characters, and no number; leave `:{form}` out");
+        return Err(message);
+    }
+    Ok(Piece::Number { of: Box::new(of), form })
+}
+
 /// The strings of JSON that are open at the end of a text. One that begins no array, object or string has none.
 struct Quotes {
     is_json: bool,
@@ -387,6 +482,48 @@ mod tests {
             let read = Template::parse(written, Medium::Plain).unwrap();
             assert_eq!(read.0, pieces, "{written}");
             assert_eq!(read.to_string(), written);
+        }
+    }
+
+    #[test]
+    fn templates_of_bytes_read_and_are_written_alike() {
+        let bytes = |bytes: &[u8]| Piece::Bytes(HexBytes(bytes.to_vec()));
+        let number =
+            |of, form: &str| Piece::Number { of: Box::new(of), form: form.parse().unwrap() };
+        #[rustfmt::skip]
+        let table = [
+            ("01 0aff",                vec![bytes(b"\x01\n\xff")],                       "01 0a ff"),
+            ("01${id:u32le}00",        vec![bytes(b"\x01"), number(Piece::Id, "u32le"), bytes(b"\0")], "01 ${id:u32le} 00"),
+            ("${client % 4:u8}",       vec![number(Piece::ClientModulo(4), "u8")],       "${client % 4:u8}"),
+            ("${ x : i16be }${pad:3}", vec![number(var("x", Escape::Raw), "i16be"), Piece::Pad(3)], "${x:i16be} ${pad:3}"),
+            ("${id} ${random:8}",      vec![bytes(b""), Piece::Id, Piece::Random(8)],    " ${id} ${random:8}"),
+            ("",                       vec![bytes(b"")],                                 ""),
+        ];
+        for (written, pieces, again) in table {
+            let read = Template::parse_bytes(written).unwrap();
+            assert_eq!(read.0, pieces, "{written}");
+            assert!(read.is_bytes() && read.to_string() == again, "{written}: {read}");
+            assert_eq!(Template::parse_bytes(again), Ok(read));
+        }
+        let read = Template::parse_bytes("07${id:u32le}${now:u64be}${x:u8}${y}").unwrap();
+        assert!(read.has_id() && read.has_now() && read.has_holes() && !read.has_header());
+        assert_eq!(read.vars().collect::<Vec<_>>(), ["x", "y"]);
+        assert_eq!(read.len_min(), 14);
+        #[rustfmt::skip]
+        let mistakes = [
+            ("01 0x 02",          3, "`0x` is not bytes: they have two hexadecimal digits each"),
+            ("01 ${id:u32",       3, "`${` opens a hole that no `}` closes"),
+            ("01 ${id:u32}",      3, "`u32` is no form of a number; say the order of its bytes"),
+            ("01 ${id:u33le}",    3, "did you mean `u32le`?"),
+            ("01 ${header:u64le}", 3, "is characters, and no number; leave `:u64le` out"),
+            ("01 ${pad:8:u64le}", 3, "is characters, and no number; leave `:u64le` out"),
+            ("01 ${a b:u8}",      3, "`${a b}` is no hole"),
+            ("${id:u8} 0",        9, "`0` is not bytes"),
+        ];
+        for (written, at, message) in mistakes {
+            let error = Template::parse_bytes(written).unwrap_err();
+            assert_eq!(error.at, at, "{written}: {error}");
+            assert!(error.to_string().contains(message), "{written}: {error}");
         }
     }
 

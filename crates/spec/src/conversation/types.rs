@@ -1,6 +1,6 @@
 //! The parts of a conversation.
 
-use super::{Matcher, Piece, Place, Separator, Template, Var};
+use super::{ByteOrder, Matcher, Piece, Place, Separator, Template, Var};
 use crate::Protocol;
 use crate::rooms::Part;
 use schemars::JsonSchema;
@@ -124,17 +124,6 @@ pub enum LengthWidth {
     Four,
     /// Seven bits in each byte, whose highest bit says that another follows; at most five bytes.
     Varint,
-}
-
-/// The order of the bytes of a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ByteOrder {
-    /// The highest first.
-    #[default]
-    Big,
-    /// The lowest first.
-    Little,
 }
 
 /// A header field whose value may have holes.

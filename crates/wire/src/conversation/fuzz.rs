@@ -39,6 +39,10 @@ pub(crate) fn fuzz_conversation(bytes: &[u8]) {
         let compiled = compiled(&on_stream(frame));
         check_splits_of_replies(bytes, &|| awaiting(&compiled));
     }
+    for (speaks, frame) in [(Speaks::Tcp, length), (Speaks::Ws, Frame::Message)] {
+        let compiled = compiled(&of_bytes(speaks, frame));
+        check_splits_of_replies(bytes, &|| awaiting(&compiled));
+    }
 }
 
 /// Responses that come to a client which has made two requests over HTTP: whole ones, and streams of events with and
@@ -95,6 +99,7 @@ fn check_resumed(bytes: &[u8], calls: &mut Calls<Connection>) {
 pub(crate) fn fuzz_conversation_template(bytes: &[u8]) {
     let Ok(input) = str::from_utf8(bytes) else { return };
     let (text, value) = input.split_once("\n\n").unwrap_or((input, "a\"\\\r\n\0 &/\u{e9}"));
+    check_bytes(text, value);
     for medium in [Medium::Message, Medium::Url, Medium::Header, Medium::Plain] {
         let Ok(template) = Template::parse(text, medium) else { continue };
         let again = Template::parse(&template.to_string(), medium);
@@ -113,6 +118,15 @@ pub(crate) fn fuzz_conversation_template(bytes: &[u8]) {
             Medium::Header => assert_eq!(count(&filled, b"\r\n\0"), count(&plain, b"\r\n\0")),
             Medium::Message | Medium::Plain => {}
         }
+    }
+}
+
+/// The same text as bytes, if it is such: it is read as it is written, and has its bytes and numbers.
+fn check_bytes(text: &str, value: &str) {
+    let Ok(template) = Template::parse_bytes(text) else { return };
+    assert_eq!(Template::parse_bytes(&template.to_string()).as_ref(), Ok(&template));
+    if template.len_min() <= 1 << 16 {
+        assert!(written(&template, value).len() as u64 >= template.len_min());
     }
 }
 
@@ -139,8 +153,18 @@ pub(crate) fn fuzz_conversation_matcher(bytes: &[u8]) {
     for (index, words) in RULES.iter().enumerate() {
         rules.add(&matcher(words), index).expect("there are few rules");
     }
+    let mut in_bytes = Rules::default();
+    for (index, words) in RULES_IN_BYTES.iter().enumerate() {
+        in_bytes.add(&matcher(words), index).expect("there are few rules");
+    }
     let mut learnt = Learnt::default();
     for message in bytes.split(|byte| *byte == b'\n') {
+        let heard = Heard { bytes: message, status: None };
+        let found =
+            in_bytes.decide(heard, &mut Learnt::default(), &mut Hits::default(), |rule, id| {
+                Some((*rule, id))
+            });
+        assert_eq!(found, in_bytes_by_definition(message), "{}", message.escape_ascii());
         let decide = |learnt: &mut Learnt| {
             let heard = Heard { bytes: message, status: None };
             rules.decide(heard, learnt, &mut Hits::default(), |rule, id| Some((*rule, id)))
@@ -194,6 +218,17 @@ const RULES: [&[&str]; 4] = [
     &["has $.error", "id $.id"],
 ];
 
+/// The first of [`RULES_IN_BYTES`] that holds for a message, and the id in it.
+fn in_bytes_by_definition(message: &[u8]) -> Option<(usize, Option<u64>)> {
+    match message {
+        [b'r', a, b, c, d, ..] => Some((0, Some(u32::from_le_bytes([*a, *b, *c, *d]).into()))),
+        [_, _, b'*', b'*', ..] => Some((1, None)),
+        _ => None,
+    }
+}
+
+const RULES_IN_BYTES: [&[&str]; 2] = [&["@0 72", "id @1:u32le"], &["@2 2a 2a"]];
+
 fn compiled(conversation: &Conversation) -> Arc<Compiled> {
     Compiled::new(conversation).expect("it can be held")
 }
@@ -212,6 +247,18 @@ fn on_stream(frame: Frame) -> Conversation {
         requests: vec![asked("${id}", &["starts r", "id r|"], &["starts e"])],
         pushes: vec![push(&["contains push"], None)],
         ..conversation(Speaks::Tcp, frame)
+    }
+}
+
+fn of_bytes(speaks: Speaks, frame: Frame) -> Conversation {
+    Conversation {
+        requests: vec![asked(
+            "0x 61 ${id:u32le} ${now:u64be}",
+            &["@0 72", "id @1:u32le"],
+            &["@0 65", "id @1:u32le"],
+        )],
+        pushes: vec![push(&["@0 70"], Some("@1:u64be"))],
+        ..conversation(speaks, frame)
     }
 }
 

@@ -7,7 +7,7 @@ use super::learnt::Learnt;
 use super::rules::{Heard, Hits};
 use super::taking::take;
 use super::tape::{Note, Sense, Tape};
-use super::template::{Filling, Member};
+use super::template::{self, Filling, Member};
 use super::{PeerError, json, places, text};
 use crate::contract::{Answer, Event, MisuseError, Opening, Part, Push, Pushed, Secured, Verdict};
 use crate::excerpt::Excerpt;
@@ -380,20 +380,25 @@ impl Mind {
         self.pending = Some(Pending { template, id, now });
     }
 
+    /// True if a message is bytes, and no text.
+    ///
+    /// # Errors
+    ///
+    /// It has a value that its bytes do not hold.
+    #[inline]
+    pub(super) fn is_bytes(&self, pending: Pending) -> Result<bool, MisuseError> {
+        let Self { compiled, member, values, .. } = self;
+        let filling = Filling { id: pending.id, now: pending.now, member: *member, values };
+        pending.template.of(compiled).map_or(Ok(false), |template| template.is_bytes(filling))
+    }
+
     /// Writes a message to `out`.
     #[inline]
     pub(super) fn write(&mut self, pending: Pending, out: &mut Vec<u8>) {
         let start = out.len();
         let Self { compiled, member, random, tape, values, .. } = self;
-        let template = match pending.template {
-            Template::Answer(index) => Some(&compiled.answers[index].send),
-            Template::Beat => compiled.beat.as_ref().map(|(_, send)| send),
-            Template::Close => compiled.close.as_ref().and_then(|step| step.send.as_ref()),
-            Template::Request(index) => Some(&compiled.exchanges[index].send),
-            Template::Step(index) => compiled.steps[index].send.as_ref(),
-        };
         let filling = Filling { id: pending.id, now: pending.now, member: *member, values };
-        if let Some(template) = template {
+        if let Some(template) = pending.template.of(compiled) {
             template.write(filling, random, out);
         }
         if let Some(tape) = tape {
@@ -403,6 +408,18 @@ impl Mind {
 }
 
 impl Template {
+    /// The message, made ready; `None` if there is none.
+    #[inline]
+    fn of(self, compiled: &Compiled) -> Option<&template::Compiled> {
+        match self {
+            Self::Answer(index) => Some(&compiled.answers[index].send),
+            Self::Beat => compiled.beat.as_ref().map(|(_, send)| send),
+            Self::Close => compiled.close.as_ref().and_then(|step| step.send.as_ref()),
+            Self::Request(index) => Some(&compiled.exchanges[index].send),
+            Self::Step(index) => compiled.steps[index].send.as_ref(),
+        }
+    }
+
     fn sense(self) -> Sense {
         match self {
             Self::Answer(index) => Sense::Answer(index),
@@ -492,6 +509,7 @@ fn reply(
 /// The instant that stands at a place.
 fn stamp(place: &Place, heard: &[u8]) -> Option<u64> {
     match place {
+        Place::Bytes(place) => place.number(heard).and_then(|instant| u64::try_from(instant).ok()),
         Place::Json(path) => places::number(path, heard),
         Place::Text { before, after } => {
             text::number_between(heard, before.as_bytes(), after.as_bytes())
@@ -502,6 +520,7 @@ fn stamp(place: &Place, heard: &[u8]) -> Option<u64> {
 /// The header that begins at a place.
 fn header(place: &Place, heard: &[u8]) -> Option<Header> {
     match place {
+        Place::Bytes(place) => Header::read(place.bytes(heard)?, true),
         Place::Json(path) => Header::read(&places::text(path, heard)?, true),
         Place::Text { before, after } => {
             let (before, after) = (before.as_bytes(), after.as_bytes());

@@ -96,7 +96,9 @@ fn check_given(
                     | Piece::Pad(_)
                     | Piece::Random(_)
                     | Piece::Payload { .. }
-                    | Piece::Var { .. } => None,
+                    | Piece::Var { .. }
+                    | Piece::Bytes(_)
+                    | Piece::Number { .. } => None,
                 });
                 fault_in(template.0.is_empty().then_some("").into_iter().chain(texts))
             }

@@ -48,7 +48,8 @@ impl Awaits {
             | Condition::Is(_)
             | Condition::Lacks(_)
             | Condition::Sha256(_)
-            | Condition::Starts(_) => None,
+            | Condition::Starts(_)
+            | Condition::Bytes { .. } => None,
         };
         let mut statuses: Vec<Status> = expect.conditions.iter().filter_map(status).collect();
         if statuses.is_empty() {

@@ -1,9 +1,9 @@
 //! Decides what a message is: the first rule of a list of which all conditions hold.
 //!
 //! Conditions on places in JSON are decided in one pass ([`Places`]), which ends as soon as the rule is known; those on
-//! text are looked at only where no rule before has decided. A rule with an id holds only if whoever asks accepts the
-//! id: so the kind of a message is matched first, and then the id. A decision by the first bytes of a message is
-//! learnt ([`super::learnt`]), and the next message that begins so is not looked at again.
+//! text and bytes are looked at only where no rule before has decided. A rule with an id holds only if whoever asks
+//! accepts the id: so the kind of a message is matched first, and then the id. A decision by the first bytes of a
+//! message is learnt ([`super::learnt`]), and the next message that begins so is not looked at again.
 
 use super::CompileError;
 use super::learnt::{Learnt, Proof};
@@ -11,7 +11,7 @@ use super::places::{Places, Token, Value, Walked};
 use super::text;
 use sha2::Digest as _;
 use spec::Sha256;
-use spec::conversation::{Condition, Matcher, Place, Scalar, Status};
+use spec::conversation::{Condition, Matcher, Offset, Place, Scalar, Status};
 
 /// A list of rules of which the first that holds counts.
 #[derive(Clone, Debug)]
@@ -41,11 +41,15 @@ type Bits = u128;
 /// A condition, ready to be decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Test {
+    /// These bytes stand from this one on.
+    Bytes(usize, Box<[u8]>),
     Contains(Box<[u8]>),
     Equals(usize, Literal),
     Has(usize),
     /// An id stands at the place.
     Id(usize, Slot),
+    /// An id is the number in bytes.
+    IdInBytes(Offset, Slot),
     /// An id stands between the texts.
     IdInText(Box<[u8]>, Box<[u8]>, Slot),
     Is(Box<[u8]>),
@@ -78,7 +82,7 @@ pub(super) struct Heard<'a> {
 pub struct Hits {
     /// By the bytes around it, which are those of a message before.
     pub learnt: u64,
-    /// By a walk over the message, or between two texts.
+    /// By a walk over the message, between two texts, or at their place in bytes.
     pub scanned: u64,
     /// The same, where a name or text with escapes had to be unescaped.
     pub odd: u64,
@@ -107,6 +111,9 @@ impl<W> Rules<W> {
         let mut all = 0;
         for condition in &matcher.conditions {
             let test = match condition {
+                Condition::Bytes { at, bytes } => {
+                    Test::Bytes(*at as usize, bytes.0.as_slice().into())
+                }
                 Condition::Contains(text) => Test::Contains(text.as_bytes().into()),
                 Condition::Equals { path, value } => {
                     Test::Equals(self.place(path, true)?, Literal::new(value))
@@ -195,8 +202,10 @@ impl<W> Rules<W> {
         let Test::Id(place, slot) = self.tests[test] else { return None };
         let is_alone = self.at_place[place].iter().all(|test| match self.tests[*test] {
             Test::Id(..) | Test::Has(_) | Test::Lacks(_) => true,
-            Test::Contains(_)
+            Test::Bytes(..)
+            | Test::Contains(_)
             | Test::Equals(..)
+            | Test::IdInBytes(..)
             | Test::IdInText(..)
             | Test::Is(_)
             | Test::Sha256(_)
@@ -251,6 +260,7 @@ impl<W> Rules<W> {
             Place::Text { before, after } => {
                 Test::IdInText(before.as_bytes().into(), after.as_bytes().into(), slot)
             }
+            Place::Bytes(offset) => Test::IdInBytes(*offset, slot),
         };
         let known = self.tests.iter().position(|known| known.is_same_id(&test));
         if known.is_none() && slot == IDS_MAX {
@@ -287,7 +297,9 @@ impl Test {
             Self::Equals(place, _) | Self::Has(place) | Self::Id(place, _) | Self::Lacks(place) => {
                 Some(*place)
             }
-            Self::Contains(_)
+            Self::Bytes(..)
+            | Self::Contains(_)
+            | Self::IdInBytes(..)
             | Self::IdInText(..)
             | Self::Is(_)
             | Self::Sha256(_)
@@ -298,8 +310,11 @@ impl Test {
 
     const fn slot(&self) -> Option<Slot> {
         match self {
-            Self::Id(_, slot) | Self::IdInText(_, _, slot) => Some(*slot),
-            Self::Contains(_)
+            Self::Id(_, slot) | Self::IdInBytes(_, slot) | Self::IdInText(_, _, slot) => {
+                Some(*slot)
+            }
+            Self::Bytes(..)
+            | Self::Contains(_)
             | Self::Equals(..)
             | Self::Has(_)
             | Self::Is(_)
@@ -313,6 +328,7 @@ impl Test {
     fn is_same_id(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Id(place, _), Self::Id(other, _)) => place == other,
+            (Self::IdInBytes(place, _), Self::IdInBytes(other, _)) => place == other,
             (Self::IdInText(before, after, _), Self::IdInText(other_before, other_after, _)) => {
                 (before, after) == (other_before, other_after)
             }
@@ -431,6 +447,14 @@ impl<'r, W, T> State<'r, W, T> {
                 Test::Status(status) => {
                     self.message.status.is_some_and(|code| status.includes(code))
                 }
+                Test::Bytes(at, expected) => {
+                    bytes.get(*at..).is_some_and(|rest| rest.starts_with(expected))
+                }
+                Test::IdInBytes(place, slot) => {
+                    let id = place.number(bytes).and_then(|id| u64::try_from(id).ok());
+                    self.ids[*slot].0 = id.unwrap_or_default();
+                    id.is_some()
+                }
                 Test::IdInText(before, after, slot) => {
                     let id = text::number_between(bytes, before, after);
                     self.ids[*slot].0 = id.unwrap_or_default();
@@ -462,7 +486,9 @@ impl<'r, W, T> State<'r, W, T> {
                     }
                     _ => false,
                 },
-                Test::Contains(_)
+                Test::Bytes(..)
+                | Test::Contains(_)
+                | Test::IdInBytes(..)
                 | Test::IdInText(..)
                 | Test::Is(_)
                 | Test::Sha256(_)

@@ -31,13 +31,17 @@ pub(crate) fn conversation(speaks: Speaks, frame: Frame) -> Conversation {
     }
 }
 
-/// The template of a message.
+/// The template of a message; behind `0x` one of bytes.
 pub(crate) fn template(text: &str) -> Template {
-    Template::parse(text, Medium::Message).expect("it is a template")
+    let parsed = match text.strip_prefix("0x") {
+        Some(bytes) => Template::parse_bytes(bytes),
+        None => Template::parse(text, Medium::Message),
+    };
+    parsed.expect("it is a template")
 }
 
 /// A matcher of words: `$.a=1`, `$.a="x"`, `has $.a`, `lacks $.a`, `is x`, `starts x`, `contains x`, `sha256 DIGEST`,
-/// `id $.a`, and `id BEFORE|AFTER`.
+/// `id $.a`, `id @4:u32le`, `id BEFORE|AFTER`, and `@4 01 ff`.
 pub(crate) fn matcher(words: &[&str]) -> Matcher {
     let mut matcher = Matcher { conditions: Vec::new(), id: None };
     let path = |path: &str| path.parse().expect("it is a path");
@@ -49,6 +53,10 @@ pub(crate) fn matcher(words: &[&str]) -> Matcher {
             "is" => Condition::Is(rest.to_owned()),
             "starts" => Condition::Starts(rest.to_owned()),
             "contains" => Condition::Contains(rest.to_owned()),
+            _ if verb.starts_with('@') => Condition::Bytes {
+                at: verb[1..].parse().expect("it is a number"),
+                bytes: rest.parse().expect("they are bytes"),
+            },
             "sha256" => Condition::Sha256(rest.parse().expect("it is a digest")),
             "id" => {
                 matcher.id = Some(place(rest));
@@ -68,10 +76,11 @@ pub(crate) fn matcher(words: &[&str]) -> Matcher {
     matcher
 }
 
-/// A place: a path, or `BEFORE|AFTER`.
+/// A place: a path, one in bytes, or `BEFORE|AFTER`.
 pub(crate) fn place(text: &str) -> Place {
     match text.split_once('|') {
         Some((before, after)) => Place::Text { before: before.to_owned(), after: after.to_owned() },
+        None if text.starts_with('@') => Place::Bytes(text.parse().expect("it is a place")),
         None => Place::Json(text.parse().expect("it is a path")),
     }
 }

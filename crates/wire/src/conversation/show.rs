@@ -5,6 +5,7 @@ use spec::conversation::{Condition, Matcher, Place, Scalar, TakeFrom};
 /// The conditions of a matcher, in words.
 pub fn matcher(matcher: &Matcher) -> String {
     let conditions = matcher.conditions.iter().map(|condition| match condition {
+        Condition::Bytes { at, bytes } => format!("the bytes {bytes} at @{at}"),
         Condition::Contains(text) => format!("a message with {text:?} in it"),
         Condition::Equals { path, value: Scalar::Bool(value) } => format!("{path} = {value}"),
         Condition::Equals { path, value: Scalar::Integer(value) } => format!("{path} = {value}"),
@@ -24,6 +25,7 @@ pub fn matcher(matcher: &Matcher) -> String {
 /// A place, with the preposition before it.
 pub fn place(place: &Place) -> String {
     match place {
+        Place::Bytes(place) => format!("at {place}"),
         Place::Json(path) => format!("at {path}"),
         Place::Text { before, after } if after.is_empty() => format!("behind {before:?}"),
         Place::Text { before, after } => format!("between {before:?} and {after:?}"),

@@ -5,7 +5,7 @@ use super::text;
 use super::{PeerError, places, show};
 use crate::contract::Response;
 use crate::excerpt::Excerpt;
-use spec::conversation::{Place, Take, TakeFrom};
+use spec::conversation::{Extent, Place, Take, TakeFrom};
 use std::borrow::Cow;
 
 /// A value that is taken from a message or a response.
@@ -44,6 +44,13 @@ pub(super) fn take(
             TakeFrom::Message(Place::Text { before, after }) => {
                 text::between(heard, before.as_bytes(), after.as_bytes()).map(Into::into)
             }
+            TakeFrom::Message(Place::Bytes(place)) => match place.extent {
+                Extent::Number(_) => {
+                    let number = place.number(heard);
+                    number.map(|number| Cow::Owned(number.to_string().into_bytes()))
+                }
+                Extent::Bytes(_) | Extent::Rest => place.bytes(heard).map(Cow::Borrowed),
+            },
             TakeFrom::Header(field) => response.and_then(|response| field_of(response, field)),
         };
         let Some(value) = value else {
@@ -100,6 +107,7 @@ mod tests {
         let response = response(200, head, br#"{"token":"t","n":7}"#);
         let json = |path: &str| TakeFrom::Message(Place::Json(path.parse().unwrap()));
         let header = |name: &str| TakeFrom::Header(name.to_owned());
+        let bytes = |place: &str| TakeFrom::Message(Place::Bytes(place.parse().unwrap()));
         #[rustfmt::skip]
         let table = [
             (json("$.token"),      Ok("t")),
@@ -107,6 +115,10 @@ mod tests {
             (header("location"),   Ok("/next")),
             (header("Set-Cookie"), Ok("sid=a1; theme=dark")),
             (json("$.a"),          Err("no value for `v` at $.a in")),
+            (bytes("@2:5"),        Ok("token")),
+            (bytes("@0:u8"),       Ok("123")),
+            (bytes("@18"),         Ok("}")),
+            (bytes("@18:u16le"),   Err("no value for `v` at @18:u16le in")),
             (header("ETag"),       Err("no value for `v` in the header field ETag in")),
         ];
         for (from, expected) in table {

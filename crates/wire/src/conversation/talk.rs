@@ -160,7 +160,8 @@ impl<C: InPlace> Talk<C> {
     fn send_pending(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         let Some(pending) = self.mind.pending.take() else { return Ok(()) };
         let Self { cut, inner, last_len, mind, .. } = self;
-        let kind = if cut.is_binary() { Kind::Binary } else { Kind::Text };
+        let is_binary = mind.is_bytes(pending)? || cut.is_binary();
+        let kind = if is_binary { Kind::Binary } else { Kind::Text };
         let mut cut_short = None;
         let sent = inner.send_in_place(kind, *last_len, tx, &mut |out| {
             let start = out.len();
@@ -355,6 +356,8 @@ fn in_step(during: Option<(String, String)>, error: contract::PeerError) -> cont
     }
 }
 
+#[cfg(test)]
+mod bytes;
 #[cfg(test)]
 mod clients;
 #[cfg(test)]

@@ -4,15 +4,20 @@ use super::CompileError;
 use super::awaited::FIRST_ID;
 use crate::decimal::append_decimal;
 use crate::http1::append_percent_encoded;
+use crate::misuse::MisuseError;
 use spec::Rooms;
-use spec::conversation::{Escape, Piece, Template};
+use spec::conversation::{Escape, Number, Piece, Template};
 use spec::rooms::Part;
 use spec::stamp::Header;
 use units::{Nanos, Random};
 
 /// A template whose constant pieces are one, and whose values are known by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Compiled(Vec<Slot>);
+pub(super) struct Compiled {
+    slots: Vec<Slot>,
+    /// The numbers in bytes, each with its hole in words; `None` if it is a text.
+    numbers: Option<Vec<(Slot, Number, String)>>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Slot {
@@ -27,6 +32,8 @@ enum Slot {
     Random(u32),
     /// The value with this number.
     Value(usize, Escape),
+    /// The value of the slot as a number in bytes.
+    Number(Box<Self>, Number),
 }
 
 /// The values that fill the holes.
@@ -79,30 +86,16 @@ impl Compiled {
     ) -> Result<Self, String> {
         let mut slots = Vec::new();
         let mut text = Vec::new();
+        let mut numbers = template.is_bytes().then(Vec::new);
         for piece in &template.0 {
-            let slot = match piece {
-                Piece::Text(piece) => {
-                    text.extend_from_slice(piece.as_bytes());
-                    continue;
-                }
-                Piece::Pad(len) => {
-                    text.extend(PAD.iter().cycle().take(*len as usize));
-                    continue;
-                }
-                // Filled by then ([`fill_payload`]).
-                Piece::Payload { .. } => continue,
-                Piece::Id => Slot::Id,
-                Piece::Now => Slot::Now,
-                Piece::NowMs => Slot::NowMs,
-                Piece::Client => Slot::Client,
-                Piece::ClientModulo(groups) => Slot::ClientModulo((*groups).max(1)),
-                Piece::Room => Slot::Room,
-                Piece::Header => Slot::Header,
-                Piece::Random(len) => Slot::Random(*len),
-                Piece::Var { name, escape } => {
-                    Slot::Value(number(name).ok_or_else(|| name.clone())?, *escape)
-                }
-            };
+            let slot = Slot::new(piece, &number)?;
+            if let Slot::Text(piece) = &slot {
+                text.extend_from_slice(piece);
+                continue;
+            }
+            if let (Slot::Number(of, form), Some(numbers)) = (&slot, &mut numbers) {
+                numbers.push((Slot::clone(of), *form, piece.to_string()));
+            }
             if !text.is_empty() {
                 slots.push(Slot::Text(std::mem::take(&mut text).into()));
             }
@@ -111,23 +104,43 @@ impl Compiled {
         if !text.is_empty() {
             slots.push(Slot::Text(text.into()));
         }
-        Ok(Self(slots))
+        Ok(Self { slots, numbers })
     }
 
     /// The text without holes.
     pub(super) fn text(text: &str) -> Self {
-        Self(vec![Slot::Text(text.as_bytes().into())])
+        Self { slots: vec![Slot::Text(text.as_bytes().into())], numbers: None }
     }
 
     /// True if it is the same on every connection.
     pub(super) fn is_constant(&self) -> bool {
-        self.0.iter().all(|slot| matches!(slot, Slot::Text(_)))
+        self.slots.iter().all(|slot| matches!(slot, Slot::Text(_)))
+    }
+
+    /// True if it is a message of bytes, all of whose numbers hold their values.
+    ///
+    /// # Errors
+    ///
+    /// The first number that does not.
+    #[inline]
+    pub(super) fn is_bytes(&self, filling: Filling<'_>) -> Result<bool, MisuseError> {
+        let Some(numbers) = &self.numbers else { return Ok(false) };
+        let is_odd = |(of, form, _): &&(Slot, Number, String)| {
+            !of.number(filling).is_some_and(|value| form.holds(value))
+        };
+        match numbers.iter().find(is_odd) {
+            Some((_, form, hole)) => {
+                let (min, max) = (form.min(), form.max());
+                Err(MisuseError::Misfit { hole: hole.clone(), min, max })
+            }
+            None => Ok(true),
+        }
     }
 
     /// Appends the text, filled.
     #[inline]
     pub(super) fn write(&self, filling: Filling<'_>, random: &mut Random, out: &mut Vec<u8>) {
-        for slot in &self.0 {
+        for slot in &self.slots {
             match slot {
                 Slot::Text(text) => out.extend_from_slice(text),
                 Slot::Id => append_decimal(filling.id.into(), out),
@@ -147,8 +160,55 @@ impl Compiled {
                     out.extend((0..*len).map(|_| ALPHABET[random.below(ALPHABET.len())]));
                 }
                 Slot::Value(number, escape) => write_value(&filling.values[*number], *escape, out),
+                // Those that do not fit were found before (`is_bytes`).
+                Slot::Number(of, form) => form.write(of.number(filling).unwrap_or_default(), out),
             }
         }
+    }
+}
+
+impl Slot {
+    /// Makes `piece` ready; `number` knows the number of each value.
+    fn new(piece: &Piece, number: &impl Fn(&str) -> Option<usize>) -> Result<Self, String> {
+        Ok(match piece {
+            Piece::Text(text) => Self::Text(text.as_bytes().into()),
+            Piece::Bytes(bytes) => Self::Text(bytes.0.as_slice().into()),
+            Piece::Pad(len) => {
+                Self::Text(PAD.iter().copied().cycle().take(*len as usize).collect())
+            }
+            // Filled by then ([`fill_payload`]).
+            Piece::Payload { .. } => Self::Text(Box::default()),
+            Piece::Id => Self::Id,
+            Piece::Now => Self::Now,
+            Piece::NowMs => Self::NowMs,
+            Piece::Client => Self::Client,
+            Piece::ClientModulo(groups) => Self::ClientModulo((*groups).max(1)),
+            Piece::Room => Self::Room,
+            Piece::Header => Self::Header,
+            Piece::Random(len) => Self::Random(*len),
+            Piece::Var { name, escape } => {
+                Self::Value(number(name).ok_or_else(|| name.clone())?, *escape)
+            }
+            Piece::Number { of, form } => Self::Number(Box::new(Self::new(of, number)?), *form),
+        })
+    }
+
+    /// The value as a whole number, if it is one.
+    #[inline]
+    fn number(&self, filling: Filling<'_>) -> Option<i128> {
+        let number = match self {
+            Self::Id => filling.id.into(),
+            Self::Now => filling.now.0,
+            Self::NowMs => filling.now.0 / NANOS_IN_MILLI,
+            Self::Client => filling.member.client.into(),
+            Self::ClientModulo(groups) => (filling.member.client % groups).into(),
+            Self::Room => filling.member.room.into(),
+            Self::Value(number, _) => {
+                return str::from_utf8(&filling.values[*number]).ok()?.parse().ok();
+            }
+            Self::Text(_) | Self::Header | Self::Random(_) | Self::Number(..) => return None,
+        };
+        Some(number.into())
     }
 }
 
@@ -271,6 +331,33 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_written_in_their_form_and_those_that_do_not_fit_are_named() {
+        let template = "01 ${id:u32be} ${now:u64le} ${now_ms:i32le} ${client:u8} ${client % 2:u8} ${room_number:u16be} \
+                        ${v:i16le} ff ${v} ${pad:2}";
+        let template = Template::parse_bytes(template).unwrap();
+        let compiled = Compiled::new(&template, |name| (name == "v").then_some(0)).unwrap();
+        let filled = |client, value: &str| {
+            let values = [value.as_bytes().into()];
+            let member = Member { client, room: 0x102, part: None };
+            let filling =
+                Filling { id: 10_000_007, now: Nanos(1_500_000_000), member, values: &values };
+            compiled.is_bytes(filling).map_err(|error| error.to_string())?;
+            let mut out = Vec::new();
+            compiled.write(filling, &mut Random::new(3), &mut out);
+            Ok(out)
+        };
+        let expected =
+            b"\x01\0\x98\x96\x87\0\x2f\x68\x59\0\0\0\0\xdc\x05\0\0\x05\x01\x01\x02\xfe\xff\xff-2ab";
+        assert_eq!(filled(5, "-2"), Ok(expected.to_vec()));
+        let of_client = "the value of `${client:u8}` is no whole number from 0 to 255".to_owned();
+        assert_eq!(filled(256, "1"), Err(of_client));
+        for value in ["32768", "-32769", "", "1.0", "a", "\u{e9}"] {
+            let of_value = "the value of `${v:i16le}` is no whole number from -32768 to 32767";
+            assert_eq!(filled(5, value), Err(of_value.to_owned()), "{value}");
+        }
+    }
+
+    #[test]
     fn escaped_values_read_back_once_and_twice() {
         let mut random = Random::new(1);
         for _ in 0..500 {
@@ -295,7 +382,7 @@ mod tests {
         assert_ne!(drawn[..20], drawn[21..]);
         let constant = Template(vec![text("a"), Piece::Pad(2), text("b")]);
         let constant = Compiled::new(&constant, |_| None).unwrap();
-        assert_eq!(constant, Compiled(vec![Slot::Text(b"aabb"[..].into())]));
+        assert_eq!(constant.slots, [Slot::Text(b"aabb"[..].into())]);
         assert!(constant.is_constant());
     }
 

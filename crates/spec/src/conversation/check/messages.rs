@@ -3,7 +3,8 @@
 use super::{Checker, Holes};
 use crate::conversation::template::{RESERVED, is_name};
 use crate::conversation::{
-    Condition, Fault, Frame, Matcher, Part, Piece, Place, Take, TakeFrom, Template, mqtt, overlap,
+    Condition, Extent, Fault, Fill, Frame, Matcher, Number, Offset, Part, Piece, Place, Take,
+    TakeFrom, Template, mqtt, overlap,
 };
 use crate::near::expected;
 
@@ -53,12 +54,92 @@ impl<'c> Checker<'c> {
             (Some(Place::Text { before, after }), _) if before.is_empty() && after.is_empty() => {
                 return Err(self.fault(key, "has an `id` without a text beside it"));
             }
+            (Some(Place::Bytes(place)), _) => {
+                let form = self.form(key, *place)?;
+                self.check_form(key, &Piece::Id, form, &place.to_string())?;
+            }
             _ => {}
         }
         match overlap::contradiction(matcher) {
             Some(message) => Err(self.fault(key, format!("can never match: {message}"))),
             None => Ok(()),
         }
+    }
+
+    /// The form of the number at a place.
+    pub(super) fn form(&self, key: &'static str, place: Offset) -> Result<Number, Fault> {
+        match place.extent {
+            Extent::Number(form) => Ok(form),
+            Extent::Bytes(_) | Extent::Rest => {
+                let at = place.at;
+                let message = format!("`{place}` is no number; say its form, as in `@{at}:u32le`");
+                Err(Fault { text: place.to_string(), ..self.fault(key, message) })
+            }
+        }
+    }
+
+    /// Refuses a form that does not hold all values of a hole, as far as they are known. `text` is the number in words.
+    fn check_form(
+        &self,
+        key: &'static str,
+        hole: &Piece,
+        form: Number,
+        text: &str,
+    ) -> Result<(), Fault> {
+        let (min, max) = (form.min(), form.max());
+        let reason = match hole {
+            Piece::Id if max < i32::MAX.into() => {
+                Some("an id is a number of eight digits or more; use 4 bytes or 8".to_owned())
+            }
+            Piece::Now if max < i64::MAX.into() => {
+                Some("a run has more nanoseconds after 5 s; use 8 bytes, or `now_ms`".to_owned())
+            }
+            Piece::NowMs if max < i32::MAX.into() => {
+                Some("a run has more milliseconds after a minute; use 4 bytes or 8".to_owned())
+            }
+            Piece::ClientModulo(groups) if i128::from(*groups) - 1 > max => {
+                Some(format!("there are groups up to {}", groups - 1))
+            }
+            Piece::Var { name, .. } => {
+                let odd = self
+                    .constants(name)
+                    .find(|value| !value.parse().is_ok_and(|value: i128| form.holds(value)));
+                odd.map(|value| format!("`{name}` is {value:?}"))
+            }
+            Piece::Text(_)
+            | Piece::Bytes(_)
+            | Piece::Number { .. }
+            | Piece::Id
+            | Piece::Now
+            | Piece::NowMs
+            | Piece::Client
+            | Piece::ClientModulo(_)
+            | Piece::Room
+            | Piece::Header
+            | Piece::Pad(_)
+            | Piece::Random(_)
+            | Piece::Payload { .. } => None,
+        };
+        match reason {
+            Some(reason) => {
+                let message = format!("`{text}` holds {min} to {max}, and {reason}");
+                Err(Fault { text: text.to_owned(), ..self.fault(key, message) })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The values of a var that are written in the file.
+    fn constants(&self, name: &str) -> impl Iterator<Item = String> {
+        let var = self.conversation.vars.iter().find(|var| var.name == name);
+        let values = match var.map(|var| &var.fill) {
+            Some(Fill::Template(template)) if !template.has_holes() => vec![template.to_string()],
+            Some(Fill::Pick(values)) => values.clone(),
+            Some(Fill::Template(_) | Fill::Column { .. } | Fill::Secret { .. }) | None => {
+                Vec::new()
+            }
+        };
+        values.into_iter()
     }
 
     /// Refuses a template with a hole that has no value here, or that is too long.
@@ -69,7 +150,10 @@ impl<'c> Checker<'c> {
         holes: Holes,
     ) -> Result<(), Fault> {
         for piece in &template.0 {
-            let misplaced = match piece {
+            if let Piece::Number { of, form } = piece {
+                self.check_form(key, of, *form, &piece.to_string())?;
+            }
+            let misplaced = match piece.value() {
                 Piece::Id if holes == Holes::Plain => {
                     "is the id of a request or of an opening step"
                 }
@@ -83,6 +167,8 @@ impl<'c> Checker<'c> {
                     continue;
                 }
                 Piece::Text(_)
+                | Piece::Bytes(_)
+                | Piece::Number { .. }
                 | Piece::Id
                 | Piece::Now
                 | Piece::NowMs
@@ -94,13 +180,21 @@ impl<'c> Checker<'c> {
                 | Piece::Random(_)
                 | Piece::Payload { .. } => continue,
             };
-            let text = Template(vec![piece.clone()]).to_string();
+            let text = piece.to_string();
             let fault = self.fault(key, format!("`{text}` {misplaced}, and this is none"));
             return Err(Fault { text, ..fault });
         }
         let (len, max) = (template.len_min(), Template::LEN_MAX);
         if len > u64::from(max) {
             return Err(self.fault(key, format!("is {len} bytes long; at most {max} are possible")));
+        }
+        let is_any = matches!(self.conversation.frame, Frame::Message | Frame::Length { .. });
+        if template.is_bytes() && !is_any {
+            return Err(self.fault(
+                key,
+                "is bytes, and `frame` says that messages are texts; bytes are messages of WebSocket, or have a length \
+                 before them, as in frame = { length = 4 }",
+            ));
         }
         if self.conversation.frame == Frame::Mqtt && key == "send" {
             let packet = mqtt::check(template, self.part == Part::Open(0));

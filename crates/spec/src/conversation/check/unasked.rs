@@ -2,7 +2,8 @@
 
 use super::{Checker, Holes};
 use crate::conversation::{
-    AnswerRule, Every, Fault, Matcher, Part, Place, PushRule, Request, Send, overlap,
+    AnswerRule, Every, Extent, Fault, Matcher, Offset, Part, Place, PushRule, Request, Send,
+    overlap,
 };
 
 impl Checker<'_> {
@@ -40,6 +41,13 @@ impl Checker<'_> {
                 && after.is_empty()
             {
                 return Err(self.fault("header", "is a hole without a text beside it"));
+            }
+            if let Some(Place::Bytes(place)) = sent {
+                self.form("sent", *place)?;
+            }
+            if let Some(Place::Bytes(Offset { at, extent: Extent::Number(_) })) = header {
+                let message = format!("is 32 digits of text, and no number; say `@{at}`");
+                return Err(self.fault("header", message));
             }
         }
         for (index, AnswerRule { when, take, send, .. }) in all.answers.iter().enumerate() {

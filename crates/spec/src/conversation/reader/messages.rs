@@ -6,7 +6,8 @@ use super::values::{
     Value, constant, digest, inner_start, scalar, several, some_constant, status, text_of, texts,
 };
 use crate::conversation::{
-    Condition, Matcher, Medium, Part, Path, Place, Take, TakeFrom, Template,
+    BytesError, Condition, Extent, HexBytes, Matcher, Medium, Offset, Part, Path, Place, Scalar,
+    Take, TakeFrom, Template, TemplateError,
 };
 use crate::table::{Error, Table};
 use toml::Spanned;
@@ -91,12 +92,16 @@ impl Reader<'_> {
                         .map_err(|error| Error::new(at, format!("`{written}`: {error}")))?;
                     conditions.push(Condition::Equals { path, value: scalar(written, value)? });
                 }
+                written if written.starts_with('@') => {
+                    let place = written.parse().map_err(|error| bytes_error("", at, &error))?;
+                    conditions.push(bytes_at(place, written, value)?);
+                }
                 unknown => {
                     let known =
                         ["id", "has", "lacks", "is", "starts", "contains", "sha256", "status"];
                     let expected = crate::near::expected(unknown, known.into_iter());
                     let message = format!("unknown condition `{unknown}`{expected}");
-                    let place = "; or a place, as in \"$.type\" = \"next\"";
+                    let place = "; or a place, as in \"$.type\" = \"next\" or \"@0:u8\" = 1";
                     return Err(Error::new(at, message + place));
                 }
             }
@@ -113,7 +118,7 @@ impl Reader<'_> {
         several(value).into_iter().map(one).collect()
     }
 
-    /// A place in a message: a path, or a text with a hole called `hole`.
+    /// A place in a message: a path, a place in bytes, or a text with a hole called `hole`.
     pub(super) fn place(&self, key: &str, hole: &str, value: Value<'_>) -> Result<Place, Error> {
         let at = value.span().start;
         let text = text_of(key, value)?;
@@ -124,6 +129,9 @@ impl Reader<'_> {
                 .map_err(|error| Error::new(at, format!("`{key}` `{text}`: {error}")));
         }
         let marker = format!("${{{hole}}}");
+        if text.starts_with('@') && !text.contains(&marker) {
+            return text.parse().map(Place::Bytes).map_err(|error| bytes_error(key, at, &error));
+        }
         match text.split_once(&marker) {
             Some((before, after)) if !after.contains(&marker) => {
                 Ok(Place::Text { before: before.to_owned(), after: after.to_owned() })
@@ -131,7 +139,8 @@ impl Reader<'_> {
             _ => Err(Error::new(
                 at,
                 format!(
-                    "`{key}` is a place in JSON, as in \"$.id\", or a text with one `{marker}`; `{text}` is neither"
+                    "`{key}` is a place in JSON, as in \"$.id\", in bytes, as in \"@4:u32le\", or a text with one `{marker}`; \
+                     `{text}` is none of them"
                 ),
             )),
         }
@@ -157,20 +166,79 @@ impl Reader<'_> {
         self.take(table, part, key).map(|value| self.template_of(key, value, medium)).transpose()
     }
 
-    /// The template in the value of `key`; an empty key is left out of errors.
+    /// The template in the value of `key`; an empty key is left out of errors. A message may be bytes.
     pub(super) fn template_of(
         &self,
         key: &str,
         value: Value<'_>,
         medium: Medium,
     ) -> Result<Template, Error> {
+        let mut value = value;
+        let is_bytes = key == "send" && matches!(value.get_ref(), DeValue::Table(_));
+        if is_bytes {
+            let mut table = Table::of_value(key, value)?;
+            let at = table.at();
+            let bytes = table.take_value("bytes");
+            table.finish(&["bytes"])?;
+            value = bytes.ok_or_else(|| {
+                Error::new(at, "`send` is a text, or { bytes = \"01 ${id:u32le}\" }")
+            })?;
+        }
         let at = inner_start(&self.source.text, value.span().start);
         let text = text_of(key, value)?;
+        let parsed =
+            if is_bytes { Template::parse_bytes(&text) } else { Template::parse(&text, medium) };
         let key = if key.is_empty() { String::new() } else { format!("`{key}` ") };
-        Template::parse(&text, medium).map_err(|error| {
+        parsed.map_err(|error: TemplateError| {
             // Where the text is written as it is, the hole has a place of its own.
             let exact = self.source.text.get(at..).is_some_and(|rest| rest.starts_with(&text));
             Error::new(if exact { at + error.at } else { at }, format!("{key}{error}"))
         })
     }
+}
+
+/// The condition that `value` stands at a place in bytes: a number in its form, or hexadecimal digits.
+fn bytes_at(place: Offset, written: &str, value: Value<'_>) -> Result<Condition, Error> {
+    let start = value.span().start;
+    let Offset { at, extent } = place;
+    let bytes = match extent {
+        Extent::Number(form) => match scalar(written, value)? {
+            Scalar::Integer(number) if form.holds(number.into()) => {
+                let mut bytes = Vec::new();
+                form.write(number.into(), &mut bytes);
+                bytes
+            }
+            Scalar::Integer(_) | Scalar::Bool(_) | Scalar::Text(_) => {
+                let (min, max) = (form.min(), form.max());
+                return Err(Error::new(
+                    start,
+                    format!("`{written}` is a whole number from {min} to {max}"),
+                ));
+            }
+        },
+        Extent::Bytes(_) | Extent::Rest => {
+            let digits = some_constant(written, value)?;
+            let HexBytes(bytes) =
+                digits.parse().map_err(|error| bytes_error(written, start, &error))?;
+            if let Extent::Bytes(len) = extent
+                && bytes.len() != len as usize
+            {
+                let given = bytes.len();
+                return Err(Error::new(
+                    start,
+                    format!(
+                        "`{written}` has {len} bytes, and these are {given}; `@{at}` takes any number of them"
+                    ),
+                ));
+            }
+            bytes
+        }
+    };
+    Ok(Condition::Bytes { at, bytes: HexBytes(bytes) })
+}
+
+/// The error in a place in bytes, or in bytes, that stands at byte `at` of the file; an empty key is left out.
+fn bytes_error(key: &str, at: usize, error: &BytesError) -> Error {
+    let key = if key.is_empty() { String::new() } else { format!("`{key}` ") };
+    Error::new(at, format!("{key}{error}"))
 }

@@ -541,6 +541,12 @@ fn the_example_of_the_page_is_read() {
     let read = read(example);
     let names: Vec<&str> = read.requests.iter().map(|request| request.name.as_str()).collect();
     assert_eq!(names, ["say", "list"]);
+    let (_, section) = page.split_once("### Bytes\n").expect("the page has a section on bytes");
+    let (_, example) = section.split_once("```toml\n").expect("it has an example");
+    let (example, _) = example.split_once("```").expect("the example ends");
+    let read = self::read(example);
+    assert!(matches!(read.frame, Frame::Length { width: LengthWidth::Two, .. }));
+    assert!(matches!(&read.requests[0].send, Send::Message(send) if send.is_bytes()));
     for (name, _) in crate::conversation::READY_MADE {
         assert!(page.contains(&format!("`{name}`")), "the page names {name}");
     }
