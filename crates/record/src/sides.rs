@@ -83,8 +83,8 @@ pub enum Regression {
 }
 
 impl Sides {
-    /// The answer to the most that is allowed; `is_strict`: noise passes nothing. Without an interval of any number it is
-    /// not met.
+    /// The answer to the most that is allowed; `is_strict`: noise passes nothing. It is not met if no number has an
+    /// interval.
     pub fn required(&self, is_strict: bool) -> Required {
         let has = |one| self.differences.iter().any(|it| it.regression == Some(one));
         let is_unknown = !(has(Regression::NotFound) || has(Regression::TooNoisy));

@@ -419,6 +419,13 @@ impl Conversation {
         self.requests.iter().chain(of_publishers).any(Request::has_payload)
     }
 
+    /// True if requests are bytes, so that all messages are shown as bytes.
+    pub fn has_bytes(&self) -> bool {
+        let is_bytes =
+            |request: &Request| matches!(&request.send, Send::Message(it) if it.is_bytes());
+        self.requests.iter().any(is_bytes)
+    }
+
     /// The values of its secrets that were read, and those of columns that are named like secrets.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let of_publishers = self.publishers.iter().flat_map(|it| &it.vars);

@@ -6,7 +6,7 @@ use crate::decimal::append_decimal;
 use crate::http1::append_percent_encoded;
 use crate::misuse::MisuseError;
 use spec::Rooms;
-use spec::conversation::{Escape, Number, Piece, Template};
+use spec::conversation::{Escape, HexBytes, Number, Piece, Template};
 use spec::rooms::Part;
 use spec::stamp::Header;
 use units::{Nanos, Random};
@@ -229,11 +229,15 @@ pub(super) fn number(name: &str, names: &[String]) -> Option<usize> {
 
 /// Puts `payload` where `template` has a hole for it.
 pub(super) fn fill_payload(template: &mut Template, payload: &[u8]) {
+    let is_bytes = template.is_bytes();
     for piece in &mut template.0 {
         if let Piece::Payload { escape } = piece {
-            let mut text = Vec::new();
-            write_value(payload, *escape, &mut text);
-            *piece = Piece::Text(String::from_utf8_lossy(&text).into_owned());
+            let mut value = Vec::new();
+            write_value(payload, *escape, &mut value);
+            *piece = match is_bytes {
+                true => Piece::Bytes(HexBytes(value)),
+                false => Piece::Text(String::from_utf8_lossy(&value).into_owned()),
+            };
         }
     }
 }

@@ -200,7 +200,9 @@ fn lines_of(at: Nanos, said: &Said<'_>, workload: &Workload) -> String {
             if matches!(note.sense, Sense::Before(_)) {
                 return head_and_body(at, mark, &[part.as_bytes(), b": ", &note.bytes].concat());
             }
-            (mark, format!("{part}: {}", shown(Kind::Text, &note.bytes)))
+            let is_bytes = workload.conversation.as_ref().is_some_and(|it| it.has_bytes());
+            let kind = if is_bytes { Kind::Binary } else { Kind::Text };
+            (mark, format!("{part}: {}", shown(kind, &note.bytes)))
         }
         Said::Open => ('=', "open".to_owned()),
         Said::Ping(payload) => ('<', format!("ping {}", shown(Kind::Text, payload))),
