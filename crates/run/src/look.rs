@@ -67,6 +67,7 @@ fn tried(
     let mut until: Instant = by_hand.now() + OPENING_MAX;
     let (mut received, mut ended, mut is_sent) = (Vec::new(), false, false);
     let (mut is_there, mut not_there) = (false, None);
+    let mut first_at = None;
     while !ended && received.len() < RECEIVED_MAX && by_hand.now() < until {
         let mut opened = false;
         let was_silent = received.is_empty();
@@ -95,6 +96,7 @@ fn tried(
         }
         if was_silent && !received.is_empty() {
             until = by_hand.now() + attempt.time();
+            first_at = Some(by_hand.now());
         }
         if !has_happened {
             check()?;
@@ -102,7 +104,8 @@ fn tried(
         }
     }
     received.truncate(RECEIVED_MAX);
-    Ok(Tried { seen: Seen { attempt, received, ended }, not_there })
+    let listened = first_at.map_or(Nanos::ZERO, |first| by_hand.now().since(first));
+    Ok(Tried { seen: Seen { attempt, received, listened, ended }, not_there })
 }
 
 /// The time from one connection to the next.

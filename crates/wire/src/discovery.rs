@@ -34,6 +34,8 @@ pub struct Seen {
     pub attempt: Attempt,
     /// The bytes that came in its time.
     pub received: Vec<u8>,
+    /// The time from the first of them to the end of the attempt.
+    pub listened: Nanos,
     /// True if the server ended the connection within that time.
     pub ended: bool,
 }
@@ -158,6 +160,8 @@ pub fn next(url: &Endpoint, seen: &[Seen]) -> Step {
         Attempt::Get("/socket.io/".to_owned()),
         Attempt::Get(below(&url.path, "info")),
         Attempt::Get("/.well-known/mercure".to_owned()),
+        Attempt::Get(GRAPHQL.to_owned()),
+        Attempt::Get(OPENAPI.to_owned()),
     ];
     let wanted = more.into_iter().filter(|attempt| {
         is_web && (!of_requests || matches!(attempt, Attempt::Get(_))) && !tried(attempt)
@@ -314,7 +318,8 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     let body = String::from_utf8_lossy(&body).into_owned();
     let is_own = path == url.path;
     if kind.starts_with("text/event-stream") {
-        return Some(named(&format!("server-sent events at {path}"), "sse"));
+        let rate = rate_of_events(&body, seen);
+        return Some(named(&format!("server-sent events at {path}: {rate}"), "sse"));
     }
     if path == "/socket.io/" && body.contains("Transport unknown") {
         let found = named("Socket.IO 4 at /socket.io/: its path answers there", "socketio");
@@ -326,6 +331,18 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     }
     if path == "/.well-known/mercure" && status == 400 {
         return Some(other("Mercure: its hub wants a topic".to_owned(), UNWRITTEN));
+    }
+    if path == GRAPHQL && is_of_graphql(status, &body) {
+        let words = "GraphQL at /graphql: it answers a query there".to_owned();
+        return Some(other(
+            words,
+            "post a query to http://…/graphql with --method POST and --payload @FILE; over WebSocket, try that path \
+             with --conversation graphql-ws",
+        ));
+    }
+    if path == OPENAPI && status == 200 && body.contains("\"openapi\"") {
+        let words = "HTTP whose paths are listed at /openapi.json".to_owned();
+        return Some(closed(words, "name one of those paths in an http:// URL"));
     }
     if !is_own {
         return None;
@@ -350,6 +367,32 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     is_page.then(|| {
         closed(format!("HTTP {status}{len}{kind}"), "load it as it is: a GET accepts any 2xx")
     })
+}
+
+/// The events of a stream that began, for a second: those that were complete within the attempt.
+fn rate_of_events(body: &str, seen: &Seen) -> String {
+    let lines = body.replace("\r\n", "\n");
+    // A block without data, such as a comment that keeps the connection alive, is no event.
+    let events = lines.split_inclusive("\n\n").filter(|block| {
+        block.ends_with("\n\n") && block.lines().any(|line| line.starts_with("data"))
+    });
+    let (count, time) = (events.count() as u64, seen.listened);
+    let events = if count == 1 { "event" } else { "events" };
+    if seen.ended {
+        return format!("{count} {events}, and it ended after {time}");
+    }
+    if count < 2 || time < RATED_MIN {
+        return format!("{count} {events} in the first {time}");
+    }
+    let rate = (count * 1_000_000_000 + time.0 / 2) / time.0;
+    format!("{rate} events/s ({count} in the first {time})")
+}
+
+/// True for an answer to the query for the name of the root's type: that name, or errors as GraphQL writes them.
+fn is_of_graphql(status: u16, body: &str) -> bool {
+    let answer: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+    let is_refused = matches!(status, 400 | 405) && answer["errors"][0]["message"].is_string();
+    is_refused || answer["data"]["__typename"].is_string()
 }
 
 /// Status, type and length of a head without any of its body.
@@ -479,6 +522,15 @@ const UNWRITTEN: &str = "write a conversation for it in TOML, and name that with
 
 const ACCEPT: &str = "text/event-stream, application/json;q=0.9, */*;q=0.5";
 
+/// The shortest time that events are a rate of; what came at once was a burst.
+const RATED_MIN: Nanos = Nanos::from_millis(100);
+
+/// The usual path of GraphQL, with a query that any of its servers answers: the name of the type of its root.
+const GRAPHQL: &str = "/graphql?query=%7B__typename%7D";
+
+/// The usual path of the description of an API.
+const OPENAPI: &str = "/openapi.json";
+
 /// The seed of the key of an upgrade.
 const SEED: u64 = 1;
 
@@ -537,8 +589,25 @@ mod tests {
                 Attempt::Get(path) if path == "/echo/info" => (page(200, "application/json", "{\"websocket\":true,\"origins\":[],\"entropy\":7}"), false),
                 Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no"), false),
             }, "SockJS: /echo/info", None, 5),
-            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events", Some("sse"), 1),
-            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "server-sent events", Some("sse"), 1),
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events: 0 events in the first 700 ms", Some("sse"), 1),
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "1 event in the first 700 ms", Some("sse"), 1),
+            // The last event is not complete, and a comment is none.
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hi\n\n".to_owned() + &"id: 1\ndata: 1\n\n".repeat(14) + "data: 2", false), "server-sent events at /events: 20 events/s (14 in the first 700 ms)", Some("sse"), 1),
+            ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n".into(), true), "2 events, and it ended after 700 ms", Some("sse"), 1),
+            ("ws://h/api", |attempt| match attempt {
+                Attempt::Get(path) if path.starts_with("/graphql?") => (page(200, "application/json", "{\"data\":{\"__typename\":\"Query\"}}"), false),
+                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no \"__typename\""), false),
+            }, "GraphQL at /graphql", None, 7),
+            ("http://h/api", |attempt| match attempt {
+                Attempt::Get(path) if path.starts_with("/graphql?") => (page(400, "application/json", "{\"errors\":[{\"message\":\"Must provide query\"}]}"), false),
+                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no"), false),
+            }, "GraphQL at /graphql", None, 5),
+            ("http://h/api", |attempt| match attempt {
+                Attempt::Get(path) if path == "/openapi.json" => (page(200, "application/json", "{\"openapi\":\"3.1.0\",\"paths\":{\"/items\":{}}}"), false),
+                // Neither a page that repeats the query nor errors of another kind are GraphQL.
+                Attempt::Get(path) if path.starts_with("/graphql?") => (page(404, "application/json", "{\"errors\":[{\"message\":\"__typename\"}]}"), false),
+                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),
+            }, "listed at /openapi.json", None, 6),
             ("http://h/", |attempt| match attempt {
                 Attempt::Get(path) if path == "/.well-known/mercure" => (page(400, "text/plain", "Missing \"topic\" parameter."), false),
                 Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),
@@ -547,7 +616,7 @@ mod tests {
             ("http://h/ws", |_| (page(400, "", "Can \"Upgrade\" only to \"WebSocket\"."), false), "a WebSocket endpoint", None, 1),
             ("http://h/page", |_| (page(200, "text/html", "hello"), false), "HTTP 200, 5 bytes of text/html", None, 1),
             ("http://h/", |_| (page(401, "", ""), false), "wants a login", None, 1),
-            ("http://h/", |_| ("SSH-2.0-x\r\n".into(), false), "was not understood", None, 4),
+            ("http://h/", |_| ("SSH-2.0-x\r\n".into(), false), "was not understood", None, 6),
         ];
         for (url, server, words, conversation, attempts) in table {
             let url: Endpoint = url.parse().unwrap();
@@ -558,7 +627,8 @@ mod tests {
                     Step::Try(attempt) => {
                         let (received, ended) = server(&attempt);
                         let received = received.chars().map(|letter| letter as u8).collect();
-                        seen.push(Seen { attempt, received, ended });
+                        let listened = Nanos::from_millis(700);
+                        seen.push(Seen { attempt, received, listened, ended });
                     }
                 }
             };
@@ -606,7 +676,8 @@ mod tests {
                 let offered =
                     sent.lines().find(|line| line.starts_with("Sec-WebSocket-Protocol: "));
                 assert!(offered.is_none_or(|line| line.len() - 24 < 130), "{offered:?}");
-                seen.push(Seen { attempt, received: Vec::new(), ended: true });
+                let listened = Nanos::ZERO;
+                seen.push(Seen { attempt, received: Vec::new(), listened, ended: true });
                 assert!(seen.len() <= ATTEMPTS_MAX);
             }
             let tries: Vec<&Attempt> = seen.iter().map(|seen| &seen.attempt).collect();
@@ -629,7 +700,8 @@ mod tests {
                     received.splice(0..0, open("mqtt", &[]).bytes());
                 }
                 let Step::Try(attempt) = next(&url, &[]) else { panic!("nothing is known yet") };
-                next(&url, &[Seen { attempt, received, ended: random.below(2) == 0 }]);
+                let (listened, ended) = (Nanos::ZERO, random.below(2) == 0);
+                next(&url, &[Seen { attempt, received, listened, ended }]);
             }
         }
     }
