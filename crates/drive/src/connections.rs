@@ -56,6 +56,8 @@ pub(crate) struct Connection {
     pub(crate) replied: bool,
     /// True while it is opened to go on with a stream that broke off.
     pub(crate) resumes: bool,
+    /// True once a redirect came: a connection that takes the place of this one resumes no stream.
+    pub(crate) is_redirected: bool,
     /// The begin of the current state.
     pub(crate) since: Instant,
     /// The begin of the connect.
@@ -310,6 +312,12 @@ impl Connection {
         {
             times.first_reply.record(after);
         }
+    }
+
+    /// The message that is next in line met a redirect, which is followed.
+    pub(crate) fn redirected(&mut self, recorder: &mut Recorder) {
+        self.is_redirected = true;
+        self.in_flight.oldest().into_iter().for_each(|flight| recorder.redirected(flight));
     }
 
     /// True until it is open for messages.

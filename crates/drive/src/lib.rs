@@ -365,6 +365,9 @@ impl<O: Observer> Worker<O> {
                         Some(_) | None => self.recorder.pushed(pushed, now),
                     }
                 }
+                Ok(Some(Event::Redirected)) => {
+                    connection.redirected(&mut self.recorder);
+                }
                 Ok(Some(Event::Ping(_) | Event::Pong(_) | Event::Response(_))) => {}
                 Ok(Some(Event::Closed(closed))) => {
                     let end = End::announced(&closed, connection.state == State::AwaitClose);

@@ -65,6 +65,7 @@ impl<O: Observer> Worker<O> {
             source: turn,
             replied: false,
             resumes: false,
+            is_redirected: false,
             since: now,
             began: now,
             in_flight: InFlight::default(),
@@ -289,7 +290,9 @@ impl<O: Observer> Worker<O> {
     pub(crate) fn begin_messages<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         if std::mem::take(&mut connection.resumes) {
-            connection.in_flight.oldest().into_iter().for_each(|it| self.recorder.resumed(it));
+            if !connection.is_redirected {
+                connection.in_flight.oldest().into_iter().for_each(|it| self.recorder.resumed(it));
+            }
             return self.flush(engine, id);
         }
         let opening = connection.since.since(connection.began);
@@ -346,6 +349,10 @@ impl<O: Observer> Worker<O> {
                 let ended =
                     numbered(&mut connection.in_flight, &mut self.recorder, answer, engine.now());
                 replies = u32::from(ended.is_some());
+                End::closed()
+            }
+            Ok(Event::Redirected) => {
+                connection.redirected(&mut self.recorder);
                 End::closed()
             }
             Ok(_) => End::closed(),

@@ -263,6 +263,14 @@ impl Recorder {
         }
     }
 
+    /// A message met a redirect, and the place that it names is asked.
+    pub(crate) fn redirected(&mut self, flight: Flight) {
+        self.count(flight.due, 1, |counts| &mut counts.redirects);
+        if let Some(of) = self.exchange(flight) {
+            of.counts.redirects += 1;
+        }
+    }
+
     /// The messages of the same kind, if this one is of the measurement.
     #[inline]
     fn exchange(&mut self, flight: Flight) -> Option<&mut ExchangeOutcome> {

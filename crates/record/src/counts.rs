@@ -25,6 +25,9 @@ pub struct Counts {
     pub timed_out: u64,
     /// That still waited for their reply when the drain was over.
     pub in_flight_at_end: u64,
+    /// Redirects that were followed, of all messages. They end none: this stands beside the other counts.
+    #[serde(default)]
+    pub redirects: u64,
 }
 
 impl Counts {

@@ -80,7 +80,7 @@ pub use plan::{Pinning, Plan, Process, Workload};
 pub use pooling::{added, cpu_of_both, figure, pooled, results};
 pub use precision::{Precision, precisions};
 pub use requirement_check::{Finding, Relative, Required, RequirementCheck};
-pub use requirements::checks;
+pub use requirements::{checks, failure_rates};
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
 pub use run_record::{Ended, Kind, RunRecord, SCHEMA_VERSION, Tool, Warning};
 pub use server_machine::ServerMachine;

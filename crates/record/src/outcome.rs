@@ -490,7 +490,7 @@ macro_rules! merge_fields {
 
 merge_fields! {
     Connections { asked, started, opened, failed, lost, reconnects }
-    Counts { planned, sent, unsent, ok, error, refused, timed_out, in_flight_at_end }
+    Counts { planned, sent, unsent, ok, error, refused, timed_out, in_flight_at_end, redirects }
     Handshakes { full, resumed }
     Identity { lost, duplicate, reordered, corrupted }
     IdsFound { learnt, scanned, parsed }

@@ -113,11 +113,8 @@ fn number(
         Metric::MessagesPerS | Metric::GeneratorCpuPerMessage | Metric::BytesPerMessage => {
             pooled.ok_or_else(|| NOT_KNOWN.to_owned())
         }
-        Metric::ErrorRate => share(&blocks, requirement, |block| {
-            let missing = block.deliveries.as_ref().map_or(0, |it| it.counts.missing());
-            float(block.counts.planned.saturating_sub(block.counts.ok).saturating_add(missing))
-        }),
-        Metric::RefusedRate => share(&blocks, requirement, |block| float(block.counts.refused)),
+        Metric::ErrorRate => share(&blocks, requirement, errors),
+        Metric::RefusedRate => share(&blocks, requirement, refusals),
         Metric::AchievedOfOffered => share(&blocks, requirement, replies),
     }
 }
@@ -140,11 +137,7 @@ fn share(
         let all = blocks.len();
         return Err(format!("{failed} of {all} blocks failed, and their messages are not known"));
     }
-    let due = |block: &Block| match &block.deliveries {
-        Some(deliveries) => deliveries.counts.owed.max(block.counts.planned),
-        None => block.counts.planned,
-    };
-    let due = blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(due(block)));
+    let due = due(blocks);
     if due == 0 {
         return Err("no message was due".to_owned());
     }
@@ -156,6 +149,34 @@ fn share(
         return Err(format!("{due} messages, at least {needed:.0} are needed"));
     }
     Ok(alone(share))
+}
+
+/// [`Metric::ErrorRate`] and [`Metric::RefusedRate`] of all messages of `blocks`; `None` if none was due.
+pub fn failure_rates(blocks: &[&Block]) -> Option<(f64, f64)> {
+    let due = due(blocks);
+    let rate =
+        |of: fn(&Block) -> f64| blocks.iter().map(|block| of(block)).sum::<f64>() / float(due);
+    (due > 0).then(|| (rate(errors), rate(refusals)))
+}
+
+/// Messages that were due, in rooms deliveries that were owed.
+fn due(blocks: &[&Block]) -> u64 {
+    let due = |block: &Block| match &block.deliveries {
+        Some(deliveries) => deliveries.counts.owed.max(block.counts.planned),
+        None => block.counts.planned,
+    };
+    blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(due(block)))
+}
+
+/// Messages that failed, were refused, timed out or were never sent, and deliveries that were owed and did not come.
+/// Messages in flight at the end are none.
+fn errors(block: &Block) -> f64 {
+    let missing = block.deliveries.as_ref().map_or(0, |it| it.counts.missing());
+    float(block.counts.failed().saturating_add(block.counts.unsent).saturating_add(missing))
+}
+
+fn refusals(block: &Block) -> f64 {
+    float(block.counts.refused)
 }
 
 /// A number that has no interval.

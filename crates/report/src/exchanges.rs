@@ -23,8 +23,9 @@ pub(crate) fn ends(group: &Group<'_>) -> Table {
     let mut table = Table::new("", columns);
     let holds = |it: &&Measured<'_>| it.all.iter().any(|block| !block.exchanges.is_empty());
     for it in group.rows.iter().filter(holds) {
-        let Counts { planned, sent, unsent, ok, error, refused, timed_out, in_flight_at_end } =
-            Counts::merged(it.all.iter().map(|block| &block.counts));
+        let Counts {
+            planned, sent, unsent, ok, error, refused, timed_out, in_flight_at_end, ..
+        } = Counts::merged(it.all.iter().map(|block| &block.counts));
         let ends = [planned, sent, unsent, ok, refused, error, timed_out, in_flight_at_end];
         let mut cells = vec![Cell::words(&it.name)];
         cells.extend(ends.map(|count| Cell::Number(number::float(count), None)));

@@ -236,8 +236,13 @@ fn counts(facts: &mut Facts, it: &Measured<'_>) {
     ];
     let all = Counts::merged(it.all.iter().map(|block| &block.counts));
     let mut lines = vec![format!("planned {planned} = sent {sent} + unsent {unsent}"), ends(&all)];
-    let refused = number::percent(number::float(all.refused) / number::float(planned.max(1)));
-    lines.extend((all.refused > 0).then(|| format!("refused {refused} of planned")));
+    let rates = record::failure_rates(&it.all).filter(|rates| *rates != (0.0, 0.0));
+    lines.extend(rates.map(|(errors, refused)| {
+        let [errors, refused] = [errors, refused].map(number::percent);
+        format!("error_rate {errors}, refused_rate {refused}")
+    }));
+    let redirects = all.redirects;
+    lines.extend((redirects > 0).then(|| format!("redirects {redirects}, followed")));
     let unexpected = it.sum(|block| block.pushed.map_or(0, |pushed| pushed.unexpected));
     lines.extend(
         (unexpected > 0).then(|| format!("unexpected {unexpected}, which no rule matches")),

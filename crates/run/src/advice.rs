@@ -199,8 +199,8 @@ fn next_of_refusal(peer: &Peer, cause: &Cause) -> Option<String> {
                 |place| format!("try {place}"),
             );
             format!(
-                "It redirects, and redirects are not followed: {next}; or take that for a reply with \
-                 --expect-status {code}"
+                "It redirects, and redirects are not followed: {next}, or follow it with --redirects 1; or take that for a \
+                 reply with --expect-status {code}"
             )
         }
         403 => "It forbids that, and does not say why: look at the path, or give a login with -H @FILE, a file with a \

@@ -427,6 +427,7 @@ impl Speech {
             conversation: compiled.map_err(|error| problem("conversation", error.to_string()))?,
             method: spec.http.method.clone(),
             statuses: spec.http.statuses.clone(),
+            redirects: spec.http.redirects,
             headers,
             subprotocols: spec.subprotocols.clone(),
             deflate: deflate.map_err(|error| problem("deflate", error.to_string()))?,

@@ -283,6 +283,7 @@ impl Player<'_> {
                 | Event::Ping(_)
                 | Event::Pong(_)
                 | Event::Pushed(_)
+                | Event::Redirected
                 | Event::Response(_) => {}
             },
         });
@@ -313,6 +314,7 @@ impl Player<'_> {
                 | Sense::Farewell
                 | Sense::Late
                 | Sense::Part(_)
+                | Sense::Redirect(_)
                 | Sense::Refused(_)
                 | Sense::Reply(_)
                 | Sense::Request(_)

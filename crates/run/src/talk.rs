@@ -350,7 +350,7 @@ fn heard(
             let facts = &secured.facts;
             tell(at, Said::Secured(format!("{} with {}", facts.version, facts.suite)));
         }
-        Event::Pong(_) => {}
+        Event::Pong(_) | Event::Redirected => {}
     }
 }
 

@@ -373,6 +373,7 @@ pub(crate) fn hear<'a, 'b: 'a>(
             | Event::Answer(_)
             | Event::Part(_)
             | Event::Pushed(_)
+            | Event::Redirected
             | Event::Refused { .. }
             | Event::Response(_),
         )) => Heard::Nothing,

@@ -38,8 +38,9 @@ pub use path::{Key, Path, PathError};
 pub use ready_made::READY_MADE;
 pub use separator::Separator;
 pub use template::{Escape, Medium, Piece, Template, TemplateError};
+pub(crate) use types::is_zero;
 pub use types::{
     AnswerRule, Beat, Before, Conversation, Every, Field, Frame, HttpRequest, LengthWidth,
-    PushRule, Reply, Request, Resume, Send, Speaks, Step, Take, TakeFrom,
+    PushRule, REDIRECTS_MAX, Reply, Request, Resume, Send, Speaks, Step, Take, TakeFrom,
 };
 pub use vars::{AtEnd, Fill, SecretSource, Var};

@@ -234,6 +234,13 @@ pub struct Options {
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<Status>")]
     pub expect_status: Vec<Status>,
+    /// HTTP: follow at most so many redirects of a request, up to 10, to the same server [default: 0]
+    ///
+    /// A reply then takes until the last response. 303 asks with GET, and 301 and 302 do so after a POST; 307 and 308
+    /// keep method and body.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirects: Option<Count>,
     /// HTTP: a text that each reply has in it, or the digest of each reply
     ///
     /// `@FILE` stands for the content of a file, and sha256:DIGEST for whole replies with this digest, 64 hexadecimal
@@ -544,6 +551,7 @@ impl Options {
             ("text",         websocket, !facts.carries.has_text() && self.text),
             ("echo",         "http:// and https://; over others it is the default", facts.carries != Carries::Requests && self.echo),
             ("expect-status", "http:// and https://", facts.carries != Carries::Requests && !self.expect_status.is_empty()),
+            ("redirects",    "http:// and https://", facts.carries != Carries::Requests && self.redirects.is_some()),
             ("expect-body",  "http:// and https://", facts.carries != Carries::Requests && self.expect_body.is_some()),
             ("method",       "http:// and https://", facts.carries != Carries::Requests && self.method.is_some()),
             ("lobby",        game, !is_game && self.lobby.is_some()),
@@ -578,6 +586,15 @@ impl Options {
             method: method.to_ascii_uppercase(),
             headers: headers(&self.header, context.read)?,
             statuses: self.expect_status.clone(),
+            redirects: self.redirects_max()?,
+        })
+    }
+
+    fn redirects_max(&self) -> Result<u8, Problem> {
+        let max = crate::conversation::REDIRECTS_MAX;
+        let Count(count) = self.redirects.unwrap_or(Count(0));
+        u8::try_from(count).ok().filter(|count| *count <= max).ok_or_else(|| {
+            Problem::new("redirects", format!("{count} is too many; at most {max} are followed"))
         })
     }
 

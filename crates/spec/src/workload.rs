@@ -339,11 +339,14 @@ pub struct Http {
     /// The statuses of responses that are replies, and no refusals; empty: `2xx`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statuses: Vec<Status>,
+    /// The most redirects of one request that are followed, one after the other; 0: none is.
+    #[serde(default, skip_serializing_if = "crate::conversation::is_zero")]
+    pub redirects: u8,
 }
 
 impl Default for Http {
     fn default() -> Self {
-        Self { method: "POST".to_owned(), headers: Vec::new(), statuses: Vec::new() }
+        Self { method: "POST".to_owned(), headers: Vec::new(), statuses: Vec::new(), redirects: 0 }
     }
 }
 

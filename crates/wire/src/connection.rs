@@ -8,7 +8,7 @@ use crate::contract::{
 use crate::conversation::{Before, Calls, Next, Note, Stream, Talk};
 use crate::framed::Framed;
 use crate::game::Bot;
-use crate::http1::{Http1, StreamPiece};
+use crate::http1::{Following, Http1, StreamPiece};
 use crate::lines::Lines;
 use crate::mqtt::Mqtt;
 use crate::over_http::OverHttp;
@@ -29,6 +29,8 @@ pub enum Connection {
     Calls(Box<Calls<Self>>),
     /// Bayeux over two connections of HTTP.
     Comet(Box<Comet<Self>>),
+    /// HTTP/1.1, whose redirects are followed, inside TLS or not.
+    Following(Box<Following<Self>>),
     /// Messages behind their lengths; Styx, too.
     Framed(Framed),
     /// A bot of a game, on any connection that carries its packets.
@@ -66,6 +68,7 @@ macro_rules! each {
             Connection::Before($protocol) => $call,
             Connection::Calls($protocol) => $call,
             Connection::Comet($protocol) => $call,
+            Connection::Following($protocol) => $call,
             Connection::Framed($protocol) => $call,
             Connection::Game($protocol) => $call,
             Connection::Http1($protocol) => $call,
@@ -198,6 +201,7 @@ impl Connection {
             Self::Before(_)
             | Self::Calls(_)
             | Self::Comet(_)
+            | Self::Following(_)
             | Self::Framed(_)
             | Self::Game(_)
             | Self::Lines(_)
@@ -213,12 +217,15 @@ impl Connection {
     }
 
     /// Goes on over another connection to the same server, where [`Event::Closed`] or the end of this one, proper or
-    /// not, means that: after the exchanges before a conversation, and within a stream of events that is resumed. If
-    /// `Some`, its owner sends what is in `tx`, closes the connection, connects anew after that time, and calls
-    /// [`Protocol::open`] again.
+    /// not, means that: after the exchanges before a conversation, within a stream of events that is resumed, and after
+    /// a redirect. If `Some`, its owner sends what is in `tx`, closes the connection, connects anew after that time,
+    /// and calls [`Protocol::open`] again.
     pub fn go_on(&mut self, tx: &mut Vec<u8>) -> Option<Nanos> {
         if let Self::Calls(calls) = self {
             return calls.go_on();
+        }
+        if let Self::Following(following) = self {
+            return following.go_on();
         }
         let Self::Before(before) = self else { return None };
         match before.go_on(tx) {
@@ -250,6 +257,7 @@ impl InPlace for Connection {
             Self::Before(_)
             | Self::Calls(_)
             | Self::Comet(_)
+            | Self::Following(_)
             | Self::Framed(_)
             | Self::Game(_)
             | Self::Lines(_)
@@ -277,6 +285,7 @@ impl TwoSockets for Connection {
             Self::Talk(talk) => Some(&mut **talk),
             Self::Before(_)
             | Self::Calls(_)
+            | Self::Following(_)
             | Self::Framed(_)
             | Self::Http1(_)
             | Self::Lines(_)
@@ -320,6 +329,12 @@ impl From<Calls<Self>> for Connection {
 impl From<Comet<Self>> for Connection {
     fn from(protocol: Comet<Self>) -> Self {
         Self::Comet(Box::new(protocol))
+    }
+}
+
+impl From<Following<Self>> for Connection {
+    fn from(protocol: Following<Self>) -> Self {
+        Self::Following(Box::new(protocol))
     }
 }
 

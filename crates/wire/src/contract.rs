@@ -63,6 +63,9 @@ pub enum Event<'a> {
     Pong(&'a [u8]),
     /// The peer sent something that answers none of our messages.
     Pushed(Pushed<'a>),
+    /// HTTP: the answer to the message that is next in line was a redirect, and its place is asked next: the message
+    /// waits for that response.
+    Redirected,
     /// The peer refused the message that is next in line and keeps the connection open (HTTP: the status was not 2xx).
     Refused {
         /// The protocol's code for it, e.g. the HTTP status.

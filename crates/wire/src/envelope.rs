@@ -276,6 +276,7 @@ impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Response(_),
                 ) => {}
             }

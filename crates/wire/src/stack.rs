@@ -9,7 +9,7 @@ use crate::bayeux::{self, Comet};
 use crate::conversation::{Before, Calls, Compiled, Plan, Site, Start, Talk};
 use crate::framed::{self, Framed};
 use crate::game::{Bot, Bots, Packing};
-use crate::http1::{self, Http1, InvalidRequest};
+use crate::http1::{self, Following, Http1, InvalidRequest, redirect::Origin};
 use crate::lines::{self, Lines};
 use crate::mqtt::Mqtt;
 use crate::over_http::{self, OverHttp};
@@ -42,6 +42,8 @@ pub struct ClientOptions {
     pub method: String,
     /// HTTP: the statuses of responses that are replies, and no refusals; empty: 2xx.
     pub statuses: Vec<Status>,
+    /// HTTP: the most redirects of one request that are followed; 0: none is.
+    pub redirects: u8,
     /// HTTP and WebSocket: further header fields, by name and value.
     pub headers: Vec<(String, String)>,
     /// WebSocket: the subprotocols to offer, the best first.
@@ -141,6 +143,15 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
             let delivery = *delivery;
             Arc::new(move |_, _| tls.around(Http1::exchanges(delivery, http)))
         }
+        (Protocol::Http, Client(options)) if options.redirects > 0 => {
+            let followed = Arc::new(http1::Followed {
+                request: request(endpoint, options)?,
+                origin: origin(endpoint),
+                max: options.redirects,
+            });
+            let make = exchanges(Arc::new(tls), max);
+            Arc::new(move |_, _| Following::new(&followed, &make).into())
+        }
         (Protocol::Http, Client(options)) => {
             let request = request(endpoint, options)?;
             Arc::new(move |_, _| tls.around(Http1::client(Arc::clone(&request), http)))
@@ -234,7 +245,7 @@ fn conversation(
     let limits = http1::Limits { body_len_max: options.message_max, ..http1::Limits::default() };
     let plan = Arc::new(Plan {
         compiled: Arc::clone(&compiled),
-        site: Site::new(&endpoint.authority(), &options.headers)?,
+        site: Site::new(origin(endpoint), &options.headers)?,
         http: Box::new(move || tls.around(Http1::exchanges(http1::Delivery::Whole, limits))),
         conversation: talk,
     });
@@ -261,7 +272,7 @@ fn talk(
             }))
         }
         (Protocol::Http, Speaks::Http | Speaks::Sse) if !compiled.only_receives() => {
-            let site = Site::new(&endpoint.authority(), &options.headers)?.at(&endpoint.path)?;
+            let site = Site::new(origin(endpoint), &options.headers)?.at(&endpoint.path)?;
             let (site, make) = (Arc::new(site), exchanges(tls, max));
             Ok(Box::new(move |start| Calls::new(&make, &compiled, &site, start, max).into()))
         }
@@ -370,6 +381,11 @@ fn has(fields: &[(String, String)], name: &str) -> bool {
 /// `inner`, with the packets of MQTT around it if the conversation is made of them.
 fn packets(compiled: &Compiled, inner: Connection, max: usize) -> Connection {
     if compiled.is_mqtt() { Mqtt::new(inner, max).into() } else { inner }
+}
+
+/// The server at `endpoint`, as redirects name it.
+fn origin(endpoint: &Endpoint) -> Origin {
+    Origin::new(endpoint.tls, &endpoint.authority())
 }
 
 /// The request of a client of HTTP/1.1.
@@ -530,6 +546,7 @@ impl Default for ClientOptions {
         Self {
             method: "POST".to_owned(),
             statuses: Vec::new(),
+            redirects: 0,
             headers: Vec::new(),
             subprotocols: Vec::new(),
             deflate: None,

@@ -206,6 +206,7 @@ pub(crate) fn describe(event: &Event<'_>) -> String {
             let sent = pushed.sent.map_or(String::new(), |sent| format!(" sent {}", sent.0));
             format!("{:?}{rule}{sent} \"{}\"", pushed.kind, pushed.payload.escape_ascii())
         }
+        Event::Redirected => "redirected".to_owned(),
         Event::Response(response) => format!(
             "response {} \"{}\" \"{}\"",
             response.status,

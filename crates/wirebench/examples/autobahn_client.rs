@@ -171,6 +171,7 @@ impl<F: FnMut(Message<'_>) -> bool> Session<F> {
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Secured(_),
                 )) => {}
                 Err(_) => (self.ending, is_broken) = (true, true),

@@ -402,7 +402,7 @@ pub(crate) fn talk(speech: Speech, conversation: Conversation) -> Play {
 }
 
 /// A play whose messages are made by `conversation`, as it is.
-fn hold(mut play: Play, conversation: Conversation) -> Play {
+pub(crate) fn hold(mut play: Play, conversation: Conversation) -> Play {
     play.options.conversation = Some(Compiled::new(&conversation).unwrap());
     play.workload.requests = Some(Requests::new(Arc::new(conversation), 7));
     play.workload.content = Content::exactly(&[0; Cue::LEN], false);

@@ -629,6 +629,7 @@ fn answer_and_ping(
             | Event::Answer(_)
             | Event::Part(_)
             | Event::Pushed(_)
+            | Event::Redirected
             | Event::Refused { .. }
             | Event::Response(_)
             | Event::Secured(_) => {

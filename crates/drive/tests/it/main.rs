@@ -16,6 +16,7 @@ mod memory;
 mod open_loop;
 mod peers;
 mod punctual;
+mod redirects;
 mod rooms;
 mod secure;
 mod segments;

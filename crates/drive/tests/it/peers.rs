@@ -289,6 +289,7 @@ impl<F: FnMut(u64, Vec<u8>) -> (Vec<u8>, Then)> Answering<F> {
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Refused { .. }
                     | Event::Response(_)
                     | Event::Secured(_),

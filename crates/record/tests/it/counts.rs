@@ -11,6 +11,7 @@ const GOOD: Counts = Counts {
     refused: 5,
     timed_out: 3,
     in_flight_at_end: 3,
+    redirects: 5,
 };
 
 #[test]

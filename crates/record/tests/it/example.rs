@@ -179,6 +179,7 @@ fn workload(name: &str, load: Load) -> Workload {
                 method: "POST".into(),
                 headers: vec![Header { name: "Authorization".into(), value: None }],
                 statuses: vec!["2xx".parse().expect("a class")],
+                redirects: 3,
             },
             subprotocols: vec!["chat".into()],
             deflate: Some("client_max_window_bits, level=6".into()),
@@ -262,6 +263,7 @@ fn block(workload: usize) -> Block {
             refused: 1,
             timed_out: 2,
             in_flight_at_end: 1,
+            redirects: 12,
         },
         warm_up: Some(Counts {
             planned: 100,

@@ -202,6 +202,7 @@ fn counts(random: &mut Random) -> Counts {
         refused: count(random),
         timed_out: count(random),
         in_flight_at_end: count(random),
+        redirects: count(random),
     }
 }
 

@@ -1,7 +1,10 @@
 //! Required limits: met, not met, unknown, and invalid, for the rows that they are about.
 
 use crate::good;
-use record::{Counts, Finding, RequirementCheck, RunRecord, Summary, Verdict, checks, results};
+use record::{
+    Counts, Deliveries, DeliveryCounts, Finding, RequirementCheck, RunRecord, Summary, Verdict,
+    checks, results,
+};
 use spec::Experiment;
 use stats::Histogram;
 use units::Nanos;
@@ -36,6 +39,32 @@ fn a_number_is_held_against_its_limit_in_its_own_unit() {
         assert_eq!(text.parse(), Ok(check.requirement));
     }
     assert!((checks[10].number.unwrap().value - 0.002).abs() < 1e-12, "{:?}", checks[10]);
+}
+
+#[test]
+fn the_error_rate_has_all_ends_but_good_ones_and_those_in_flight() {
+    let all = Counts { planned: 1000, sent: 940, unsent: 60, ..Counts::default() };
+    let (timed_out, in_flight_at_end) = (30, 100);
+    let ends = Counts { ok: 780, error: 20, refused: 10, timed_out, in_flight_at_end, ..all };
+    ends.check().unwrap();
+    let mut record = good::open();
+    record.verdict = Some(Verdict::default());
+    record.blocks[0].counts = ends;
+    let blocks: Vec<&record::Block> = record.blocks.iter().collect();
+    // (20 + 10 + 30 + 60) / 1000, and 10 / 1000.
+    assert_eq!(record::failure_rates(&blocks), Some((0.12, 0.01)));
+    let checks =
+        checked(record.clone(), &["error_rate <= 12%", "error_rate < 12%", "refused_rate <= 1%"]);
+    let findings = checks.iter().map(|check| check.finding);
+    assert!(findings.eq([Finding::Met, Finding::NotMet, Finding::Met]), "{checks:?}");
+
+    // Deliveries that were owed and did not come are errors, too, of those that were owed.
+    let counts =
+        DeliveryCounts { owed: 10_000, delivered: 9880, lost: 120, ..DeliveryCounts::default() };
+    record.blocks[0].deliveries = Some(Deliveries { counts, ..Deliveries::default() });
+    let blocks: Vec<&record::Block> = record.blocks.iter().collect();
+    assert_eq!(record::failure_rates(&blocks), Some((0.024, 0.001)));
+    assert_eq!(record::failure_rates(&[]), None);
 }
 
 #[test]

@@ -144,6 +144,7 @@ fn any_record(random: &mut Random) -> RunRecord {
             refused: any_count(random),
             timed_out: any_count(random),
             in_flight_at_end: any_count(random),
+            redirects: any_count(random),
         };
         let (sent, received) = (any_split(random), any_split(random));
         block.wire = Wire {

@@ -179,6 +179,7 @@ fn bots_that_rise_have_a_table_of_their_steps() {
 
             messages       planned 4000 = sent 3000 + unsent 1000
                            sent 3000 = ok 3000 + error 0 + timed out 0 + in flight 0
+                           error_rate 25.0 %, refused_rate 0 %
             replies        lost 0, duplicate 0, reordered 0, corrupted 0
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections
@@ -250,6 +251,7 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
 
             messages       planned 20100 = sent 20000 + unsent 100
                            sent 20000 = ok 20000 + error 0 + timed out 0 + in flight 0
+                           error_rate 0.5 %, refused_rate 0 %
             sessions       planned 1000, began 990, completed 980
             replies        lost 1, duplicate 2, reordered 3, corrupted 4
             stalls         2, the longest 20.0 ms, 31.0 ms in all; 62 messages affected

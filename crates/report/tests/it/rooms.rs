@@ -81,6 +81,7 @@ fn the_page_of_a_run_has_the_sums_and_the_times_of_messages_as_wholes() {
 
             messages       planned 200 = sent 200 + unsent 0
                            sent 200 = ok 200 + error 0 + timed out 0 + in flight 0
+                           error_rate 0.04 %, refused_rate 0 %
             replies        lost 0, duplicate 0, reordered 0, corrupted 0
             stalls         none: the generator never stood still
             fairness       399 replies at least, median 400, of 50 connections

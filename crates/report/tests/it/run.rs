@@ -167,6 +167,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
         refused: 7,
         timed_out: 13,
         in_flight_at_end: 0,
+        redirects: 12,
     };
     block.round_trip = Some(records::summary(254_321, 30));
     block.errors = vec![
@@ -210,7 +211,8 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             messages       planned 100 = sent 90 + unsent 10
                            sent 90 = ok 30 + error 40 + refused 7 + timed out 13 + in flight
                            0
-                           refused 7.0 % of planned
+                           error_rate 70.0 %, refused_rate 7.0 %
+                           redirects 12, followed
             connections    asked 50, opened 50, failed 0, lost 0, opened again 0
             bytes/message  sent 70 B, received 66 B; without TCP and IP
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)

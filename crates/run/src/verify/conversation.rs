@@ -156,6 +156,7 @@ impl Heard {
             | Event::Answer(_)
             | Event::Part(_)
             | Event::Pushed(_)
+            | Event::Redirected
             | Event::Response(_)
             | Event::Secured(_) => None,
         }

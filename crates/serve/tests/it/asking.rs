@@ -179,6 +179,7 @@ impl Asked {
                 | Event::Answer(_)
                 | Event::Part(_)
                 | Event::Pushed(_)
+                | Event::Redirected
                 | Event::Refused { .. }
                 | Event::Response(_)
                 | Event::Secured(_) => {

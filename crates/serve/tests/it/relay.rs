@@ -168,6 +168,7 @@ impl People {
                 | Event::Ping(_)
                 | Event::Pong(_)
                 | Event::Pushed(_)
+                | Event::Redirected
                 | Event::Refused { .. }
                 | Event::Response(_)
                 | Event::Secured(_) => panic!("{event:?}"),

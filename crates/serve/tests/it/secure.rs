@@ -380,6 +380,7 @@ impl Asking {
                     | Event::Answer(_)
                     | Event::Part(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Refused { .. }
                     | Event::Response(_)),
                 )) => {

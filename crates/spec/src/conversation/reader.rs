@@ -247,7 +247,7 @@ impl Reader<'_> {
             expect: self.matcher(&mut table, part, "expect")?,
             take: self.takes(&mut table, part)?,
         };
-        table.finish(&["http", "headers", "body", "expect", "take"])?;
+        table.finish(&["http", "headers", "body", "redirects", "expect", "take"])?;
         Ok(before)
     }
 
@@ -432,8 +432,19 @@ fn success() -> Matcher {
 
 const FRAME_KEYS: &[&str] = &["length", "separator", "order", "includes-itself", "max"];
 const REQUEST_KEYS: &[&str] = &[
-    "weight", "send", "http", "headers", "body", "reply", "refused", "first", "each", "last",
-    "may-end", "resume",
+    "weight",
+    "send",
+    "http",
+    "headers",
+    "body",
+    "redirects",
+    "reply",
+    "refused",
+    "first",
+    "each",
+    "last",
+    "may-end",
+    "resume",
 ];
 const VALUE_EXPECTED: &str = "expected a value: a text, a list of texts to pick from, { csv = \"users.csv\", column = \
                               \"name\" }, or a secret: { env = \"TOKEN\" } or { file = \"token.txt\" }";

@@ -150,6 +150,18 @@ pub struct HttpRequest {
     /// The body; `null`: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Template>,
+    /// The most redirects that are followed, one after the other; 0: none is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub redirects: u8,
+}
+
+/// The most redirects of one request that anybody may ask for; a browser gives up after 20.
+pub const REDIRECTS_MAX: u8 = 10;
+
+/// True for a count that is not written.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+pub(crate) const fn is_zero(count: &u8) -> bool {
+    *count == 0
 }
 
 /// An exchange of HTTP before a connection is made, e.g. a login.

@@ -169,6 +169,7 @@ pub(super) const SAID_BY_IT: &[&str] = &[
     "expect",
     "expect-body",
     "expect-status",
+    "redirects",
     "oracle",
     "method",
     "codec",

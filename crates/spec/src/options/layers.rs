@@ -141,7 +141,7 @@ fields! {
     spacing = "spacing", clients = "clients", concurrency = "concurrency", round_trips = "round-trips",
     in_flight = "in-flight", in_flight_max = "in-flight-max", conversation = "conversation", size = "size", payload = "payload",
     payload_kind = "payload-kind", varied = "varied", text = "text", binary = "binary", deflate = "deflate", expect = "expect",
-    echo = "echo", expect_status = "expect-status", expect_body = "expect-body", oracle = "oracle", method = "method", header = "header", contact = "contact", keep_going = "keep-going", subprotocol = "subprotocol", close = "close",
+    echo = "echo", expect_status = "expect-status", redirects = "redirects", expect_body = "expect-body", oracle = "oracle", method = "method", header = "header", contact = "contact", keep_going = "keep-going", subprotocol = "subprotocol", close = "close",
     connect_rate = "connect-rate", source_ip = "source-ip", threads = "threads", busy_poll = "busy-poll",
     sleepy = "sleepy", memory_max = "memory-max", warm_up = "warm-up", timeout = "timeout", drain = "drain", last_replies = "last-replies", ca = "ca", insecure = "insecure",
     server_name = "server-name", client_cert = "client-cert", client_key = "client-key", tls_version = "tls-version",

@@ -236,6 +236,8 @@ fn options_that_are_not_possible_are_named_with_the_cure() {
         ("http://h", "expect-body = ''",                "expect-body: is empty"),
         ("ws://h", "echo = true",                       "echo: means nothing to ws://, only to http:// and https://; over others"),
         ("ws://h", "expect-status = '200'",               "expect-status: means nothing to ws://"),
+        ("ws://h", "redirects = 1",                     "redirects: means nothing to ws://"),
+        ("http://h", "redirects = 11",                  "redirects: 11 is too many; at most 10 are followed"),
         ("ws://h", "expect-body = 'x'",                 "expect-body: means nothing to ws://"),
         ("sockjs://h", "binary = true",                 "binary: is not possible over sockjs://"),
         ("game://h", "bots = 3; size = '9B'",           "size: means nothing to game://"),

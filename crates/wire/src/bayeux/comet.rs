@@ -187,6 +187,7 @@ impl<C: Protocol> Protocol for Comet<C> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Response(_),
                 ) => continue,
             };
@@ -275,6 +276,7 @@ impl<C: Protocol> TwoSockets for Comet<C> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Response(_)
                     | Event::Secured(_),
                 ) => {}

@@ -7,6 +7,7 @@ use super::taking::{Taking, take, takings};
 use super::template::Filling;
 use super::{CompileError, PeerError};
 use crate::contract::Response;
+use crate::http1::redirect::Hops;
 use spec::conversation::{Before, HttpRequest};
 use units::Random;
 
@@ -57,24 +58,47 @@ impl Asking {
         request
     }
 
-    /// Takes the values of a response.
+    /// Takes the values of a response. False if it is a redirect that is followed.
     ///
     /// # Errors
     ///
-    /// It is not what is expected, or a value is not in it.
+    /// It is not what is expected, or a value is not in it, or the redirect cannot be followed.
     pub(super) fn answered(
         &self,
         response: &Response<'_>,
+        site: &Site,
+        cookies: &Cookies,
+        hops: &mut Hops,
         values: &mut [Box<[u8]>],
-    ) -> Result<(), PeerError> {
+    ) -> Result<bool, PeerError> {
         match self.awaits.judge(response, 0) {
             Judged::Expected => {
-                take(&self.takes, &self.name, response.body, Some(response), values)
+                take(&self.takes, &self.name, response.body, Some(response), values)?;
+                Ok(true)
             }
+            Judged::Status if self.follow(response, site, cookies, hops)? => Ok(false),
             judged @ (Judged::Refused | Judged::Status | Judged::Body) => {
                 Err(self.awaits.error(&self.name, response, judged))
             }
         }
+    }
+
+    fn follow(
+        &self,
+        response: &Response<'_>,
+        site: &Site,
+        cookies: &Cookies,
+        hops: &mut Hops,
+    ) -> Result<bool, PeerError> {
+        self.request.follow(response, site, cookies, hops).map_err(|error| {
+            let step = self.name.clone();
+            PeerError::Http { step, error: error.into() }
+        })
+    }
+
+    /// The most redirects that are followed.
+    pub(super) fn redirects(&self) -> u8 {
+        self.request.redirects
     }
 
     /// The response that is awaited, in words.

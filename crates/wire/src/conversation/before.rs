@@ -5,7 +5,7 @@
 //! handshake that comes late, and path and header fields of that handshake may use what was taken. A server that ends
 //! the connection after a response is asked the next on another.
 //!
-//! Cookies that they set go with all that follows on the connection. Left out: redirects.
+//! Cookies that they set go with all that follows on the connection, the next request of a redirect among it.
 
 use super::PeerError;
 use super::asking::Asking;
@@ -15,8 +15,10 @@ use super::request::Site;
 use super::tape::{Note, Sense};
 use super::template::Filling;
 use crate::contract::{
-    self, Closed, Event, Input, Kind, Layers, Message, MisuseError, Opening, Protocol, Response,
+    self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
+    Response,
 };
+use crate::http1::redirect::Hops;
 use std::fmt;
 use std::sync::Arc;
 use units::Nanos;
@@ -44,6 +46,8 @@ pub struct Before<C> {
     start: Option<Start>,
     /// The exchange that is under way, or comes next.
     next: usize,
+    /// The redirects of the exchange that is under way.
+    hops: Hops,
     state: State,
 }
 
@@ -67,10 +71,11 @@ pub(crate) enum Next<C> {
     Conversation(C),
 }
 
-impl<C: Protocol> Before<C> {
+impl<C: InPlace> Before<C> {
     pub(crate) fn new(plan: Arc<Plan<C>>, start: Start) -> Self {
         let inner = (plan.http)();
-        Self { inner, plan, start: Some(start), next: 0, state: State::AwaitConnection }
+        let hops = Hops::default();
+        Self { inner, plan, start: Some(start), next: 0, hops, state: State::AwaitConnection }
     }
 
     /// Ends the connection if it has served; its last bytes are appended to `tx`.
@@ -113,9 +118,20 @@ impl<C: Protocol> Before<C> {
             return Ok(());
         };
         let Start { member, random, values, cookies, tape, .. } = start;
+        if self.hops.is_due() {
+            if !self.hops.ask(&mut self.inner, tx) {
+                return Err(MisuseError::NotOpen);
+            }
+            if let Some(tape) = tape {
+                tape.sent(Sense::Before(self.next), self.hops.request());
+            }
+            self.state = State::AwaitResponse;
+            return Ok(());
+        }
         let filling = Filling { id: 0, now: Nanos(0), member: *member, values };
         let request = asking.request(&plan.site, cookies, filling, random);
         self.inner.send(Message { kind: Kind::Binary, payload: &request }, tx)?;
+        self.hops.begin(asking.redirects(), &request);
         if let Some(tape) = tape {
             tape.sent(Sense::Before(self.next), &request);
         }
@@ -144,7 +160,7 @@ impl<C: Protocol> Before<C> {
     }
 }
 
-impl<C: Protocol> Protocol for Before<C> {
+impl<C: InPlace> Protocol for Before<C> {
     fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
         if self.inner.open(tx) == Opening::Done && self.ask(tx).is_err() {
             self.state = State::Served; // No connection refuses its first request.
@@ -168,7 +184,7 @@ impl<C: Protocol> Protocol for Before<C> {
         let is_ended = match self.inner.receive(input, tx) {
             Ok(None) => return Ok(None),
             Ok(Some(Event::Response(response))) => {
-                answered(&self.plan, &mut self.next, &mut self.start, &response)?;
+                answered(&self.plan, &mut self.next, &mut self.start, &mut self.hops, &response)?;
                 false
             }
             Ok(Some(Event::Closed(_))) => true,
@@ -201,7 +217,7 @@ impl<C: Protocol> Protocol for Before<C> {
     fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
         match self.inner.end() {
             Ok(Event::Response(response)) => {
-                answered(&self.plan, &mut self.next, &mut self.start, &response)?;
+                answered(&self.plan, &mut self.next, &mut self.start, &mut self.hops, &response)?;
             }
             Ok(_) if self.state == State::AwaitResponse => return Err(self.cut().into()),
             Ok(_) => {}
@@ -216,7 +232,7 @@ impl<C: Protocol> Protocol for Before<C> {
     }
 }
 
-/// Takes the response to exchange `next`, which is then the one after it.
+/// Takes the response to exchange `next`, which is then the one after it unless a redirect is followed.
 ///
 /// # Errors
 ///
@@ -225,19 +241,22 @@ fn answered<C>(
     plan: &Plan<C>,
     next: &mut usize,
     start: &mut Option<Start>,
+    hops: &mut Hops,
     response: &Response<'_>,
 ) -> Result<(), PeerError> {
     if let (Some(asking), Some(start)) = (plan.compiled.before.get(*next), start) {
         if let Some(tape) = &mut start.tape {
             tape.heard(Sense::Before(*next), &[response.head, response.body].concat());
         }
-        asking.answered(response, &mut start.values)?;
+        start.cookies.learn(response);
+        let Start { member, cookies, values, .. } = start;
+        if !asking.answered(response, &plan.site, cookies, hops, values)? {
+            return Ok(());
+        }
         if *next + 1 == plan.compiled.before.len() {
-            let Start { member, values, .. } = start;
             let filling = Filling { id: 0, now: Nanos(0), member: *member, values };
             plan.compiled.subprotocols.check(filling, &asking.name)?;
         }
-        start.cookies.learn(response);
     }
     *next += 1;
     Ok(())

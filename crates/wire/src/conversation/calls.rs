@@ -13,7 +13,8 @@ use crate::contract::{
     self, Answer, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Part,
     Protocol, Response, Verdict, growth,
 };
-use crate::http1::{Delivery, Maker, RetryAfter};
+use crate::http1::redirect::Hops;
+use crate::http1::{self, Delivery, Maker, RetryAfter};
 use spec::conversation::{Cue, Speaks};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,13 +27,16 @@ use units::{Nanos, Random};
 /// has set. Responses come in the order of requests. One that is awaited or refuses is an [`Event::Answer`]; one with
 /// another status is an [`Event::Refused`], as it is where no conversation is held.
 ///
+/// **Redirects** that a request follows are each an [`Event::Redirected`]; it is answered by the last response. The
+/// next request goes over the same connection, or, if the redirect ended that, over another.
+///
 /// **Streams.** Of a response that is a stream of events each event is an [`Event::Part`], from the first that
 /// [`first`](spec::conversation::Reply::Stream) matches on; those that nothing matches are passed over. The event that
 /// ends the stream is the [`Event::Answer`], without one the end of the response is. Where the connection ends with the
 /// response, the answer waits for that, so that no request is lost on it.
 ///
-/// **Streams that break off** go on over another connection where the conversation says so: after the end of this one
-/// its owner calls [`crate::Connection::go_on`].
+/// **Streams that break off** go on over another connection where the conversation says so: after the end of this one,
+/// as after a redirect, its owner calls [`crate::Connection::go_on`].
 ///
 /// **Encoding** ([`Layers`]) is by how much cues grew to bodies.
 #[derive(Debug)]
@@ -42,6 +46,8 @@ pub struct Calls<C> {
     compiled: Arc<Compiled>,
     cookies: Cookies,
     encoding_sent: i64,
+    /// The redirects of the request that is under way.
+    hops: Hops,
     inner: C,
     /// Makes the connection inside, and another one for the rest of a stream.
     make: Maker<C>,
@@ -91,6 +97,7 @@ impl<C: InPlace> Calls<C> {
             member,
             cookies,
             encoding_sent: 0,
+            hops: Hops::default(),
             inner: make.make(compiled.delivery()),
             make: make.clone(),
             earlier: Layers::default(),
@@ -117,15 +124,28 @@ impl<C: InPlace> Calls<C> {
         self.tape.as_mut().map(|tape| tape.take()).unwrap_or_default()
     }
 
-    /// Goes on with a stream that broke off with its connection, over another one; `None` where there is none, or it is
-    /// not resumed. The time to wait before that connection is made.
+    /// Goes on over another connection, after a redirect that ended this one, or with a stream that broke off with it;
+    /// `None` where there is neither, or the stream is not resumed. The time to wait before that connection is made.
     pub(crate) fn go_on(&mut self) -> Option<Nanos> {
-        let (Some(asked), 1) = (self.asked.front(), self.asked.len()) else { return None };
-        let call = &self.compiled.calls[usize::from(asked.exchange)];
-        let wait = self.reading.as_mut()?.resume(call)?;
+        let wait = if self.hops.is_due() { Nanos::ZERO } else { self.resume()? };
         self.earlier = self.earlier + self.inner.layers();
         self.inner = self.make.make(self.compiled.delivery());
         Some(wait)
+    }
+
+    fn resume(&mut self) -> Option<Nanos> {
+        let (Some(asked), 1) = (self.asked.front(), self.asked.len()) else { return None };
+        let call = &self.compiled.calls[usize::from(asked.exchange)];
+        self.reading.as_mut()?.resume(call)
+    }
+
+    /// Asks for the place of a redirect, if there is one, unless that waits for another connection.
+    fn follow(&mut self, tx: &mut Vec<u8>) {
+        if self.hops.ask(&mut self.inner, tx)
+            && let (Some(asked), Some(tape)) = (self.asked.front(), &mut self.tape)
+        {
+            tape.sent(Sense::Request(asked.exchange), self.hops.request());
+        }
     }
 
     /// Asks for the rest of the stream that broke off, if there is one, on the connection that was made for that.
@@ -194,6 +214,7 @@ impl<C: InPlace> Calls<C> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Refused { .. },
                 ) => return Ok(Some(ALIVE)),
             }
@@ -277,16 +298,29 @@ impl<C: InPlace> Calls<C> {
     /// The event that one of the connection inside is, where responses come whole: each is that to the oldest request.
     fn answer<'a>(
         compiled: &Compiled,
+        site: &Site,
         asked: &mut VecDeque<Asked>,
         cookies: &mut Cookies,
+        hops: &mut Hops,
         tape: Option<&mut Tape>,
         event: Event<'a>,
-    ) -> Event<'a> {
-        let Event::Response(response) = event else { return event };
+    ) -> Result<Event<'a>, contract::PeerError> {
+        let Event::Response(response) = event else { return Ok(event) };
         cookies.learn(&response);
-        let Some(Asked { sequence, exchange }) = asked.pop_front() else { return ALIVE };
+        let Some(Asked { sequence, exchange }) = asked.front().copied() else { return Ok(ALIVE) };
         let call = &compiled.calls[usize::from(exchange)];
         let judged = call.awaits.judge(&response, id(sequence));
+        if judged == Judged::Status {
+            let followed = call.request.follow(&response, site, cookies, hops);
+            if followed.map_err(http1::PeerError::from)? {
+                if let Some(tape) = tape {
+                    let whole = [response.head, response.body].concat();
+                    tape.heard(Sense::Redirect(exchange), &whole);
+                }
+                return Ok(Event::Redirected);
+            }
+        }
+        asked.pop_front();
         let verdict = match judged {
             Judged::Expected => Verdict::Good,
             Judged::Refused | Judged::Status => Verdict::Refused,
@@ -295,7 +329,7 @@ impl<C: InPlace> Calls<C> {
         if let Some(tape) = tape {
             tape.heard(Sense::of(verdict, exchange), &[response.head, response.body].concat());
         }
-        match judged {
+        Ok(match judged {
             Judged::Status => {
                 let retry_after = RetryAfter::of_response(&response);
                 let body = response.location().unwrap_or(response.body);
@@ -304,7 +338,7 @@ impl<C: InPlace> Calls<C> {
             Judged::Expected | Judged::Refused | Judged::Body => {
                 Event::Answer(Answer { sequence, exchange, verdict, payload: response.body })
             }
-        }
+        })
     }
 }
 
@@ -319,6 +353,7 @@ impl<C: InPlace> Protocol for Calls<C> {
     fn open(&mut self, tx: &mut Vec<u8>) -> Opening {
         let opening = self.inner.open(tx);
         if opening == Opening::Done {
+            self.follow(tx);
             self.ask_again(tx);
         }
         opening
@@ -332,7 +367,9 @@ impl<C: InPlace> Protocol for Calls<C> {
         if sequence != self.sequence {
             return Err(malformed("the cue of the next message"));
         }
-        let Self { member, compiled, cookies, inner, last, random, site, tape, values, .. } = self;
+        let Self {
+            member, compiled, cookies, hops, inner, last, random, site, tape, values, ..
+        } = self;
         let call = compiled.calls.get(usize::from(exchange));
         let call = call.ok_or_else(|| malformed("the cue of an exchange"))?;
         *last = call.resume().map(|_| Last { random: random.clone(), due });
@@ -341,6 +378,7 @@ impl<C: InPlace> Protocol for Calls<C> {
         inner.send_in_place(Kind::Binary, message.payload.len(), tx, &mut |out| {
             let start = out.len();
             body_len = call.request.write(site, cookies, filling, random, out);
+            hops.begin(call.request.redirects, &out[start..]);
             if let Some(tape) = tape {
                 tape.sent(Sense::Request(exchange), &out[start..]);
             }
@@ -360,10 +398,11 @@ impl<C: InPlace> Protocol for Calls<C> {
         if self.compiled.speaks == Speaks::Sse {
             return self.receive_of_streams(input, tx);
         }
-        let Self { asked, compiled, cookies, inner, tape, .. } = self;
-        let event = inner.receive(input, tx)?;
+        self.follow(tx);
+        let Self { asked, compiled, cookies, hops, inner, site, tape, .. } = self;
+        let Some(event) = inner.receive(input, tx)? else { return Ok(None) };
         let tape = tape.as_deref_mut();
-        Ok(event.map(|event| Self::answer(compiled, asked, cookies, tape, event)))
+        Self::answer(compiled, site, asked, cookies, hops, tape, event).map(Some)
     }
 
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
@@ -374,8 +413,9 @@ impl<C: InPlace> Protocol for Calls<C> {
         if self.compiled.speaks == Speaks::Sse {
             return self.end_of_streams();
         }
-        let Self { asked, compiled, cookies, inner, tape, .. } = self;
-        Ok(Self::answer(compiled, asked, cookies, tape.as_deref_mut(), inner.end()?))
+        let Self { asked, compiled, cookies, hops, inner, site, tape, .. } = self;
+        let tape = tape.as_deref_mut();
+        Self::answer(compiled, site, asked, cookies, hops, tape, inner.end()?)
     }
 
     fn layers(&self) -> Layers {

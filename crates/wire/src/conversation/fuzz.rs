@@ -10,6 +10,7 @@ use super::template::{self, Filling, Member};
 use super::{Calls, Compiled, Site, Talk};
 use crate::connection::Connection;
 use crate::contract::{Event, Input, Kind, Message, Protocol, Side};
+use crate::http1::redirect::Origin;
 use crate::http1::{Http1, Maker};
 use crate::over_http::{self, OverHttp};
 use crate::transcript::{HTTP_LIMITS, check_splits_of_replies};
@@ -264,7 +265,7 @@ fn of_bytes(speaks: Speaks, frame: Frame) -> Conversation {
 
 /// A client that has made requests of HTTP, the second of another kind if there is one.
 fn calling(compiled: &Arc<Compiled>, requests: u32) -> Calls<Connection> {
-    let site = Arc::new(Site::new("h", &[]).expect("it is a host"));
+    let site = Arc::new(Site::new(Origin::new(false, "h"), &[]).expect("it is a host"));
     let make = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
     let mut calls = Calls::new(&make, compiled, &site, compiled.start(5, 7), 64);
     calls.open(&mut Vec::new());

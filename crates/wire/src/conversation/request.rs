@@ -3,8 +3,10 @@
 use super::CompileError;
 use super::cookies::Cookies;
 use super::template::{self, Filling};
+use crate::contract::Response;
 use crate::decimal::append_decimal;
 use crate::http1::InvalidRequest;
+use crate::http1::redirect::{Hops, Origin, RedirectError};
 use crate::http1::request::{check_fields, check_host, check_target};
 use spec::conversation::{Field, HttpRequest, Template, WRITTEN_FIELDS};
 use units::Random;
@@ -19,6 +21,8 @@ pub(super) struct Request {
     /// True if it has a field `Cookie` of its own: those that the server sets are not sent beside it.
     has_cookie: bool,
     body: Option<template::Compiled>,
+    /// The most redirects that are followed.
+    pub(super) redirects: u8,
 }
 
 #[derive(Debug)]
@@ -30,6 +34,7 @@ struct Named {
 /// The server that requests go to: the fields that all of them have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Site {
+    pub(super) origin: Origin,
     /// `Host` and further fields, as they are written.
     fields: Box<[u8]>,
     /// The names of the further ones, which no request gives a second time.
@@ -41,12 +46,16 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// The site at `host`, for requests that have `headers` whatever a conversation says.
+    /// The site at `origin`, for requests that have `headers` whatever a conversation says.
     ///
     /// # Errors
     ///
     /// The host or a field cannot be written.
-    pub(crate) fn new(host: &str, headers: &[(String, String)]) -> Result<Self, InvalidRequest> {
+    pub(crate) fn new(
+        origin: Origin,
+        headers: &[(String, String)],
+    ) -> Result<Self, InvalidRequest> {
+        let host = origin.authority();
         check_host(host)?;
         check_fields(headers, &WRITTEN_FIELDS)?;
         let mut fields = format!("Host: {host}\r\n");
@@ -55,7 +64,8 @@ impl Site {
         }
         let names: Vec<String> = headers.iter().map(|(name, _)| name.clone()).collect();
         let has_cookie = names.iter().any(|name| name.eq_ignore_ascii_case("cookie"));
-        Ok(Self { fields: fields.into_bytes().into(), names, has_cookie, path: "/".to_owned() })
+        let (fields, path) = (fields.into_bytes().into(), "/".to_owned());
+        Ok(Self { origin, fields, names, has_cookie, path })
     }
 
     /// The same for requests that go to this path where they name none.
@@ -97,6 +107,7 @@ impl Request {
             has_cookie: fields.iter().any(|field| field.name.eq_ignore_ascii_case("cookie")),
             fields,
             body: request.body.as_ref().map(|body| template::compile(body, names)).transpose()?,
+            redirects: request.redirects,
         };
         Ok(match request.body.as_ref().is_some_and(Template::is_json) {
             true => made.with_field("Content-Type", template::Compiled::text("application/json")),
@@ -111,6 +122,23 @@ impl Request {
             self.fields.push(Named { name: name.into(), value });
         }
         self
+    }
+
+    /// Makes the next request if `response` is a redirect that is followed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hops::follow`].
+    pub(super) fn follow(
+        &self,
+        response: &Response<'_>,
+        site: &Site,
+        cookies: &Cookies,
+        hops: &mut Hops,
+    ) -> Result<bool, RedirectError> {
+        let of = |target: &str| cookies.for_path(target);
+        let are_sent = !self.has_cookie && !site.has_cookie;
+        hops.follow(response, &site.origin, if are_sent { Some(&of) } else { None })
     }
 
     /// Appends the whole request to `out`, with the exact length of its body, which is returned. A `GET` or `HEAD`
@@ -170,6 +198,10 @@ mod tests {
     use spec::conversation::{Medium, Template};
     use units::Nanos;
 
+    fn origin(host: &str) -> Origin {
+        Origin::new(false, host)
+    }
+
     fn field(name: &str, value: &str) -> Field {
         let value = Template::parse(value, Medium::Header).unwrap();
         Field { name: name.to_owned(), value }
@@ -178,7 +210,7 @@ mod tests {
     /// Message 10000007 of connection 5, where `v` is `value`, as it is written behind other bytes.
     fn written(request: &HttpRequest, common: &[Field], cookies: &Cookies, value: &str) -> String {
         let request = Request::new(request, common, &["v".to_owned()]).unwrap();
-        let site = Site::new("h:9", &[("User-Agent".to_owned(), "us".to_owned())]).unwrap();
+        let site = Site::new(origin("h:9"), &[("User-Agent".to_owned(), "us".to_owned())]).unwrap();
         let values = [value.as_bytes().into()];
         let now = Nanos(1_500_000_000);
         let filling =
@@ -240,7 +272,7 @@ mod tests {
     fn cookies_that_the_user_gives_are_sent_in_place_of_those_of_the_server() {
         let mut cookies = Cookies::default();
         cookies.learn(&response(200, "Set-Cookie: a=1\r\n", b"").as_response());
-        let site = Site::new("h", &[("cookie".to_owned(), "mine=2".to_owned())]).unwrap();
+        let site = Site::new(origin("h"), &[("cookie".to_owned(), "mine=2".to_owned())]).unwrap();
         let request = Request::new(&http("GET /", None), &[], &[]).unwrap();
         let filling = Filling { id: 0, now: Nanos(0), member: Member::new(0, None), values: &[] };
         let mut out = Vec::new();
@@ -257,7 +289,7 @@ mod tests {
             let mut out = Vec::new();
             let filling =
                 Filling { id: 0, now: Nanos(0), member: Member::new(0, None), values: &[] };
-            let site = Site::new("h", &[]).unwrap();
+            let site = Site::new(origin("h"), &[]).unwrap();
             let request = request.with_field("Accept", value);
             request.write(&site, &Cookies::default(), filling, &mut Random::new(1), &mut out);
             String::from_utf8(out).unwrap()
@@ -270,8 +302,8 @@ mod tests {
 
     #[test]
     fn a_site_is_one_that_can_be_written() {
-        assert!(Site::new("a,b", &[]).is_err());
-        assert!(Site::new("h", &[("Host".to_owned(), "x".to_owned())]).is_err());
-        assert!(Site::new("h", &[("X".to_owned(), "a\r\nb".to_owned())]).is_err());
+        assert!(Site::new(origin("a,b"), &[]).is_err());
+        assert!(Site::new(origin("h"), &[("Host".to_owned(), "x".to_owned())]).is_err());
+        assert!(Site::new(origin("h"), &[("X".to_owned(), "a\r\nb".to_owned())]).is_err());
     }
 }

@@ -137,6 +137,7 @@ pub(crate) fn http(line: &str, body: Option<&str>) -> HttpRequest {
         path: Template::parse(path, Medium::Url).expect("it is a path"),
         headers: Vec::new(),
         body: body.map(template),
+        redirects: 0,
     }
 }
 

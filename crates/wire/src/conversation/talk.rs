@@ -314,7 +314,13 @@ impl<C: InPlace + TwoSockets> Talk<C> {
                 return Err(PeerError::Status { step, code, expected, said }.into());
             }
             Some(event @ (Event::Ping(_) | Event::Pong(_))) => return Ok(Some(event)),
-            Some(Event::Answer(_) | Event::Part(_) | Event::Pushed(_) | Event::Response(_)) => {
+            Some(
+                Event::Answer(_)
+                | Event::Part(_)
+                | Event::Pushed(_)
+                | Event::Redirected
+                | Event::Response(_),
+            ) => {
                 return Ok(Some(ALIVE));
             }
         };

@@ -32,6 +32,8 @@ pub enum Sense {
     Part(u16),
     /// A message that comes unasked.
     Push(u16),
+    /// The response to a request of this kind that names another place, which is asked next.
+    Redirect(u16),
     /// The reply to a request of this kind that says no.
     Refused(u16),
     /// The reply to a request of this kind, or the end of its stream.

@@ -214,6 +214,7 @@ impl<C: TwoSockets> Bot<C> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Response(_),
                 ) => {}
             }

@@ -73,7 +73,7 @@ fn event<'a>(request: &Request, arrived: Arrived<'a>) -> Event<'a> {
 
 /// A refusal; that of a redirect tells the place that it points to.
 #[cold]
-fn refusal(response: Response<'_>, retry_after: Option<RetryAfter>) -> Event<'_> {
+pub(super) fn refusal(response: Response<'_>, retry_after: Option<RetryAfter>) -> Event<'_> {
     let body = response.location().unwrap_or(response.body);
     Event::Refused { code: response.status, body, retry_after }
 }

@@ -1,6 +1,7 @@
 //! The ways in which a peer can break HTTP, and the answer that it gets.
 
 use super::head::HeadError;
+use super::redirect::RedirectError;
 use crate::excerpt::Excerpt;
 
 /// A violation of HTTP by a peer.
@@ -60,6 +61,9 @@ pub enum PeerError {
         /// The limit.
         max: u32,
     },
+    /// A redirect cannot be followed.
+    #[error(transparent)]
+    Redirect(#[from] RedirectError),
     /// The server switched to another protocol without being asked.
     #[error("the server switched to another protocol unasked")]
     SwitchedProtocols,
@@ -126,6 +130,7 @@ impl PeerError {
             | Self::Head(_)
             | Self::Host { .. }
             | Self::Pipelined { .. }
+            | Self::Redirect(_)
             | Self::SwitchedProtocols
             | Self::TransferEncoding { .. }
             | Self::Unanswered { .. }

@@ -219,6 +219,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Refused { .. },
                 ) => {}
             }
@@ -306,6 +307,7 @@ impl<C: InPlace> TwoSockets for OverHttp<C> {
                     | Event::Ping(_)
                     | Event::Pong(_)
                     | Event::Pushed(_)
+                    | Event::Redirected
                     | Event::Refused { .. }
                     | Event::Secured(_),
                 ) => continue,

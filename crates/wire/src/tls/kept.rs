@@ -21,6 +21,7 @@ enum What {
     Ping,
     Pong,
     Pushed(Pushed<'static>),
+    Redirected,
     Refused(u16, Option<RetryAfter>),
     /// The bytes are its head, of this length, and its body.
     Response(Response<'static>, usize),
@@ -46,6 +47,7 @@ impl Kept {
             Event::Pushed(Pushed { kind, rule, sent, header, payload }) => {
                 (What::Pushed(Pushed { kind, rule, sent, header, payload: b"" }), payload)
             }
+            Event::Redirected => (What::Redirected, &[][..]),
             Event::Refused { code, body, retry_after } => (What::Refused(code, retry_after), body),
             Event::Response(response) => return Self::of_response(response),
             Event::Secured(secured) => (What::Secured(secured), &[][..]),
@@ -70,6 +72,7 @@ impl Kept {
             What::Ping => Event::Ping(payload),
             What::Pong => Event::Pong(payload),
             What::Pushed(pushed) => Event::Pushed(Pushed { payload, ..*pushed }),
+            What::Redirected => Event::Redirected,
             What::Refused(code, retry_after) => {
                 Event::Refused { code: *code, body: payload, retry_after: *retry_after }
             }

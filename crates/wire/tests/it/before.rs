@@ -116,6 +116,34 @@ fn exchanges_share_a_connection_until_the_server_ends_it() {
 }
 
 #[test]
+fn redirects_of_a_login_are_followed_where_the_file_says_so() {
+    let file = "speaks = 'ws'\npath = '/${t}'\n[[before]]\nhttp = 'POST /login'\nbody = 'me'\nredirects = 1\n\
+                take = { t = '$.t' }\n[request.x]\nsend = 'x'\nreply = 'order'";
+    let login = "POST /login HTTP/1.1\r\nHost: h:9\r\nContent-Length: 2\r\n\r\nme";
+    let home = "GET /home HTTP/1.1\r\nHost: h:9\r\nCookie: sid=1\r\n\r\n";
+    let moved = |fields: &str| {
+        format!("HTTP/1.1 303 See\r\nLocation: /home\r\nSet-Cookie: sid=1; Path=/\r\n{fields}\r\n")
+    };
+    let (same, other) = (moved("Content-Length: 0\r\n"), moved("Connection: close\r\n"));
+    let taken = response("", "{\"t\":5}");
+    let together = play(file, &[&[&same, &taken], &[]]);
+    assert_eq!(together.sockets[0], format!("{login}{home}"));
+    let apart = play(file, &[&[&other, END], &[&taken], &[]]);
+    assert_eq!(apart.sockets[..2], [login, home]);
+    for told in [together, apart] {
+        assert!(
+            told.sockets.last().unwrap().starts_with("GET /5 HTTP/1.1\r\n"),
+            "{:?}",
+            told.sockets
+        );
+    }
+    let looped = play(file, &[&[&same, &same]]);
+    let words = "error: exchange 1 of 1 before the connection, POST /login: HTTP status 303 redirects to \"/home\" \
+                 after 1 redirects, the limit that `redirects` sets";
+    assert_eq!(looped.events, [words]);
+}
+
+#[test]
 fn what_is_not_expected_is_an_error_that_names_the_exchange() {
     let step = "exchange 1 of 1 before the connection, POST /login?zone=${zone}: ";
     let full = accepted();

@@ -69,6 +69,7 @@ impl Pair {
             | Event::Answer(_)
             | Event::Part(_)
             | Event::Pushed(_)
+            | Event::Redirected
             | Event::Refused { .. }
             | Event::Response(_)) => {
                 panic!("{other:?} at the server")
@@ -91,6 +92,7 @@ impl Pair {
             | Event::Answer(_)
             | Event::Part(_)
             | Event::Pushed(_)
+            | Event::Redirected
             | Event::Refused { .. }
             | Event::Response(_)) => {
                 panic!("{other:?} at the client")

@@ -145,7 +145,7 @@ impl Told {
 /// An event in a line of text.
 pub(crate) fn describe(event: &Event<'_>) -> String {
     match event {
-        Event::Answer(_) | Event::Part(_) => format!("{event:?}"),
+        Event::Answer(_) | Event::Part(_) | Event::Redirected => format!("{event:?}"),
         Event::Closed(closed) => format!("closed {:?} {:?}", closed.code, closed.reason),
         Event::Message(message) => {
             format!("{:?} {}", message.kind, message.payload.escape_ascii())

@@ -54,8 +54,8 @@ fn a_status_that_is_no_reply_is_told_with_what_to_do_next() {
     #[rustfmt::skip]
     let table = [
         // the status, a field, and what is said
-        ("301 Moved Permanently", "Location: /new\r\n", "try http://HOST/new; or take that for a reply with --expect-status 301"),
-        ("302 Found", "Location: http://other.test/a?b\r\n", "try http://other.test/a?b;"),
+        ("301 Moved Permanently", "Location: /new\r\n", "try http://HOST/new, or follow it with --redirects 1; or take that for a reply with --expect-status 301"),
+        ("302 Found", "Location: http://other.test/a?b\r\n", "try http://other.test/a?b, or"),
         ("307 Temporary Redirect", "", "It redirects, and redirects are not followed: name the place"),
         ("401 Unauthorized", "", "It wants a login: give it with -H @FILE"),
         ("403 Forbidden", "", "It forbids that, and does not say why"),

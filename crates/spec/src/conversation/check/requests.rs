@@ -31,6 +31,12 @@ impl<'c> Checker<'c> {
             }
             Send::Http(http) => {
                 self.check_http(http, Holes::All)?;
+                if http.redirects > 0 && self.conversation.speaks == Speaks::Sse {
+                    return Err(self.fault(
+                        "redirects",
+                        "are not followed to a stream; name the place of the stream as its path, and leave it out",
+                    ));
+                }
                 http.body.as_ref().is_some_and(Template::has_id) || http.path.has_id()
             }
         };

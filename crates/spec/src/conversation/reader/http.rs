@@ -1,14 +1,14 @@
 //! Requests of HTTP in a file, and their header fields.
 
 use super::Reader;
-use super::values::{Value, inner_start, text_of};
+use super::values::{Value, inner_start, text_of, whole};
 use crate::conversation::template::is_token_letter;
-use crate::conversation::{Field, HttpRequest, Medium, Part, Template};
+use crate::conversation::{Field, HttpRequest, Medium, Part, REDIRECTS_MAX, Template};
 use crate::table::{Error, Table};
 use toml::Spanned;
 
 impl Reader<'_> {
-    /// The keys `http`, `headers` and `body`, if there is any.
+    /// The keys `http`, `headers`, `body` and `redirects`, if there is any.
     pub(super) fn http(
         &mut self,
         table: &mut Table<'_>,
@@ -23,9 +23,14 @@ impl Reader<'_> {
         });
         let medium = if is_form { Medium::Url } else { Medium::Message };
         let body = self.template(table, part, "body", medium)?;
+        let redirects = self.redirects(table, part)?;
         let Some(line) = line else {
-            let key = if body.is_some() { "body" } else { "headers" };
-            return match body.is_some() || !headers.is_empty() {
+            let key = match (&body, redirects) {
+                (Some(_), _) => "body",
+                (None, Some(_)) => "redirects",
+                (None, None) => "headers",
+            };
+            return match body.is_some() || redirects.is_some() || !headers.is_empty() {
                 true => Err(Error::new(
                     self.places[&(part, key)],
                     format!(
@@ -56,7 +61,18 @@ impl Reader<'_> {
         let path = Template::parse(path, Medium::Url).map_err(|error| {
             Error::new(inner + method.len() + 1 + error.at, format!("`http` {error}"))
         })?;
-        Ok(Some(HttpRequest { method: method.to_owned(), path, headers, body }))
+        let redirects = redirects.unwrap_or(0);
+        Ok(Some(HttpRequest { method: method.to_owned(), path, headers, body, redirects }))
+    }
+
+    fn redirects(&mut self, table: &mut Table<'_>, part: Part) -> Result<Option<u8>, Error> {
+        let Some(value) = self.take(table, part, "redirects") else { return Ok(None) };
+        let count = whole("redirects", &value).ok().and_then(|count| u8::try_from(count).ok());
+        let count = count.filter(|count| *count <= REDIRECTS_MAX).ok_or_else(|| {
+            let message = format!("`redirects` is a whole number from 0 to {REDIRECTS_MAX}");
+            Error::new(value.span().start, message)
+        })?;
+        Ok(Some(count))
     }
 
     /// Header fields with their places.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::connection::Connection;
 use crate::conversation::sample::{http, over_http, resumable, stream};
+use crate::http1::redirect::Origin;
 use crate::http1::{Http1, Limits};
 use crate::transcript::{Transcript, check_splits_of_replies};
 use spec::Conversation;
@@ -14,7 +15,7 @@ type Calls = super::Calls<Connection>;
 /// A client that has made the requests for these exchanges, and their bytes.
 fn asking(conversation: &Conversation, exchanges: &[u16]) -> (Calls, Vec<u8>) {
     let compiled = Compiled::new(conversation).unwrap();
-    let site = Arc::new(Site::new("h", &[]).unwrap().at("/base").unwrap());
+    let site = Arc::new(Site::new(Origin::new(false, "h"), &[]).unwrap().at("/base").unwrap());
     let limits = Limits { body_len_max: 64, ..Limits::default() };
     let make = Maker::new(move |delivery| Connection::from(Http1::exchanges(delivery, limits)));
     let (mut calls, mut tx) =
@@ -133,6 +134,62 @@ fn requests_are_written_whole_with_the_cookies_of_their_connection() {
     );
 }
 
+#[test]
+fn redirects_are_followed_where_the_file_says_so() {
+    let mut conversation = over_http();
+    conversation.requests[0].send =
+        Send::Http(spec::conversation::HttpRequest { redirects: 2, ..http("POST /a", Some("x")) });
+    let moved = |status: u16, place: &str| {
+        format!(
+            "HTTP/1.1 {status} X\r\nLocation: {place}\r\nSet-Cookie: at={status}; Path=/\r\nContent-Length: 1\r\n\r\n-"
+        )
+    };
+    let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let (kept, seen) = (moved(308, "b"), moved(303, "/c"));
+    let (other, found) = (moved(302, "http://other/"), moved(404, "/d"));
+    check(
+        &conversation,
+        &[0],
+        &[
+            (
+                &format!("{kept}{seen}{ok}"),
+                &["redirected", "redirected", "answered 0#0 \"ok\"", CLOSED],
+            ),
+            (&format!("{kept}{found}"), &["redirected", "refused 404 \"-\"", CLOSED]),
+            (
+                &format!("{kept}{kept}{kept}"),
+                &[
+                    "redirected",
+                    "redirected",
+                    "error: HTTP status 308 redirects to \"b\" after 2 redirects, the limit that `redirects` sets",
+                ],
+            ),
+            (
+                &other,
+                &[
+                    "error: HTTP status 302 redirects to \"http://other/\", and only redirects to http://h are followed; \
+                   name that place as the URL to measure it",
+                ],
+            ),
+        ],
+    );
+    // The other kind of request follows none.
+    check(&conversation, &[1], &[(&seen, &["refused 303 \"/c\"", CLOSED])]);
+    let (mut calls, mut tx) = asking(&conversation, &[0]);
+    for (said, next) in [
+        (&kept, "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nCookie: at=308\r\n\r\nx"),
+        (&seen, "GET /c HTTP/1.1\r\nHost: h\r\nCookie: at=303\r\n\r\n"),
+    ] {
+        tx.clear();
+        let mut bytes = said.clone().into_bytes();
+        let mut input = Input::new(&mut bytes);
+        assert_eq!(calls.receive(&mut input, &mut tx), Ok(Some(Event::Redirected)));
+        assert_eq!(calls.receive(&mut input, &mut tx), Ok(None));
+        assert_eq!(String::from_utf8_lossy(&tx), next);
+        assert_eq!(calls.go_on(), None, "it goes over the same connection");
+    }
+}
+
 /// A response that is a stream of `events`, in chunks.
 fn sse(events: &str) -> String {
     let chunks: String = events
@@ -220,6 +277,7 @@ fn a_stream_is_parts_and_the_event_that_ends_it() {
                 | Event::Ping(_)
                 | Event::Pong(_)
                 | Event::Pushed(_)
+                | Event::Redirected
                 | Event::Refused { .. }
                 | Event::Response(_)
                 | Event::Secured(_) => happened.push("other"),

@@ -237,6 +237,7 @@ impl Replay {
                 | Event::Message(_)
                 | Event::Part(_)
                 | Event::Pong(_)
+                | Event::Redirected
                 | Event::Refused { .. }
                 | Event::Response(_)
                 | Event::Secured(_)) => panic!("{event:?}"),

@@ -72,7 +72,8 @@ impl<P: Protocol> End<P> {
                         | Event::Response(_)
                         | Event::Answer(_)
                         | Event::Part(_)
-                        | Event::Pushed(_) => {}
+                        | Event::Pushed(_)
+                        | Event::Redirected => {}
                     }
                 }
                 Err(error) => {
@@ -151,7 +152,9 @@ fn describe(event: &Event<'_>) -> String {
         Event::Open => "open".to_owned(),
         Event::Ping(payload) => format!("ping of {}", payload.len()),
         Event::Pong(payload) => format!("pong of {}", payload.len()),
-        Event::Answer(_) | Event::Part(_) | Event::Pushed(_) => format!("{event:?}"),
+        Event::Answer(_) | Event::Part(_) | Event::Pushed(_) | Event::Redirected => {
+            format!("{event:?}")
+        }
         Event::Refused { code, .. } => format!("refused {code}"),
         Event::Response(response) => format!("{response:?}"),
         Event::Secured(secured) => format!("secured, {:?}", secured.opening),

@@ -136,7 +136,9 @@ fn describe(event: &Event<'_>) -> String {
         Event::Open => "open".to_owned(),
         Event::Ping(payload) => format!("ping {}", shown(payload)),
         Event::Pong(payload) => format!("pong {}", shown(payload)),
-        Event::Answer(_) | Event::Part(_) | Event::Pushed(_) => format!("{event:?}"),
+        Event::Answer(_) | Event::Part(_) | Event::Pushed(_) | Event::Redirected => {
+            format!("{event:?}")
+        }
         Event::Refused { code, body, .. } => format!("refused {code} {}", shown(body)),
         Event::Response(response) => format!("{response:?}"),
         Event::Secured(_) => "secured".to_owned(),

@@ -291,7 +291,9 @@ impl Pipe {
                         heard.push(Heard::Close(closed.code.expect("with a code")))
                     }
                     Event::Open => opened = true,
-                    Event::Answer(_) | Event::Part(_) | Event::Pushed(_) => panic!("{event:?}"),
+                    Event::Answer(_) | Event::Part(_) | Event::Pushed(_) | Event::Redirected => {
+                        panic!("{event:?}")
+                    }
                     Event::Refused { code, .. } => {
                         panic!("WebSocket refuses nothing, not even with {code}")
                     }

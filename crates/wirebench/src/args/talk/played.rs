@@ -21,6 +21,7 @@ pub(super) fn part(conversation: &Conversation, sense: Sense, is_heard: bool) ->
         (Sense::Late, _) => "after the farewell".to_owned(),
         (Sense::Part(exchange), _) => format!("event of `{}`", request(exchange)),
         (Sense::Push(rule), _) => format!("push `{}`", conversation.pushes[usize::from(rule)].name),
+        (Sense::Redirect(exchange), _) => format!("redirect of `{}`", request(exchange)),
         (Sense::Refused(exchange), _) => format!("refusal of `{}`", request(exchange)),
         (Sense::Reply(exchange), _) => format!("reply to `{}`", request(exchange)),
         (Sense::Request(exchange), _) => format!("request `{}`", request(exchange)),
