@@ -37,6 +37,10 @@ pub struct Parts {
     pub first: Option<Summary>,
     /// From one part to the next of the same reply.
     pub between: Option<Summary>,
+    /// Parts a second of one stream, from its first part to its last: one by the mean of [`Parts::between`]. `null`
+    /// where no stream had two.
+    #[serde(default)]
+    pub per_s: Option<f64>,
     /// The number of times that a stream broke off and was asked for again by `Last-Event-ID`. It belongs to no error
     /// unless the stream failed all the same.
     #[serde(default)]
@@ -127,6 +131,11 @@ impl ExchangeOutcome {
                 count: self.parts,
                 first: Summary::of(&self.first_part),
                 between: Summary::of(&self.between_parts),
+                per_s: self
+                    .between_parts
+                    .mean_ns()
+                    .filter(|mean| *mean > 0.0)
+                    .map(|mean| 1e9 / mean),
                 resumed: self.resumed,
             }),
         }

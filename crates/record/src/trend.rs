@@ -44,7 +44,8 @@ pub struct TrendChange {
     pub before: f64,
     /// The median from it on, up to the next one.
     pub after: f64,
-    /// Everything that differs between the last record before it and the first one after it.
+    /// Everything that differs between the records around it, from the third before it to the third from it on: the
+    /// true place may be two records off.
     pub with: Vec<Changed>,
 }
 
@@ -108,13 +109,15 @@ fn changes(points: &[(&Entry, f64)]) -> Option<(f64, Vec<TrendChange>)> {
     let levels = starts.zip(ends).map(|(start, end)| stats::median(&values[start..end]).ok());
     let levels = levels.collect::<Option<Vec<f64>>>()?;
     let change = |(at, levels): (&usize, &[f64])| {
-        let (last, first) = (points[at - 1].0, points[*at].0);
+        let first = points[*at].0;
+        let around = [at.saturating_sub(1 + NEAR), (at + NEAR).min(points.len() - 1)];
+        let [last, next] = around.map(|at| points[at].0);
         TrendChange {
             id: first.id.clone(),
             at: first.started_at.clone(),
             before: levels[0],
             after: levels[1],
-            with: changed(last, first),
+            with: changed(last, next),
         }
     };
     let changes = found.iter().zip(levels.windows(2)).map(change).collect();
@@ -140,5 +143,7 @@ fn changed(before: &Entry, after: &Entry) -> Vec<Changed> {
 
 /// The records that a trend needs: a change has so many on either side at least.
 pub const RECORDS_MIN: usize = 2 * stats::SEGMENT_MIN;
+/// The records by which a change may be found too early or too late.
+const NEAR: usize = 2;
 /// Any, always the same: the same history has the same answer.
 const SEED: u64 = 7;

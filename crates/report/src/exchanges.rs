@@ -74,9 +74,13 @@ fn exchanges(it: &Measured<'_>) -> Table {
 
 /// The replies that come in parts. Empty where none do.
 fn streams(it: &Measured<'_>) -> Table {
+    // With the ready-made conversation an event that counts has one token.
+    let events = if it.row.conversation() == Some("openai-stream") { "tokens" } else { "events" };
     let columns = vec![
         Column::new("stream", Unit::Words),
-        Column::new("parts", Unit::Count),
+        Column::new(events, Unit::Count),
+        Column::new(format!("{events}/s"), Unit::Rate),
+        Column::new("of one stream", Unit::Rate),
         Column::new("resumed", Unit::Count),
         Column::new("first part p50", Unit::Time),
         Column::new("first part p99", Unit::Time),
@@ -96,6 +100,8 @@ fn streams(it: &Measured<'_>) -> Table {
         table.row(vec![
             Cell::words(&kinds[0].name),
             Cell::Number(number::float(count), None),
+            Cell::Number(number::float(count) / it.seconds(), None),
+            Cell::number(between.as_ref().filter(|it| it.mean_ns > 0.0).map(|it| 1e9 / it.mean_ns)),
             Cell::Number(number::float(resumed), None),
             p50(first.as_ref()),
             p99(first.as_ref()),

@@ -23,8 +23,8 @@ pub(super) struct DriftArgs {
     /// Runs against one that does not
     #[arg(long, default_value_t = 20, value_name = "N")]
     same: usize,
-    /// The measured seconds of a run
-    #[arg(long, default_value_t = 120, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=3600))]
+    /// The measured seconds of a run; warm-ups and pauses come on top, so that it takes less than two minutes
+    #[arg(long, default_value_t = 105, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=3600))]
     seconds: u32,
     /// Runs at the same time; each sends 500 messages a second, so that some have room beside each other
     #[arg(long, default_value = "1", value_name = "N")]
@@ -92,6 +92,7 @@ fn measure(wirebench: &Path, scratch: &Path, seconds: u32, options: &[&str]) -> 
     let mut run = Command::new(wirebench);
     run.args(["run", &url, "--quiet", "--rate", RATE, "--output"]).arg(&record);
     run.args(["--duration", &format!("{block_ms}ms"), "--rounds", &BLOCKS.to_string()]);
+    run.args(["--warm-up", "100ms"]);
     let length = Duration::from_secs(u64::from(seconds)) * 2 + PATIENCE;
     Process::start("run", GENERATOR_CORE, &run, scratch)?.finish_with(&[0, 12, 13], length)?;
     let text = fs::read_to_string(&record)?;

@@ -186,6 +186,9 @@ fn times_of_a_stream_of_events_are_exact_in_virtual_time() {
     assert_eq!(*first_part, always(first + ROUND_TRIP, 30));
     assert_eq!(*between_parts, always(gap, 30 * 19));
     assert_eq!(*service, always(ms(200 + 20 * 50) + ROUND_TRIP, 30));
+    // One event in 50 ms, within the width of a bucket.
+    let per_s = played.outcome.exchanges[&0].summary().parts.and_then(|parts| parts.per_s);
+    assert!(per_s.is_some_and(|per_s| (per_s / 20.0 - 1.0).abs() < 0.001), "{per_s:?}");
     assert_eq!(server.totals().messages, 30);
 }
 

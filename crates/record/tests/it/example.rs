@@ -325,6 +325,7 @@ fn block(workload: usize) -> Block {
                 count: 2,
                 first: times.clone(),
                 between: times.clone(),
+                per_s: Some(20.0),
                 resumed: 1,
             }),
         }],

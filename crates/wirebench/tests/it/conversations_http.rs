@@ -216,7 +216,8 @@ fn streams_that_break_off_are_resumed_and_their_events_add_up() {
         // Behind events 6 and 13 of each.
         assert_eq!((parts.count, parts.resumed), (40 * 20, 40 * 2), "{ended:?}");
         assert_eq!(block.connections.lost, 0);
-        assert!(ended.stdout.contains("resumed"), "{ended:?}");
+        let shown = ["events/s", "of one stream", "resumed"];
+        assert!(shown.iter().all(|head| ended.stdout.contains(head)), "{ended:?}");
         let talk = format!("talk {} --conversation ./it.toml {trusts}", server.url);
         let talk = sandbox.run(&talk);
         talk.check(0, &[]);
