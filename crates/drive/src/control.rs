@@ -13,6 +13,8 @@ pub struct Control {
     stop: AtomicBool,
     /// True if somebody else says when they begin.
     waits: bool,
+    /// The time in which nothing is sent once every worker has its connections.
+    silence: Nanos,
     /// Whoever wakes up after this does not begin.
     latest: AtomicU64,
     /// The newest change of the rate, and the number of changes so far, which workers look at ten times a second.
@@ -38,6 +40,7 @@ impl Control {
             start: AtomicU64::new(Instant::NEVER.0),
             stop: AtomicBool::new(false),
             waits: false,
+            silence: Nanos::ZERO,
             latest: AtomicU64::new(Instant::NEVER.0),
             change: Mutex::default(),
             changes: AtomicU32::new(0),
@@ -47,6 +50,11 @@ impl Control {
     /// For so many workers, which begin when [`Control::begin`] says so and not by themselves.
     pub fn waiting(workers: u32) -> Self {
         Self { waits: true, ..Self::new(workers) }
+    }
+
+    /// For one worker, which listens for so long before it begins: what comes in that time is said unasked.
+    pub fn listening(silence: Nanos) -> Self {
+        Self { silence, ..Self::new(1) }
     }
 
     /// True once every worker has its connections.
@@ -91,7 +99,7 @@ impl Control {
     /// that have to hear of it.
     pub(crate) fn arrive(&self, now: Instant, lead: Nanos) {
         if self.ready.fetch_add(1, Ordering::AcqRel) + 1 == self.workers && !self.waits {
-            let start = if self.workers > 1 { now + lead } else { now };
+            let start = now + if self.workers > 1 { lead } else { self.silence };
             self.start.store(start.0, Ordering::Release);
         }
     }

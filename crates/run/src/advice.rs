@@ -32,7 +32,7 @@ pub(crate) fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
     };
     let scheme = url.scheme();
     let usual = match url.facts().carries {
-        Carries::Requests => "whole responses",
+        Carries::Requests => "whole responses, and with --expect-status 200 those of streams too",
         Carries::Binary
         | Carries::BinaryOrText
         | Carries::Bytes

@@ -26,6 +26,7 @@ mod feed;
 mod found;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
+mod greeting;
 mod heat;
 mod host;
 mod intervals;

@@ -58,6 +58,7 @@ pub(crate) fn target_of_publishers(
     let addresses = reachable_from(resolved.addresses, &measurement.sources)?;
     check_public(&addresses, public_allowed)?;
     let stack = stack(&url, &speech, 0, None)?;
-    let reached = verify(&url, &addresses, measurement, &stack, Asked::Requests, context)?;
+    let stacks = |_| Ok(stack.clone());
+    let reached = verify(&url, &addresses, measurement, &stacks, Asked::Requests, context)?;
     Ok(Some(Target { sources: measurement.sources.clone(), ..reached.target }))
 }

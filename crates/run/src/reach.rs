@@ -5,6 +5,7 @@ use crate::advice::{FirstError, next_at_once, next_inside_tls, next_of_finding, 
 use crate::answer;
 use crate::by_hand::Attempt;
 use crate::found::FoundServer;
+use crate::greeting::{self, Greetings};
 use crate::look::look;
 use crate::plan::{Measurement, Speech};
 use crate::watch::Impatient;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use units::Nanos;
-use wire::discovery;
+use wire::discovery::{self, Finding};
 use wire::tls::{Client, ClientOptions, Trust};
 use wire::{Role, Stack};
 
@@ -228,8 +229,12 @@ pub(crate) enum Asked {
     Opening,
 }
 
+/// Makes the client's end of connections to a target that says so many messages first ([`wire::greeted`]).
+pub(crate) type Stacks<'a> = &'a dyn Fn(Option<u32>) -> Result<Stack, RunError>;
+
 /// Sends one message to each address in turn until one answers, and checks the answer; where that is `asked`, only
-/// opens a connection.
+/// opens a connection. Where nothing was said about messages it listens first, and a server that speaks is asked for an
+/// echo only if its greeting is not that of a protocol that is known.
 ///
 /// # Errors
 ///
@@ -239,37 +244,62 @@ pub(crate) fn verify(
     url: &Endpoint,
     addresses: &[Address],
     measurement: &Measurement,
-    stack: &Stack,
+    stacks: Stacks<'_>,
     asked: Asked,
     context: Context<'_>,
 ) -> Result<Reached, RunError> {
     let mut failed = Vec::new();
     for address in addresses {
-        let target = Target {
-            address: address.clone(),
-            sources: measurement.sources.iter().take(1).copied().collect(),
-            stack: stack.clone(),
-            publishers: None,
-        };
-        let asking = Target { stack: stack.probe(), ..target.clone() };
-        let answers = match asked {
-            Asked::Requests => first_answers(&measurement.workload, &asking, context)?,
-            Asked::Opening => opening(&measurement.workload, &asking, context)?,
-        };
-        let (what, outcome) = match answers {
-            Answers::Right(outcome) => {
-                let answer = answer::in_words(measurement, &outcome);
-                return Ok(Reached { target, failed, answer });
+        let mut greetings = Greetings::of(url, measurement);
+        let (what, outcome, target) = loop {
+            let target = Target {
+                address: address.clone(),
+                sources: measurement.sources.iter().take(1).copied().collect(),
+                stack: stacks(greetings.count())?,
+                publishers: None,
+            };
+            let stack = stacks(greetings.listened_for())?.probe();
+            let asking = Target { stack, ..target.clone() };
+            let workload = &measurement.workload;
+            let answers = match asked {
+                Asked::Requests => first_answers(workload, &asking, greetings.silence(), context)?,
+                Asked::Opening => opening(workload, &asking, context)?,
+            };
+            let (what, outcome) = match answers {
+                Answers::Right(outcome) => {
+                    let answer = greetings.before(answer::in_words(measurement, &outcome));
+                    return Ok(Reached { target, failed, answer });
+                }
+                Answers::Wrong(what, outcome) => (what, outcome),
+            };
+            context.check()?;
+            let error = first_error(&outcome);
+            let Some(more) = greetings.heard(error) else { break (what, outcome, target) };
+            if greetings.finding.is_none() {
+                let finding = match finding(url, address, measurement, error, context)? {
+                    Ok(finding) if greeting::is_of_nobody(&finding) => finding,
+                    other => {
+                        let next = other.map_or_else(|next| next, |it| next_of_finding(url, &it));
+                        let reason =
+                            error.map_or(String::new(), |(_, tally)| tally.example.clone());
+                        return Err(RunError::WrongAnswer {
+                            target: url.to_string(),
+                            reason,
+                            next,
+                        });
+                    }
+                };
+                greetings.finding = Some(finding);
             }
-            Answers::Wrong(what, outcome) => (what, outcome),
+            greetings.expect(more);
         };
-        context.check()?;
         let error = first_error(&outcome);
         let reason = error.map_or("it ended the connection", |(_, tally)| &tally.example);
         let reason = what.map_or_else(|| reason.to_owned(), |what| format!("{what}: {reason}"));
         if !outcome.times.connect.is_empty() || error.is_some_and(is_of_a_connection) {
             let next = match (next_at_once(error), url.tls) {
                 (Some(next), _) => next.to_owned(),
+                _ if greetings.finding.is_some() => greetings.advice(url),
                 _ if may_be_other(url, measurement, error) => {
                     next_of_another(url, address, measurement, error, context)?
                 }
@@ -297,7 +327,7 @@ enum Answers {
 }
 
 /// Sends one message and takes its reply, of a conversation one of each kind until one does not end as it should. A
-/// kind that has no reply ends well when it is sent.
+/// kind that has no reply ends well when it is sent. A single message is sent after `silence`.
 ///
 /// # Errors
 ///
@@ -305,13 +335,15 @@ enum Answers {
 fn first_answers(
     workload: &Workload,
     target: &Target,
+    silence: Nanos,
     context: Context<'_>,
 ) -> Result<Answers, RunError> {
     let is_well = |outcome: &Outcome| {
         outcome.measured.ok == 1 && !outcome.errors.contains_key(&ErrorClass::Unexpected)
     };
     let Some(requests) = &workload.requests else {
-        let outcome = one_message(workload, target.clone(), context)?;
+        let once = once(workload, NonZeroU64::MIN);
+        let outcome = run_after(silence, once, 0, target.clone(), context)?;
         let is_well = is_well(&outcome);
         return Ok(if is_well { Answers::Right(outcome) } else { Answers::Wrong(None, outcome) });
     };
@@ -422,15 +454,20 @@ fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>
         Cause::Unknown => matches!(class, ErrorClass::WrongReply | ErrorClass::ReplyTimedOut),
         Cause::Before { .. } | Cause::Compression => false,
     };
-    let is_endless = url.protocol == Protocol::Http && *class == ErrorClass::ReplyTimedOut;
+    // A good status is refused where its type is that of a stream.
+    let is_stream = matches!(cause, Cause::Status { code: 200..=299, .. })
+        && measurement.speech.options.statuses.is_empty()
+        && measurement.speech.options.method == "GET";
+    let is_endless =
+        url.protocol == Protocol::Http && (is_stream || *class == ErrorClass::ReplyTimedOut);
     measurement.peer.url().is_some() && (is_endless || is_echo && is_plain && is_other)
 }
 
-/// Advice about a server of another kind, by what it has said already, or by a look at it.
+/// Advice about a server of another kind.
 ///
 /// # Errors
 ///
-/// As [`look`].
+/// As [`finding`].
 fn next_of_another(
     url: &Endpoint,
     address: &Address,
@@ -438,17 +475,33 @@ fn next_of_another(
     error: FirstError<'_>,
     context: Context<'_>,
 ) -> Result<String, RunError> {
+    let finding = finding(url, address, measurement, error, context)?;
+    Ok(finding.map_or_else(|next| next, |finding| next_of_finding(url, &finding)))
+}
+
+/// The kind of a server, by what it has said already, or by a look at it; advice if that shows nothing.
+///
+/// # Errors
+///
+/// As [`look`].
+fn finding(
+    url: &Endpoint,
+    address: &Address,
+    measurement: &Measurement,
+    error: FirstError<'_>,
+    context: Context<'_>,
+) -> Result<Result<Finding, String>, RunError> {
     if let Some((_, Tally { cause: Cause::Said(said) | Cause::Unasked(said), .. })) = error
         && let Some(found) = discovery::reply(url, said.beginning())
     {
-        return Ok(next_of_finding(url, &found));
+        return Ok(Ok(found));
     }
     let bytes = without_framing(url, &measurement.speech)?;
     Ok(match look(url, address, &bytes, context.clock, &|| context.check())? {
-        Attempt::Done(found) if found.is_nothing() => next_of_protocol(measurement, error),
-        Attempt::Done(found) => next_of_finding(url, &found),
-        Attempt::NotThere(reason) => format!("It takes no connection any more: {reason}"),
-        Attempt::Wrong { next, .. } => next,
+        Attempt::Done(found) if found.is_nothing() => Err(next_of_protocol(measurement, error)),
+        Attempt::Done(found) => Ok(found),
+        Attempt::NotThere(reason) => Err(format!("It takes no connection any more: {reason}")),
+        Attempt::Wrong { next, .. } => Err(next),
     })
 }
 
@@ -531,7 +584,12 @@ pub(crate) fn messages(
     target: Target,
     context: Context<'_>,
 ) -> Result<Outcome, RunError> {
-    let once = Workload {
+    run_once(once(workload, count), 0, target, context)
+}
+
+/// The workload of so many messages on one connection.
+fn once(workload: &Workload, count: NonZeroU64) -> Workload {
+    Workload {
         connections: NonZeroU32::MIN,
         rooms: None,
         connect_rate: None,
@@ -544,8 +602,7 @@ pub(crate) fn messages(
             drain: if workload.requests.is_some() { LISTENING } else { Nanos::ZERO },
         },
         ..workload.clone()
-    };
-    run_once(once, 0, target, context)
+    }
 }
 
 /// Does all of a workload, on connections that are numbered from `first` on.
@@ -555,8 +612,19 @@ pub(crate) fn run_once(
     target: Target,
     context: Context<'_>,
 ) -> Result<Outcome, RunError> {
+    run_after(Nanos::ZERO, workload, first, target, context)
+}
+
+/// Does all of a workload as [`run_once`], after it has listened for so long on its connections.
+fn run_after(
+    silence: Nanos,
+    workload: Workload,
+    first: u64,
+    target: Target,
+    context: Context<'_>,
+) -> Result<Outcome, RunError> {
     let mut engine = Epoll::new(context.clock).map_err(RunError::Engine)?;
-    let control = Arc::new(Control::new(1));
+    let control = Arc::new(Control::listening(silence));
     let mut observer = Impatient { interrupt: context.interrupt, control: Arc::clone(&control) };
     let mut worker = Worker::new(workload, target, control, &mut observer as &mut dyn Observer)
         .with_connection_numbers(first, 1);

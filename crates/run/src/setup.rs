@@ -5,7 +5,7 @@ use crate::children::processes::Processes;
 use crate::children::servers::{Key, RunningServer, Servers};
 use crate::found::FoundServer;
 use crate::memory;
-use crate::plan::{Measurement, Peer, Plan, SubjectServer};
+use crate::plan::{Measurement, Peer, Plan, Speech, SubjectServer};
 use crate::publishers::target_of_publishers;
 use crate::reach::{
     Asked, Context, Reached, Ready, check_public, reachable_from, reply_len, resolve, stack, tls,
@@ -203,7 +203,10 @@ impl SetUp {
         let mut speech = measurement.speech.clone();
         speech.options.message_max = memory::reply_max(budget, &measurement.workload, reply_len);
         let tls = tls(&url, &speech, authority_pem.as_deref())?;
-        let stack = stack(&url, &speech, reply_len, tls)?;
+        let stacks = |greetings| {
+            let options = wire::ClientOptions { greetings, ..speech.options.clone() };
+            stack(&url, &Speech { options, ..speech.clone() }, reply_len, tls.clone())
+        };
         let publishers = target_of_publishers(
             measurement,
             &url,
@@ -213,7 +216,7 @@ impl SetUp {
         )?;
         let asked = if publishers.is_some() { Asked::Opening } else { Asked::Requests };
         let Reached { mut target, failed, answer } =
-            verify(&url, &resolved.addresses, measurement, &stack, asked, context)?;
+            verify(&url, &resolved.addresses, measurement, &stacks, asked, context)?;
         target.publishers = publishers.map(Box::new);
         target.sources = sources;
         if let Some((address, what)) = failed.first() {

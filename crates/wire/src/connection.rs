@@ -8,6 +8,7 @@ use crate::contract::{
 use crate::conversation::{Before, Calls, Next, Note, Stream, Talk};
 use crate::framed::Framed;
 use crate::game::Bot;
+use crate::greeted::Greeted;
 use crate::http1::{Following, Http1, StreamPiece};
 use crate::lines::Lines;
 use crate::mqtt::Mqtt;
@@ -35,6 +36,8 @@ pub enum Connection {
     Framed(Framed),
     /// A bot of a game, on any connection that carries its packets.
     Game(Box<Bot<Self>>),
+    /// A client whose server speaks first, inside TLS or not.
+    Greeted(Box<Greeted<Self>>),
     /// HTTP/1.1.
     Http1(Http1),
     /// Lines of text.
@@ -71,6 +74,7 @@ macro_rules! each {
             Connection::Following($protocol) => $call,
             Connection::Framed($protocol) => $call,
             Connection::Game($protocol) => $call,
+            Connection::Greeted($protocol) => $call,
             Connection::Http1($protocol) => $call,
             Connection::Lines($protocol) => $call,
             Connection::Mqtt($protocol) => $call,
@@ -204,6 +208,7 @@ impl Connection {
             | Self::Following(_)
             | Self::Framed(_)
             | Self::Game(_)
+            | Self::Greeted(_)
             | Self::Lines(_)
             | Self::Mqtt(_)
             | Self::OverHttp(_)
@@ -253,6 +258,7 @@ impl InPlace for Connection {
                 tls.send_by(tx, |inner, tx| inner.send_in_place(kind, len, tx, append))
             }
             Self::WebSocket(websocket) => websocket.send_in_place(kind, len, tx, append),
+            Self::Greeted(greeted) => greeted.send_in_place(kind, len, tx, append),
             Self::Http1(http) => http.send_in_place(kind, tx, append),
             Self::Before(_)
             | Self::Calls(_)
@@ -287,6 +293,7 @@ impl TwoSockets for Connection {
             | Self::Calls(_)
             | Self::Following(_)
             | Self::Framed(_)
+            | Self::Greeted(_)
             | Self::Http1(_)
             | Self::Lines(_)
             | Self::Mqtt(_)
@@ -347,6 +354,12 @@ impl From<Framed> for Connection {
 impl From<Bot<Self>> for Connection {
     fn from(protocol: Bot<Self>) -> Self {
         Self::Game(Box::new(protocol))
+    }
+}
+
+impl From<Greeted<Self>> for Connection {
+    fn from(protocol: Greeted<Self>) -> Self {
+        Self::Greeted(Box::new(protocol))
     }
 }
 

@@ -18,6 +18,7 @@ pub mod framed;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 pub mod game;
+pub mod greeted;
 pub mod http1;
 pub mod lines;
 mod misuse;

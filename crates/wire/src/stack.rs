@@ -9,6 +9,7 @@ use crate::bayeux::{self, Comet};
 use crate::conversation::{Before, Calls, Compiled, Plan, Site, Start, Talk};
 use crate::framed::{self, Framed};
 use crate::game::{Bot, Bots, Packing};
+use crate::greeted::Greeted;
 use crate::http1::{self, Following, Http1, InvalidRequest, redirect::Origin};
 use crate::lines::{self, Lines};
 use crate::mqtt::Mqtt;
@@ -54,6 +55,9 @@ pub struct ClientOptions {
     pub message_max: usize,
     /// The length of each reply in bytes, where the protocol carries [`Carries::Bytes`]; 0 if it is not known.
     pub reply_len: usize,
+    /// Streams of bytes, lines and WebSocket: the messages that the server says first ([`crate::greeted`]), which may
+    /// be none; `None`: what it says first is a reply, or the beginning of one.
+    pub greetings: Option<u32>,
     /// HTTP: `Some` where messages are whole requests that their sender wrote ([`Http1::exchanges`]), and the way in
     /// which the bodies of the responses are handed out.
     pub exchanges: Option<http1::Delivery>,
@@ -124,16 +128,16 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
     let http = http1::Limits { body_len_max: max, ..http1::Limits::default() };
     let make: Make = match (protocol, role) {
         (Protocol::Tcp | Protocol::Unix, _) => {
-            let len = role.message_len();
-            Arc::new(move |_, _| tls.around(Raw::client(len)))
+            let (len, greetings) = (role.message_len(), role.greetings());
+            Arc::new(move |_, _| tls.around(greeted(Raw::client(len).into(), greetings, true)))
         }
         (Protocol::TcpFramed, _) => {
             let limits = framed::Limits { frame_len_max };
             Arc::new(move |_, _| tls.around(Framed::new(limits)))
         }
         (Protocol::Lines, _) => {
-            let limits = lines::Limits { line_len_max: max };
-            Arc::new(move |_, _| tls.around(Lines::new(limits)))
+            let (limits, greetings) = (lines::Limits { line_len_max: max }, role.greetings());
+            Arc::new(move |_, _| tls.around(greeted(Lines::new(limits).into(), greetings, false)))
         }
         (Protocol::Styx, _) => {
             let limits = styx::Limits { frame_len_max };
@@ -162,7 +166,8 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         (Protocol::Http, Server(_)) => Arc::new(move |_, _| tls.around(Http1::server(http))),
         (Protocol::WebSocket, Client(options)) => {
             let open = websocket(endpoint, options, &endpoint.path)?;
-            Arc::new(move |seed, _| tls.around(open(seed)))
+            let greetings = options.greetings;
+            Arc::new(move |seed, _| tls.around(greeted(open(seed).into(), greetings, false)))
         }
         (Protocol::WebSocket, Server(options)) if options.takes_requests => {
             let web = Arc::new(web::Options {
@@ -226,6 +231,16 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         is_probe: false,
         make,
     })
+}
+
+/// `inner`, with the greetings of its server if it may have some.
+fn greeted(inner: Connection, greetings: Option<u32>, is_stream: bool) -> Connection {
+    match greetings {
+        None => inner,
+        // Messages that nothing asked for are told from replies without this.
+        Some(0) if !is_stream => inner,
+        Some(count) => Greeted::client(inner, count, is_stream).into(),
+    }
 }
 
 /// Makes clients that hold a conversation, after the exchanges before it if it has any.
@@ -503,6 +518,13 @@ impl Role<'_> {
         }
     }
 
+    fn greetings(self) -> Option<u32> {
+        match self {
+            Self::Client(options) => options.greetings,
+            Self::Server(_) => None,
+        }
+    }
+
     fn compresses(self) -> bool {
         match self {
             Self::Client(options) => options.deflate.is_some(),
@@ -552,6 +574,7 @@ impl Default for ClientOptions {
             deflate: None,
             message_max: MESSAGE_MAX,
             reply_len: 0,
+            greetings: None,
             exchanges: None,
             bots: Bots::default(),
             conversation: None,

@@ -3,7 +3,7 @@
 use super::{Context, Options};
 use crate::{
     Blob, Carries, Content, Conversation, Expect, Http, Message, PayloadKind, Problem, Protocol,
-    Server, Sha256,
+    Scheme, Server, Sha256,
 };
 use units::{Bytes, Nanos};
 
@@ -380,6 +380,15 @@ fn bytes(field: &'static str, text: &str, context: &Context<'_>) -> Result<Vec<u
         Some(path) => {
             (context.read)(path, SIZE_MAX).map_err(|problem| Problem::new(field, problem))
         }
+    }
+}
+
+impl Message {
+    /// True if this is the message of a run over `scheme` whose options say nothing about messages.
+    pub fn is_usual(&self, scheme: Scheme) -> bool {
+        let kind = PayloadKind::Random;
+        let content = Content::Generated { kind, size: SIZE, varied: false };
+        *self == Self { text: scheme.facts().carries.is_text(), content }
     }
 }
 

@@ -10,7 +10,7 @@ use record::{Block, Connections, Counts, RunRecord};
 use rustix::fd::OwnedFd;
 use rustix::net;
 use rustix::process::Signal;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::process::Command;
 
@@ -238,6 +238,11 @@ fn each_phase_has_its_time_out() {
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\nx")?;
         silence(stream)
     });
+    let short = Peer::start(|stream, _| {
+        stream.read_exact(&mut [0; 64])?;
+        stream.write_all(&[0; 63])?;
+        silence(stream)
+    });
     let silent = says(b"");
     let handshake = "no answer to the opening handshake within 1 s";
     let reply = "no whole reply within 1 s";
@@ -249,7 +254,7 @@ fn each_phase_has_its_time_out() {
         (silent.url("tcp"),                            reply),
         (silent.url("http"),                           reply),
         (deaf.url("ws"),                               reply),
-        (says(&[0; 63]).url("tcp"),                    reply),
+        (short.url("tcp"),                             reply),
         (says(&[0, 0, 0, 64, 1]).url("tcp-framed"),    reply),
         (halting.url("http"),                          reply),
     ];

@@ -234,7 +234,8 @@ fn a_stream_that_is_asked_for_as_a_page_is_named() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "oracle http --events 3");
     let ended = sandbox.run(&format!("run {} -n 10 -c 1", server.url));
-    ended.check(15, &["It answers with a stream of server-sent events", "--conversation sse"]);
+    let named = ["Is it server-sent events at /: ", "--conversation sse", "--expect-status 200"];
+    ended.check(15, &named);
     ended.check_no_result();
     let line = format!("run {} -n 10 -c 1 --warm-up 0s --expect-status 200", server.url);
     let ended = sandbox.run(&line);

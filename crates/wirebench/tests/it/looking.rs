@@ -1,8 +1,9 @@
 //! Servers that do not echo: they are looked at, and the error says what they are.
 
 use crate::harness::Sandbox;
-use crate::peers::{Peer, Stream, head, silence};
-use std::io::{self, Write};
+use crate::peers::{Peer, Stream, head, open_websocket, silence};
+use record::Counts;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tungstenite::handshake::server::{Request, Response};
@@ -21,6 +22,87 @@ fn a_server_that_greets_is_known_by_its_greeting() {
         &["Is it NATS: it greets with INFO?", "Then start from the ready-made conversation"],
     );
     ended.check_no_result();
+}
+
+#[test]
+fn a_server_that_greets_and_then_echoes_is_measured_and_named() {
+    for (scheme, greetings, count, what) in [
+        ("tcp", "hello\n", 1, "1 line"),
+        ("tcp", "hello\r\nyou are welcome\r\n", 2, "2 lines"),
+        ("lines", "hello", 1, "1 message"),
+        ("ws", "hello", 1, "1 message"),
+        ("ws", "hello", 3, "3 messages"),
+    ] {
+        let messages = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&messages);
+        let peer = Peer::start(move |stream, _| match scheme {
+            "ws" => {
+                let mut socket = open_websocket(stream)?;
+                for _ in 0..count {
+                    socket.send(greetings.into()).map_err(io::Error::other)?;
+                }
+                loop {
+                    let message = socket.read().map_err(io::Error::other)?;
+                    if !message.is_close() {
+                        counted.fetch_add(1, Ordering::SeqCst);
+                        socket.send(message).map_err(io::Error::other)?;
+                    }
+                }
+            }
+            _ => {
+                stream.write_all(greetings.as_bytes())?;
+                let is_stream = scheme == "tcp";
+                if !is_stream {
+                    stream.write_all(b"\n")?;
+                }
+                // A line has its line feed.
+                let mut message = vec![0; if is_stream { 64 } else { 65 }];
+                loop {
+                    stream.read_exact(&mut message)?;
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    stream.write_all(&message)?;
+                }
+            }
+        });
+        let sandbox = Sandbox::new();
+        let ended = sandbox.run(&format!("{} -n 40 -c 4", peer.url(scheme)));
+        ended.check_measured(&["record: "]);
+        let found = format!(
+            "greets, then echoes: {what} unasked on each connection, then an echo: the first 64 B came back as sent"
+        );
+        let page: Vec<&str> = ended.stdout.split_whitespace().collect();
+        assert!(page.join(" ").contains(&found), "{scheme}: {ended:?}");
+        let [record] = &sandbox.records()[..] else { panic!("{scheme}: {ended:?}") };
+        assert_eq!(record.plan.workloads[0].found.as_deref(), Some(&found[..]));
+        let [block] = &record.blocks[..] else { panic!("{scheme}: {ended:?}") };
+        let counts = Counts { planned: 40, sent: 40, ok: 40, ..Counts::default() };
+        assert_eq!((block.counts, block.connections.opened), (counts, 4), "{scheme}");
+        // Nothing was sent to find out that it greets.
+        assert_eq!(messages.load(Ordering::SeqCst), 41, "{scheme}: one message asks for an echo");
+    }
+}
+
+#[test]
+fn a_server_whose_greetings_have_no_end_is_sent_nothing() {
+    let line_after_line: fn(&mut Stream) -> io::Result<()> =
+        |stream| (0..5).try_for_each(|_| stream.write_all(b"hello\n"));
+    let prompt: fn(&mut Stream) -> io::Result<()> = |stream| stream.write_all(b"hello\nlogin: ");
+    for (scheme, greet) in [("tcp", prompt), ("tcp", line_after_line), ("lines", line_after_line)] {
+        let received = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&received);
+        let peer = Peer::start(move |stream, _| {
+            greet(stream)?;
+            let mut all = Vec::new();
+            // What came before an error counts too.
+            let _end = stream.read_to_end(&mut all);
+            counted.fetch_add(all.len(), Ordering::SeqCst);
+            Ok(())
+        });
+        let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", peer.url(scheme)));
+        ended.check(15, &["a server that speaks first: \"hello", "[[open]]"]);
+        ended.check_no_result();
+        assert_eq!(received.load(Ordering::SeqCst), 0, "{ended:?}");
+    }
 }
 
 #[test]
@@ -202,7 +284,7 @@ fn request_line(stream: &mut Stream) -> io::Result<String> {
     let mut line = Vec::new();
     while !line.ends_with(b"\r\n") {
         let mut byte = [0];
-        io::Read::read_exact(stream, &mut byte)?;
+        stream.read_exact(&mut byte)?;
         line.push(byte[0]);
     }
     head(stream)?;

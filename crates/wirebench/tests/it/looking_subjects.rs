@@ -108,7 +108,7 @@ const SUBJECTS: &[(&str, &[Look])] = &[
         ("ws",   "/",     "Is it Socket.IO 4 at /socket.io/"),
     ]),
     ("fastapi", &[
-        ("http", "/",     "It answers with a stream of server-sent events"),
+        ("http", "/",     "Is it server-sent events at /: "),
         ("http", "/items", "It wants another method"),
         ("ws",   "/chat", "It forbids that, and does not say why"),
     ]),

@@ -1,0 +1,107 @@
+//! Servers that speak first: how many messages they say before a run that echoes can begin.
+//!
+//! Listened for where nothing was said about messages, and only on protocols whose servers may be anybody's. What comes
+//! in [`SILENCE`] after a connection is open is a greeting: a message on WebSocket and lines; on a stream of bytes,
+//! which nothing cuts, a whole line. Bytes behind the last line feed are no greeting that a run can begin with.
+//!
+//! Left out: the meaning of greetings (`wire::discovery`), and their place on each connection (`wire::greeted`).
+
+use crate::advice::{FirstError, next_of_finding};
+use crate::plan::{Measurement, Peer};
+use load::Expect;
+use record::{Cause, Tally};
+use spec::{Carries, Endpoint, Protocol};
+use units::Nanos;
+use wire::discovery::{Finding, Manner};
+
+/// The greetings of a server, as far as they are known.
+#[derive(Debug)]
+pub(crate) struct Greetings {
+    /// `None` where they are not listened for.
+    known: Option<u32>,
+    is_stream: bool,
+    /// The words about a server that greets so.
+    pub(crate) finding: Option<Finding>,
+}
+
+impl Greetings {
+    /// None so far, of a server at `url`.
+    pub(crate) fn of(url: &Endpoint, measurement: &Measurement) -> Self {
+        let may_greet = matches!(
+            url.protocol,
+            Protocol::Tcp | Protocol::Unix | Protocol::Lines | Protocol::WebSocket
+        );
+        let is_listened_for = may_greet
+            && matches!(measurement.peer, Peer::Given(_))
+            && measurement.client.is_none()
+            && measurement.workload.requests.is_none()
+            && measurement.workload.expect == Expect::Echo
+            && measurement.spec.message.is_usual(url.scheme());
+        let is_stream = url.facts().carries == Carries::Bytes;
+        Self { known: is_listened_for.then_some(0), is_stream, finding: None }
+    }
+
+    /// The greetings that each connection of the run begins with.
+    pub(crate) fn count(&self) -> Option<u32> {
+        self.known.filter(|count| *count > 0)
+    }
+
+    /// The greetings that a first connection begins with, where more are listened for.
+    pub(crate) fn listened_for(&self) -> Option<u32> {
+        self.known
+    }
+
+    /// The time in which they are listened for before the first message.
+    pub(crate) fn silence(&self) -> Nanos {
+        self.known.map_or(Nanos::ZERO, |_| SILENCE)
+    }
+
+    /// The greetings that came before the first message, if that is why a connection failed and a run can begin with
+    /// them.
+    pub(crate) fn heard(&self, error: FirstError<'_>) -> Option<u32> {
+        let (Some(known), Some((_, Tally { cause: Cause::Unasked(said), .. }))) =
+            (self.known, error)
+        else {
+            return None;
+        };
+        let more = match (self.is_stream, said.whole()) {
+            (false, _) => 1,
+            (true, Some(lines)) if lines.ends_with(b"\n") => {
+                lines.split_inclusive(|byte| *byte == b'\n').count()
+            }
+            (true, _) => return None,
+        };
+        u32::try_from(more).ok().map(|more| known + more).filter(|all| *all <= GREETINGS_MAX)
+    }
+
+    /// Lets each connection begin with so many.
+    pub(crate) fn expect(&mut self, count: u32) {
+        self.known = Some(count);
+    }
+
+    /// The words about what was found, with those about the first `answer`.
+    pub(crate) fn before(&self, answer: String) -> String {
+        let Some(count) = self.count() else { return answer };
+        let greeting = if self.is_stream { "line" } else { "message" };
+        let greetings = if count == 1 { "" } else { "s" };
+        format!(
+            "greets, then echoes: {count} {greeting}{greetings} unasked on each connection, then {answer}"
+        )
+    }
+
+    /// Advice about a server that greets, and does not echo after that.
+    pub(crate) fn advice(&self, url: &Endpoint) -> String {
+        self.finding.as_ref().map_or_else(String::new, |finding| next_of_finding(url, finding))
+    }
+}
+
+/// True if the greeting is not that of a protocol that is known, so that an echo may be asked for behind it.
+pub(crate) fn is_of_nobody(finding: &Finding) -> bool {
+    finding.manner == Manner::Greets && finding.conversation.is_none()
+}
+
+/// The time in which a server that speaks first is given to do so.
+const SILENCE: Nanos = Nanos::from_millis(300);
+
+/// The most greetings that a run begins with.
+const GREETINGS_MAX: u32 = 4;
