@@ -47,6 +47,23 @@ pub(crate) fn look(
     }
 }
 
+/// Asks a server that answers with JSON for an id, over a connection of its own protocol; `None` if it does not come
+/// back.
+///
+/// # Errors
+///
+/// As [`look`].
+pub(crate) fn ask_for_id(
+    url: &Endpoint,
+    address: &Address,
+    own: &Stack,
+    clock: Clock,
+    check: Check<'_>,
+) -> Result<Option<Finding>, RunError> {
+    let tried = tried(discovery::Attempt::Ask, url, address, own, clock, check)?;
+    Ok(discovery::id_of_answer(&tried.seen.received))
+}
+
 /// An attempt that was carried out.
 struct Tried {
     seen: Seen,
@@ -59,11 +76,11 @@ fn tried(
     attempt: discovery::Attempt,
     url: &Endpoint,
     address: &Address,
-    bytes: &Stack,
+    stack: &Stack,
     clock: Clock,
     check: Check<'_>,
 ) -> Result<Tried, RunError> {
-    let mut by_hand = ByHand::connect(address, bytes.connection(SEED, 0), clock)?;
+    let mut by_hand = ByHand::connect(address, stack.connection(SEED, 0), clock)?;
     let mut until: Instant = by_hand.now() + OPENING_MAX;
     let (mut received, mut ended, mut is_sent) = (Vec::new(), false, false);
     let (mut is_there, mut not_there) = (false, None);
@@ -78,6 +95,7 @@ fn tried(
             }
             News::Event(Event::Message(message)) => received.extend_from_slice(message.payload),
             News::Event(Event::Secured(secured)) => opened = secured.opening == Opening::Done,
+            News::Event(Event::Open) => opened = true,
             News::Event(_) => {}
             News::Cut(reason) => {
                 ended = true;
@@ -89,7 +107,9 @@ fn tried(
             is_sent = true;
             let request = attempt.request(url);
             if !request.is_empty() {
-                let message = Message { kind: Kind::Binary, payload: &request };
+                let is_text = attempt == discovery::Attempt::Ask;
+                let kind = if is_text { Kind::Text } else { Kind::Binary };
+                let message = Message { kind, payload: &request };
                 ended |= by_hand.send(message).is_err();
             }
             until = by_hand.now() + attempt.patience();

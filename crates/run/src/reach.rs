@@ -6,7 +6,7 @@ use crate::answer;
 use crate::by_hand::Attempt;
 use crate::found::FoundServer;
 use crate::greeting::{self, Greetings};
-use crate::look::look;
+use crate::look::{ask_for_id, look};
 use crate::plan::{Measurement, Speech};
 use crate::watch::Impatient;
 use crate::{RunError, safety};
@@ -276,7 +276,7 @@ pub(crate) fn verify(
             let error = first_error(&outcome);
             let Some(more) = greetings.heard(error) else { break (what, outcome, target) };
             if greetings.finding.is_none() {
-                let finding = match finding(url, address, measurement, error, context)? {
+                let finding = match finding(url, &target, measurement, error, context)? {
                     Ok(finding) if greeting::is_of_nobody(&finding) => finding,
                     other => {
                         let next = other.map_or_else(|next| next, |it| next_of_finding(url, &it));
@@ -301,7 +301,7 @@ pub(crate) fn verify(
                 (Some(next), _) => next.to_owned(),
                 _ if greetings.finding.is_some() => greetings.advice(url),
                 _ if may_be_other(url, measurement, error) => {
-                    next_of_another(url, address, measurement, error, context)?
+                    next_of_another(url, &target, measurement, error, context)?
                 }
                 (None, true) => next_inside_tls(url, measurement, error),
                 (None, false) => next_without_tls(url, measurement, target, error, context)?,
@@ -470,12 +470,12 @@ fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>
 /// As [`finding`].
 fn next_of_another(
     url: &Endpoint,
-    address: &Address,
+    target: &Target,
     measurement: &Measurement,
     error: FirstError<'_>,
     context: Context<'_>,
 ) -> Result<String, RunError> {
-    let finding = finding(url, address, measurement, error, context)?;
+    let finding = finding(url, target, measurement, error, context)?;
     Ok(finding.map_or_else(|next| next, |finding| next_of_finding(url, &finding)))
 }
 
@@ -486,7 +486,7 @@ fn next_of_another(
 /// As [`look`].
 fn finding(
     url: &Endpoint,
-    address: &Address,
+    target: &Target,
     measurement: &Measurement,
     error: FirstError<'_>,
     context: Context<'_>,
@@ -497,7 +497,15 @@ fn finding(
         return Ok(Ok(found));
     }
     let bytes = without_framing(url, &measurement.speech)?;
-    Ok(match look(url, address, &bytes, context.clock, &|| context.check())? {
+    let (address, check) = (&target.address, || context.check());
+    Ok(match look(url, address, &bytes, context.clock, &check)? {
+        Attempt::Done(found)
+            if let Some((_, Tally { cause: Cause::Said(said), .. })) = error
+                && discovery::may_know_ids(url, &found, said.beginning()) =>
+        {
+            let own = target.stack.probe();
+            Ok(ask_for_id(url, address, &own, context.clock, &check)?.unwrap_or(found))
+        }
         Attempt::Done(found) if found.is_nothing() => Err(next_of_protocol(measurement, error)),
         Attempt::Done(found) => Ok(found),
         Attempt::NotThere(reason) => Err(format!("It takes no connection any more: {reason}")),

@@ -12,6 +12,7 @@ use crate::http1::{Delivery, Http1, Limits as HttpLimits, Request, RequestParts}
 use crate::websocket::handshake::{self, Accepted, ClientHandshake, HandshakeError};
 use crate::websocket::{Limits, WebSocket};
 use crate::{Kind, Message};
+use serde_json::Value;
 use spec::{Carries, Endpoint, Protocol};
 use std::sync::Arc;
 use units::Nanos;
@@ -19,6 +20,8 @@ use units::Nanos;
 /// One connection to the server: what is sent when it is there; then it is listened to for a time, and closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {
+    /// A text of JSON with an id, over the protocol of the URL: it asks for that id back.
+    Ask,
     /// A request for this path, with `GET`.
     Get(String),
     /// Nothing is sent.
@@ -103,6 +106,7 @@ impl Attempt {
     pub fn request(&self, url: &Endpoint) -> Vec<u8> {
         let mut tx = Vec::new();
         match self {
+            Self::Ask => tx.extend_from_slice(ASKED.as_bytes()),
             Self::Listen => {}
             Self::Upgrade(offers) => {
                 ClientHandshake::new(Arc::new(upgrade(url, *offers)), SEED).write(&mut tx);
@@ -127,7 +131,7 @@ impl Attempt {
         match self {
             Self::Listen => self.time(),
             // A request wants an answer, and the server may be a slow one.
-            Self::Get(_) | Self::Upgrade(_) => Nanos::from_secs(2),
+            Self::Ask | Self::Get(_) | Self::Upgrade(_) => Nanos::from_secs(2),
         }
     }
 
@@ -135,7 +139,7 @@ impl Attempt {
     pub const fn time(&self) -> Nanos {
         match self {
             Self::Listen => Nanos::from_millis(500),
-            Self::Get(_) | Self::Upgrade(_) => Nanos::from_millis(700),
+            Self::Ask | Self::Get(_) | Self::Upgrade(_) => Nanos::from_millis(700),
         }
     }
 }
@@ -192,6 +196,7 @@ fn upgrade(url: &Endpoint, offers: bool) -> handshake::Request {
 /// The finding of one attempt by itself; `None` if something else has to be tried.
 fn found(url: &Endpoint, seen: &Seen) -> Option<Finding> {
     match &seen.attempt {
+        Attempt::Ask => id_of_answer(&seen.received),
         Attempt::Listen => greeting(&seen.received),
         Attempt::Upgrade(offers) => of_upgrade(url, *offers, seen),
         Attempt::Get(path) => of_page(url, path, seen),
@@ -263,7 +268,7 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
             "write a conversation whose first [[open]] expects that",
         ),
         Heard::Nothing => other(
-            "WebSocket that waits for the client to speak first".to_owned(),
+            WAITS.to_owned(),
             "see what it answers with `wirebench talk`, and name its conversation; JSON-RPC, Phoenix, SignalR, \
              Centrifugo, Bayeux and STOMP wait so",
         ),
@@ -390,7 +395,7 @@ fn rate_of_events(body: &str, seen: &Seen) -> String {
 
 /// True for an answer to the query for the name of the root's type: that name, or errors as GraphQL writes them.
 fn is_of_graphql(status: u16, body: &str) -> bool {
-    let answer: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+    let answer: Value = serde_json::from_str(body).unwrap_or_default();
     let is_refused = matches!(status, 400 | 405) && answer["errors"][0]["message"].is_string();
     is_refused || answer["data"]["__typename"].is_string()
 }
@@ -420,6 +425,41 @@ pub fn reply(url: &Endpoint, beginning: &[u8]) -> Option<Finding> {
     let is_json_rpc = text.starts_with(['{', '[']) && text.contains(r#""jsonrpc":"2.0""#);
     let conversation = if url.facts().over_websocket { "json-rpc" } else { "ndjson" };
     is_json_rpc.then(|| named("JSON-RPC 2.0: it answers with an error of that", conversation))
+}
+
+/// True if a server of which no more than `found` is known, and whose reply to a message that was to be echoed begins
+/// so, may be asked for an id ([`Attempt::Ask`]): it has messages, and answers with JSON.
+pub fn may_know_ids(url: &Endpoint, found: &Finding, beginning: &[u8]) -> bool {
+    let has_messages = url.facts().over_websocket || url.protocol == Protocol::Lines;
+    let mut letters = beginning.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let is_object = letters.next() == Some(&b'{') && letters.next() == Some(&b'"');
+    has_messages && is_object && [WAITS, SILENT].contains(&&*found.words)
+}
+
+/// The finding of the answer to [`Attempt::Ask`]; `None` if the id is not in it.
+pub fn id_of_answer(received: &[u8]) -> Option<Finding> {
+    let messages = serde_json::Deserializer::from_slice(received).into_iter();
+    let place = messages.map_while(Result::ok).find_map(|message| place_of_id(&message, "$"))?;
+    let place = Excerpt::new(place.as_bytes());
+    Some(other(
+        format!("JSON that answers with the id that was sent: {ASKED} got it back at {place}"),
+        &format!("write a conversation whose replies have id = {place}"),
+    ))
+}
+
+/// The place of the id of [`ASKED`] in `value`, which is at `place` itself.
+fn place_of_id(value: &Value, place: &str) -> Option<String> {
+    match value {
+        Value::String(text) => (text == ASKED_ID).then(|| place.to_owned()),
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(index, item)| place_of_id(item, &format!("{place}[{index}]")))
+        }
+        Value::Object(members) => {
+            members.iter().find_map(|(key, item)| place_of_id(item, &format!("{place}.{key}")))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
 }
 
 /// A status after which nothing more is tried; `received` is the response, or the beginning of it.
@@ -479,7 +519,7 @@ fn unknown(seen: &[Seen]) -> Finding {
     }
     match silent {
         true => other(
-            "a server that says nothing by itself".to_owned(),
+            SILENT.to_owned(),
             "see what it answers with `wirebench talk`, and name its conversation; Redis (resp), MQTT (mqtt), STOMP \
              (stomp-tcp) and JSON-RPC in lines (ndjson) wait so",
         ),
@@ -489,6 +529,12 @@ fn unknown(seen: &[Seen]) -> Finding {
         ),
     }
 }
+
+/// The words about a WebSocket of which no more is known.
+const WAITS: &str = "WebSocket that waits for the client to speak first";
+
+/// The words about a server without WebSocket of which no more is known.
+const SILENT: &str = "a server that says nothing by itself";
 
 /// The words about a server that ends every connection.
 const ENDS: &str = "a server that ends each connection without an answer";
@@ -530,6 +576,10 @@ const GRAPHQL: &str = "/graphql?query=%7B__typename%7D";
 
 /// The usual path of the description of an API.
 const OPENAPI: &str = "/openapi.json";
+
+/// The text that asks for an id: nothing else is in it, so that it calls nothing.
+const ASKED: &str = r#"{"id":"wb-1"}"#;
+const ASKED_ID: &str = "wb-1";
 
 /// The seed of the key of an upgrade.
 const SEED: u64 = 1;
@@ -577,17 +627,17 @@ mod tests {
             // A broker that drops a list of names that it does not know, and takes none at all.
             ("ws://h/", |attempt| match attempt {
                 Attempt::Upgrade(false) => (open("", &[]), false),
-                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(true) => (String::new(), true),
+                Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(true) => (String::new(), true),
             }, "waits for the client", None, 2),
             // Socket.IO at another path than the one that was named.
             ("ws://h/", |attempt| match attempt {
                 Attempt::Get(path) if path == "/socket.io/" => (page(400, "application/json", "{\"code\":0,\"message\":\"Transport unknown\"}"), false),
                 Attempt::Get(_) => (page(404, "text/html", "no"), false),
-                Attempt::Listen | Attempt::Upgrade(_) => (String::new(), true),
+                Attempt::Ask | Attempt::Listen | Attempt::Upgrade(_) => (String::new(), true),
             }, "Socket.IO 4 at /socket.io/", Some("socketio"), 4),
             ("ws://h/echo", |attempt| match attempt {
                 Attempt::Get(path) if path == "/echo/info" => (page(200, "application/json", "{\"websocket\":true,\"origins\":[],\"entropy\":7}"), false),
-                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no"), false),
+                Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no"), false),
             }, "SockJS: /echo/info", None, 5),
             ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events: 0 events in the first 700 ms", Some("sse"), 1),
             ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "1 event in the first 700 ms", Some("sse"), 1),
@@ -596,21 +646,21 @@ mod tests {
             ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n".into(), true), "2 events, and it ended after 700 ms", Some("sse"), 1),
             ("ws://h/api", |attempt| match attempt {
                 Attempt::Get(path) if path.starts_with("/graphql?") => (page(200, "application/json", "{\"data\":{\"__typename\":\"Query\"}}"), false),
-                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no \"__typename\""), false),
+                Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no \"__typename\""), false),
             }, "GraphQL at /graphql", None, 7),
             ("http://h/api", |attempt| match attempt {
                 Attempt::Get(path) if path.starts_with("/graphql?") => (page(400, "application/json", "{\"errors\":[{\"message\":\"Must provide query\"}]}"), false),
-                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no"), false),
+                Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no"), false),
             }, "GraphQL at /graphql", None, 5),
             ("http://h/api", |attempt| match attempt {
                 Attempt::Get(path) if path == "/openapi.json" => (page(200, "application/json", "{\"openapi\":\"3.1.0\",\"paths\":{\"/items\":{}}}"), false),
                 // Neither a page that repeats the query nor errors of another kind are GraphQL.
                 Attempt::Get(path) if path.starts_with("/graphql?") => (page(404, "application/json", "{\"errors\":[{\"message\":\"__typename\"}]}"), false),
-                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),
+                Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),
             }, "listed at /openapi.json", None, 6),
             ("http://h/", |attempt| match attempt {
                 Attempt::Get(path) if path == "/.well-known/mercure" => (page(400, "text/plain", "Missing \"topic\" parameter."), false),
-                Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),
+                Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),
             }, "Mercure", None, 4),
             ("http://h/ws", |_| (page(426, "", "Upgrade Required"), false), "a WebSocket endpoint: /ws answers 426", None, 1),
             ("http://h/ws", |_| (page(400, "", "Can \"Upgrade\" only to \"WebSocket\"."), false), "a WebSocket endpoint", None, 1),
@@ -660,6 +710,34 @@ mod tests {
         for said in ["", "{}", r#"{"error":"parse"}"#, r#"say "jsonrpc":"2.0""#] {
             assert_eq!(found(&ws, said), None, "{said}");
         }
+    }
+
+    #[test]
+    fn an_id_that_comes_back_is_found_wherever_it_is() {
+        let url: Endpoint = "ws://h/".parse().unwrap();
+        for (answer, place) in [
+            (r#"{"id":"wb-1","error":"what?"}"#, Some("$.id")),
+            (r#"{"hello":1} {"to":[1,{"ref":"wb-1"}]}"#, Some("$.to[1].ref")),
+            (r#"{"id":1}"#, None),
+            (r#"{"error":"no wb-1"}"#, None),
+            ("wb-1", None),
+            ("", None),
+        ] {
+            let found = id_of_answer(answer.as_bytes()).map(|found| found.words);
+            let is_right = match place {
+                Some(place) => {
+                    found.as_ref().is_some_and(|words| words.ends_with(&format!("\"{place}\"")))
+                }
+                None => found.is_none(),
+            };
+            assert!(is_right, "{answer}: {found:?}");
+        }
+        let waits = other(WAITS.to_owned(), "");
+        assert!(may_know_ids(&url, &waits, b"{ \"error\":"));
+        assert!(!may_know_ids(&url, &waits, b"[1]"));
+        assert!(!may_know_ids(&url, &named("WAMP", "wamp"), b"{\"error\":"));
+        let bytes: Endpoint = "tcp://h:1".parse().unwrap();
+        assert!(!may_know_ids(&bytes, &other(SILENT.to_owned(), ""), b"{\"error\":"));
     }
 
     #[test]

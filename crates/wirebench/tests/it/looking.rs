@@ -4,8 +4,8 @@ use crate::harness::Sandbox;
 use crate::peers::{Peer, Stream, head, open_websocket, silence};
 use record::Counts;
 use std::io::{self, Read, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use tungstenite::handshake::server::{Request, Response};
 use tungstenite::http::HeaderValue;
 
@@ -112,13 +112,45 @@ fn a_websocket_that_answers_something_else_is_named_and_not_asked_again() {
         let asked = socket.read().map_err(io::Error::other)?;
         // Only the first connection, which is to be echoed, sends anything.
         assert!(number == 0 || asked.is_close(), "{number}: {asked:?}");
-        socket.send(r#"{"error":"what is that?"}"#.into()).map_err(io::Error::other)?;
+        socket.send("what is that?".into()).map_err(io::Error::other)?;
         silence(stream)
     });
     let ended = Sandbox::new().run(&format!("{} -n 10 -c 1 --text", peer.url("ws")));
     let found = "Is it WebSocket that waits for the client to speak first?";
     ended.check(15, &["bytes came back, expected 64", found, "wirebench talk"]);
     ended.check_no_result();
+}
+
+#[test]
+fn a_server_that_answers_with_json_is_asked_for_an_id() {
+    for (knows_ids, found) in [
+        (
+            true,
+            r#"Is it JSON that answers with the id that was sent: {"id":"wb-1"} got it back at "$.re"?"#,
+        ),
+        (false, "Is it WebSocket that waits for the client to speak first?"),
+    ] {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&asked);
+        let peer = Peer::start(move |stream, _| {
+            let mut socket = open_websocket(stream)?;
+            let message = socket.read().map_err(io::Error::other)?;
+            if message.is_close() {
+                return Ok(());
+            }
+            let text = message.to_text().unwrap_or_default().to_owned();
+            let is_known = knows_ids && text == r#"{"id":"wb-1"}"#;
+            noted.lock().unwrap().push(text);
+            let re = if is_known { r#""wb-1""# } else { "null" };
+            let answer = format!(r#"{{"error":"what is that?","re":{re}}}"#);
+            socket.send(answer.into()).map_err(io::Error::other)?;
+            silence(stream)
+        });
+        let ended = Sandbox::new().run(&format!("{} -n 10 -c 1 --text", peer.url("ws")));
+        ended.check(15, &["bytes came back, expected 64", found]);
+        let asked = asked.lock().unwrap();
+        assert_eq!((asked.len(), &*asked[1]), (2, r#"{"id":"wb-1"}"#), "{asked:?}");
+    }
 }
 
 #[test]
