@@ -120,6 +120,7 @@ impl ExchangeOutcome {
     /// The same as a record has it.
     pub fn summary(&self) -> Exchange {
         let counts = self.counts;
+        let between = Summary::of(&self.between_parts);
         Exchange {
             name: self.name.clone(),
             no_reply: self.no_reply,
@@ -130,12 +131,8 @@ impl ExchangeOutcome {
             parts: (self.parts > 0).then(|| Parts {
                 count: self.parts,
                 first: Summary::of(&self.first_part),
-                between: Summary::of(&self.between_parts),
-                per_s: self
-                    .between_parts
-                    .mean_ns()
-                    .filter(|mean| *mean > 0.0)
-                    .map(|mean| 1e9 / mean),
+                per_s: between.as_ref().and_then(Summary::per_s),
+                between,
                 resumed: self.resumed,
             }),
         }

@@ -68,6 +68,11 @@ impl Summary {
         })
     }
 
+    /// Events a second, if these are the times from one to the next: one by their mean; `None` if that is zero.
+    pub fn per_s(&self) -> Option<f64> {
+        (self.mean_ns > 0.0).then(|| 1e9 / self.mean_ns)
+    }
+
     /// The whole distribution.
     ///
     /// # Errors

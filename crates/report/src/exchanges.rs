@@ -101,7 +101,7 @@ fn streams(it: &Measured<'_>) -> Table {
             Cell::words(&kinds[0].name),
             Cell::Number(number::float(count), None),
             Cell::Number(number::float(count) / it.seconds(), None),
-            Cell::number(between.as_ref().filter(|it| it.mean_ns > 0.0).map(|it| 1e9 / it.mean_ns)),
+            Cell::number(between.as_ref().and_then(Summary::per_s)),
             Cell::Number(number::float(resumed), None),
             p50(first.as_ref()),
             p99(first.as_ref()),

@@ -19,7 +19,7 @@ use std::time::Duration;
 #[derive(clap::Args, Debug)]
 pub(super) struct ConversationArgs {
     /// Rounds, in each of which every row has a block
-    #[arg(long, default_value_t = 12, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[arg(long, default_value_t = 12, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1000))]
     rounds: u32,
     /// The measured time of each block
     #[arg(long, default_value = "500ms", value_name = "TIME")]
@@ -95,11 +95,11 @@ fn row(size: &Size, blocks: &[Value], rows: [usize; 2]) -> Result<String> {
         for block in blocks.iter().filter(|block| block["workload"] == row) {
             let per_message = block["cpu"]["generator_us_per_message"].as_f64();
             let messages = block["counts"]["ok"].as_f64().context("a block has no replies")?;
-            parts.push((block["round"].as_u64(), per_message.map(|it| [it * messages, messages])));
+            let part = per_message.map(|it| Part { of: it * messages, by: messages });
+            parts.push((block["round"].as_u64(), part));
         }
         parts.sort_by_key(|(round, _)| *round);
-        let parts: Vec<_> =
-            parts.into_iter().map(|(_, it)| it.map(|[of, by]| Part { of, by })).collect();
+        let parts: Vec<_> = parts.into_iter().map(|(_, part)| part).collect();
         Pooled::quotient(&parts).context("the generator's CPU time is not in the record")
     };
     let [plain, json] = [cpu(rows[0])?, cpu(rows[1])?];

@@ -179,22 +179,14 @@ impl Template {
 
     /// The names of the values that it refers to.
     pub fn vars(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(Piece::value).filter_map(|piece| match piece {
-            Piece::Var { name, .. } => Some(name.as_str()),
-            Piece::Text(_)
-            | Piece::Bytes(_)
-            | Piece::Number { .. }
-            | Piece::Id
-            | Piece::Now
-            | Piece::NowMs
-            | Piece::Client
-            | Piece::ClientModulo(_)
-            | Piece::Room
-            | Piece::Header
-            | Piece::Pad(_)
-            | Piece::Random(_)
-            | Piece::Payload { .. } => None,
-        })
+        self.0.iter().filter_map(Piece::var)
+    }
+
+    /// Its texts, without holes and bytes.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0
+            .iter()
+            .filter_map(|it| if let Piece::Text(text) = it { Some(&text[..]) } else { None })
     }
 
     /// True if it has a hole for the id.
@@ -252,6 +244,11 @@ impl Piece {
     /// The hole that has the value, of a number in bytes; of any other piece that itself.
     pub fn value(&self) -> &Self {
         if let Self::Number { of, .. } = self { of } else { self }
+    }
+
+    /// The name of the value that it refers to.
+    fn var(&self) -> Option<&str> {
+        if let Self::Var { name, .. } = self.value() { Some(name) } else { None }
     }
 
     const fn is_of_bytes(&self) -> bool {

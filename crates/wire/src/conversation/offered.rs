@@ -8,7 +8,7 @@ use super::template::{self, Filling, compile};
 use super::{CompileError, PeerError};
 use crate::http1::grammar::is_token_byte;
 use spec::Conversation;
-use spec::conversation::{Fill, Piece, Template};
+use spec::conversation::{Fill, Template};
 use units::Random;
 
 /// The subprotocols of a conversation, the best first.
@@ -84,23 +84,7 @@ fn check_given(
                 let more: Vec<&str> =
                     template.vars().filter(|name| !reached.contains(name)).collect();
                 reached.extend(more);
-                let texts = template.0.iter().filter_map(|piece| match piece {
-                    Piece::Text(text) => Some(text.as_str()),
-                    Piece::Id
-                    | Piece::Now
-                    | Piece::NowMs
-                    | Piece::Client
-                    | Piece::ClientModulo(_)
-                    | Piece::Room
-                    | Piece::Header
-                    | Piece::Pad(_)
-                    | Piece::Random(_)
-                    | Piece::Payload { .. }
-                    | Piece::Var { .. }
-                    | Piece::Bytes(_)
-                    | Piece::Number { .. } => None,
-                });
-                fault_in(template.0.is_empty().then_some("").into_iter().chain(texts))
+                fault_in(template.0.is_empty().then_some("").into_iter().chain(template.texts()))
             }
             Some(Fill::Pick(values) | Fill::Column { values: Some(values), .. }) => {
                 fault_in(values.iter().map(String::as_str))
