@@ -3,9 +3,10 @@
 
 use crate::packages::{self, From, Need, Probe};
 use crate::shell;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 /// Sees that all of it is there.
 ///
@@ -13,6 +14,13 @@ use std::fs;
 ///
 /// Something is missing that cannot be installed here; all of it is named.
 pub(crate) fn ensure(is_fast: bool) -> Result<()> {
+    let target = shell::target();
+    fs::create_dir_all(&target)?;
+    let [held, free] = [&["du", "-s"][..], &["df", "--output=avail"]].map(|words| {
+        let mut command = shell::command(words[0]);
+        kib(&shell::output(command.args(&words[1..]).arg("-k").arg(&target))?)
+    });
+    room(&target, held?, free?, if is_fast { ROOM_FAST_KIB } else { ROOM_KIB })?;
     let mut needs = BTreeSet::from([
         Need::debian("cc", "gcc"),
         Need { probe: Probe::Cargo("fmt"), from: From::Elsewhere(RUSTFMT) },
@@ -35,6 +43,31 @@ pub(crate) fn ensure(is_fast: bool) -> Result<()> {
         }
     }
     packages::ensure(&needs.into_iter().collect::<Vec<_>>())
+}
+
+/// Sees that the disk has room for what the gate still writes: `needed` without the `held` that it wrote before.
+///
+/// # Errors
+///
+/// The `free` space is less.
+fn room(target: &Path, held: u64, free: u64, needed: u64) -> Result<()> {
+    let lacking = needed.saturating_sub(held).saturating_sub(free);
+    ensure!(
+        lacking == 0,
+        "the disk of {} has {} free, and the gate writes up to {} there: free {} more, or name a folder on another \
+         disk in CARGO_TARGET_DIR",
+        target.display(),
+        units::Bytes(free << 10),
+        units::Bytes(needed << 10),
+        units::Bytes(lacking << 10)
+    );
+    Ok(())
+}
+
+/// The first word that is a number: `du` prints it before the folder, `df` below its heading.
+fn kib(printed: &str) -> Result<u64> {
+    let number = printed.split_whitespace().find_map(|word| word.parse().ok());
+    number.with_context(|| format!("no number of KiB in {printed:?}"))
 }
 
 /// The needs of a subject: its programs and files, each with the packages that bring it, and packages beside them.
@@ -94,6 +127,10 @@ const OF_TESTS: &[(&str, &str)] = &[
     ("xmllint", "libxml2-utils"),
 ];
 
+/// The size of a target folder after one gate on a new clone, rounded up.
+const ROOM_KIB: u64 = 12 << 20;
+const ROOM_FAST_KIB: u64 = 8 << 20;
+
 const RUSTFMT: &str = "rustfmt: rustup component add rustfmt";
 const CLIPPY: &str = "clippy: rustup component add clippy";
 const GO: &str = "go: from go.dev, 1.26 or later; Debian's is older";
@@ -108,6 +145,23 @@ mod tests {
 
     fn package(probe: Probe, name: &str) -> Need {
         Need { probe, from: From::Debian(name.to_owned()) }
+    }
+
+    #[test]
+    fn a_disk_that_is_too_full_is_named_with_what_it_lacks() {
+        let target = Path::new("/t");
+        let lacks = room(target, 1 << 20, 5 << 20, 12 << 20).unwrap_err().to_string();
+        assert_eq!(
+            lacks,
+            "the disk of /t has 5 GiB free, and the gate writes up to 12 GiB there: free 6 GiB more, or name a \
+             folder on another disk in CARGO_TARGET_DIR"
+        );
+        // Whatever an earlier gate wrote needs no room again.
+        room(target, 7 << 20, 5 << 20, 12 << 20).unwrap();
+        room(target, 40 << 20, 0, 12 << 20).unwrap();
+        assert_eq!(kib("123\t/4/t\n").unwrap(), 123);
+        assert_eq!(kib("     Avail\n34586920\n").unwrap(), 34_586_920);
+        assert!(kib("du: cannot read").is_err());
     }
 
     #[test]
