@@ -62,6 +62,9 @@ fn inside_tls_every_message_of_a_conversation_is_answered() {
     for (kind, scheme, speaks) in [
         ("wss", "wss", "speaks = \"ws\""),
         ("lines-tls", "tls", "speaks = \"tcp\"\nframe = \"lines\""),
+        // The end of a message is the transport's own.
+        ("lines-tls", "lines-tls", "speaks = \"tcp\""),
+        ("tls-framed", "tls-framed", "speaks = \"tcp\""),
     ] {
         let sandbox = Sandbox::new();
         let server =
