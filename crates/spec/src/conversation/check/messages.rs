@@ -87,38 +87,21 @@ impl<'c> Checker<'c> {
         text: &str,
     ) -> Result<(), Fault> {
         let (min, max) = (form.min(), form.max());
-        let reason = match hole {
-            Piece::Id if max < i32::MAX.into() => {
-                Some("an id is a number of eight digits or more; use 4 bytes or 8".to_owned())
-            }
-            Piece::Now if max < i64::MAX.into() => {
-                Some("a run has more nanoseconds after 5 s; use 8 bytes, or `now_ms`".to_owned())
-            }
-            Piece::NowMs if max < i32::MAX.into() => {
-                Some("a run has more milliseconds after a minute; use 4 bytes or 8".to_owned())
-            }
-            Piece::ClientModulo(groups) if i128::from(*groups) - 1 > max => {
-                Some(format!("there are groups up to {}", groups - 1))
-            }
-            Piece::Var { name, .. } => {
-                let odd = self
-                    .constants(name)
-                    .find(|value| !value.parse().is_ok_and(|value: i128| form.holds(value)));
-                odd.map(|value| format!("`{name}` is {value:?}"))
-            }
-            Piece::Text(_)
-            | Piece::Bytes(_)
-            | Piece::Number { .. }
-            | Piece::Id
-            | Piece::Now
-            | Piece::NowMs
-            | Piece::Client
-            | Piece::ClientModulo(_)
-            | Piece::Room
-            | Piece::Header
-            | Piece::Pad(_)
-            | Piece::Random(_)
-            | Piece::Payload { .. } => None,
+        let reason = if matches!(hole, Piece::Id) && max < i32::MAX.into() {
+            Some("an id is a number of eight digits or more; use 4 bytes or 8".to_owned())
+        } else if matches!(hole, Piece::Now) && max < i64::MAX.into() {
+            Some("a run has more nanoseconds after 5 s; use 8 bytes, or `now_ms`".to_owned())
+        } else if matches!(hole, Piece::NowMs) && max < i32::MAX.into() {
+            Some("a run has more milliseconds after a minute; use 4 bytes or 8".to_owned())
+        } else if let Piece::ClientModulo(groups) = hole {
+            (i128::from(*groups) - 1 > max)
+                .then(|| format!("there are groups up to {}", groups - 1))
+        } else if let Piece::Var { name, .. } = hole {
+            let fits = |value: &String| value.parse().is_ok_and(|value: i128| form.holds(value));
+            let odd = self.constants(name).find(|value| !fits(value));
+            odd.map(|value| format!("`{name}` is {value:?}"))
+        } else {
+            None
         };
         match reason {
             Some(reason) => {
@@ -153,32 +136,22 @@ impl<'c> Checker<'c> {
             if let Piece::Number { of, form } = piece {
                 self.check_form(key, of, *form, &piece.to_string())?;
             }
-            let misplaced = match piece.value() {
-                Piece::Id if holes == Holes::Plain => {
-                    "is the id of a request or of an opening step"
-                }
-                Piece::Now | Piece::NowMs if holes != Holes::All => {
-                    "is the instant at which a request is due"
-                }
-                Piece::Header if holes != Holes::All => "is the header of a request",
-                Piece::Payload { .. } if holes != Holes::All => "is the payload of a request",
-                Piece::Var { name, .. } => {
-                    self.check_known(key, name)?;
-                    continue;
-                }
-                Piece::Text(_)
-                | Piece::Bytes(_)
-                | Piece::Number { .. }
-                | Piece::Id
-                | Piece::Now
-                | Piece::NowMs
-                | Piece::Client
-                | Piece::ClientModulo(_)
-                | Piece::Room
-                | Piece::Header
-                | Piece::Pad(_)
-                | Piece::Random(_)
-                | Piece::Payload { .. } => continue,
+            let value = piece.value();
+            if let Piece::Var { name, .. } = value {
+                self.check_known(key, name)?;
+            }
+            let misplaced = if matches!(value, Piece::Id) && holes == Holes::Plain {
+                "is the id of a request or of an opening step"
+            } else if holes == Holes::All {
+                continue;
+            } else if matches!(value, Piece::Now | Piece::NowMs) {
+                "is the instant at which a request is due"
+            } else if matches!(value, Piece::Header) {
+                "is the header of a request"
+            } else if matches!(value, Piece::Payload { .. }) {
+                "is the payload of a request"
+            } else {
+                continue;
             };
             let text = piece.to_string();
             let fault = self.fault(key, format!("`{text}` {misplaced}, and this is none"));
