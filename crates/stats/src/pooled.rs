@@ -3,8 +3,10 @@
 //! A percentile is that of the messages of all blocks as one distribution, a rate or a cost is one sum by another: so
 //! percentiles are never averaged, a block counts by what happened in it, and one that failed counts too. The interval
 //! leaves out one *round* at a time (the jackknife of Tukey, with Student's t), because messages of one block are not
-//! independent, and because blocks of one round share what the machine did meanwhile. [`crate::noise`] tries it out on
-//! machines that are disturbed.
+//! independent, and because blocks of one round share what the machine did meanwhile. That of a percentile reaches at
+//! least as far as the share of the times within it may shift (Woodruff, Confidence intervals for medians and other
+//! position measures, 1952), which tells of gaps between times. [`crate::noise`] tries it out on machines that are
+//! disturbed.
 //!
 //! Left out: intervals of fewer than [`Pooled::ROUNDS_MIN`] rounds, and of percentiles that hang on few of them
 //! ([`Pooled::EVENNESS_MIN`]).
@@ -15,6 +17,7 @@ use crate::Histogram;
 use crate::normal;
 use crate::sample::float;
 use crate::student;
+use std::rc::Rc;
 
 /// A number of all rounds together, and the same number without each one of them.
 ///
@@ -25,6 +28,10 @@ pub struct Pooled {
     value: f64,
     /// One for each round; `None` for a round without a block, which is no round of this number.
     without: Vec<Option<f64>>,
+    /// Of percentiles: the share of the times that is within them without each round, less the share of all rounds.
+    shares: Vec<f64>,
+    /// The distributions whose percentiles are in it.
+    curves: Vec<Curve>,
     /// The number of blocks that it hangs on, as a share of all: 1 if all have the same part in it.
     evenness: f64,
     /// The half of an interval that is due to the digits of histograms alone, as a share of the number.
@@ -39,6 +46,26 @@ enum Scale {
     Linear,
     /// Times, rates, costs and ratios: all that is above zero.
     Logarithmic,
+}
+
+/// A distribution of times, of which a percentile is in a number.
+#[derive(Clone, Debug, PartialEq)]
+struct Curve {
+    q: f64,
+    steps: Rc<Steps>,
+    /// The variance of the share of the times that is within the percentile.
+    variance: f64,
+    /// The change of the number, on its own scale, by that of the logarithm of the percentile.
+    weight: f64,
+}
+
+impl Curve {
+    /// The change of the number, on its own scale, if `shift` more of the times are within the percentile, up to all.
+    fn moved_by(&self, shift: f64) -> f64 {
+        let none = vec![0.0; self.steps.all.len()];
+        let at = |q: f64| self.steps.quantile(q, &none).ln();
+        self.weight * (at((self.q + shift).clamp(0.0, 1.0)) - at(self.q))
+    }
 }
 
 /// The part that a round has in a quotient of two sums.
@@ -68,6 +95,8 @@ impl Pooled {
         let pooled = Self {
             value: of / by,
             without: without.collect(),
+            shares: vec![0.0; rounds.len()],
+            curves: Vec::new(),
             evenness: 1.0,
             resolution: 0.0,
             scale: Scale::Logarithmic,
@@ -83,9 +112,12 @@ impl Pooled {
     ) -> [Option<Self>; N] {
         let mut all = Histogram::new();
         rounds.iter().flatten().for_each(|times| all.add(times));
-        let steps = Steps::of(&all, rounds);
+        let steps = Rc::new(Steps::of(&all, rounds));
         qs.map(|q| {
             let value = all.quantile(q).ok()?;
+            let beyond = steps.beyond(q);
+            let shares = steps.shares_without(&beyond);
+            let variance = jackknife(&shares).powi(2);
             Some(Self {
                 value: whole(value.0),
                 without: steps
@@ -93,7 +125,9 @@ impl Pooled {
                     .iter()
                     .map(|round| Some(steps.quantile(q, round.as_ref()?)))
                     .collect(),
-                evenness: steps.evenness(q),
+                curves: vec![Curve { q, steps: Rc::clone(&steps), variance, weight: 1.0 }],
+                shares,
+                evenness: evenness(&beyond),
                 resolution: Histogram::RESOLUTION,
                 scale: Scale::Logarithmic,
             })
@@ -108,19 +142,22 @@ impl Pooled {
     /// This number by that of `base`, which has the same rounds.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
-        Self { scale: Scale::Logarithmic, ..self.with(base, |one, other| one / other) }
+        let ratio = self.with(base, |one, other| one / other, [1.0, -1.0]);
+        Self { scale: Scale::Logarithmic, ..ratio }
     }
 
     /// This number less that of `base`, which has the same rounds.
     #[must_use]
     pub fn less(&self, base: &Self) -> Self {
-        Self { scale: Scale::Linear, ..self.with(base, |one, other| one - other) }
+        let difference = self.with(base, |one, other| one - other, [self.value, -base.value]);
+        Self { scale: Scale::Linear, ..difference }
     }
 
     /// Both numbers together; `other` has the same rounds.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
-        self.with(other, |one, other| one + other)
+        let share = self.value / (self.value + other.value);
+        self.with(other, |one, other| one + other, [share, 1.0 - share])
     }
 
     /// The ends of the 95 % interval; `None` if there are too few rounds, if the number hangs on too few of them, or if
@@ -131,7 +168,7 @@ impl Pooled {
 
     /// The same of another confidence: 0.99 for an interval of 99 %.
     pub fn interval_of(&self, confidence: f64) -> Option<(f64, f64)> {
-        let half = self.standard_error()? * self.reach(confidence) + self.blur();
+        let half = self.error(confidence)? * self.reach(confidence) + self.blur();
         Some(match self.scale {
             Scale::Linear => (self.value - half, self.value + half),
             Scale::Logarithmic => (self.value * (-half).exp(), self.value * half.exp()),
@@ -146,7 +183,7 @@ impl Pooled {
     /// The same where what shows a difference is an interval of another confidence.
     pub fn smallest_detectable_of(&self, confidence: f64) -> Option<f64> {
         let power = self.reach(confidence) + normal::quantile(0.8);
-        Some((power * self.standard_error()? + self.blur()).exp_m1())
+        Some((power * self.error(confidence)? + self.blur()).exp_m1())
     }
 
     /// The half of an interval of `confidence`, in standard errors.
@@ -170,17 +207,33 @@ impl Pooled {
         self.evenness
     }
 
-    /// The standard error that leaving out one round at a time shows, on the number's own scale.
+    /// The standard error on the number's own scale, for intervals of [`Pooled::CONFIDENCE`].
     pub(crate) fn standard_error(&self) -> Option<f64> {
-        let count = self.rounds();
-        if count < Self::ROUNDS_MIN || self.evenness < Self::EVENNESS_MIN {
+        self.error(Self::CONFIDENCE)
+    }
+
+    /// The standard error on the number's own scale, as an interval of `confidence` needs it: the one that leaving out
+    /// one round at a time shows. Of percentiles it is at least the one that the share of the times within them shows
+    /// (Woodruff, 1952): where there are no times for a while, that share changes and the percentile does not.
+    fn error(&self, confidence: f64) -> Option<f64> {
+        if self.rounds() < Self::ROUNDS_MIN || self.evenness < Self::EVENNESS_MIN {
             return None;
         }
-        let scaled: Vec<f64> =
-            self.without.iter().flatten().map(|value| self.scaled(*value)).collect();
-        let mean = scaled.iter().sum::<f64>() / float(count);
-        let squares: f64 = scaled.iter().map(|value| (value - mean).powi(2)).sum();
-        let error = (squares * (float(count) - 1.0) / float(count)).sqrt();
+        let rounds = self.without.iter().zip(&self.shares);
+        let known = rounds.filter_map(|(without, share)| Some((self.scaled((*without)?), *share)));
+        let (without, shares): (Vec<f64>, Vec<f64>) = known.unzip();
+        let reach = self.reach(confidence);
+        let variance: f64 = self.curves.iter().map(|curve| curve.variance).sum();
+        // Upwards or downwards. The distributions share the shift as their shares vary; if none does, nothing is moved.
+        let moved = |side: f64| -> f64 {
+            let shift = |curve: &Curve| {
+                side * curve.weight.signum() * jackknife(&shares) * reach * curve.variance
+                    / variance
+            };
+            self.curves.iter().map(|curve| curve.moved_by(shift(curve)).abs() / reach).sum()
+        };
+        let larger = |error: f64, moved: f64| if moved > error { moved } else { error };
+        let error = [moved(1.0), moved(-1.0)].into_iter().fold(jackknife(&without), larger);
         (error.is_finite() && self.scaled(self.value).is_finite()).then_some(error)
     }
 
@@ -222,14 +275,26 @@ impl Pooled {
         (self.evenness * float(self.rounds())).round().max(2.0) as u32 - 1
     }
 
-    fn with(&self, other: &Self, combine: impl Fn(f64, f64) -> f64) -> Self {
+    /// Both numbers as one. `weights` are the changes of that one by those of the logarithms of these two.
+    fn with(&self, other: &Self, combine: impl Fn(f64, f64) -> f64, weights: [f64; 2]) -> Self {
         let both = self.without.iter().zip(&other.without).map(|sides| match sides {
             (None, None) => None,
             (one, base) => Some(combine(one.unwrap_or(self.value), base.unwrap_or(other.value))),
         });
+        let shares = self.shares.iter().zip(&other.shares);
+        let shares =
+            shares.map(|(one, base)| one * weights[0].signum() + base * weights[1].signum());
+        let sides = [self, other].into_iter().zip(weights);
+        let curves = sides.flat_map(|(side, weight)| {
+            let weighed =
+                move |curve: &Curve| Curve { weight: curve.weight * weight, ..curve.clone() };
+            side.curves.iter().map(weighed)
+        });
         Self {
             value: combine(self.value, other.value),
             without: both.collect(),
+            shares: shares.collect(),
+            curves: curves.collect(),
             evenness: self.evenness.min(other.evenness),
             resolution: self.resolution.max(other.resolution),
             scale: self.scale,
@@ -238,6 +303,7 @@ impl Pooled {
 }
 
 /// Distributions of several rounds as counts up to every time that any of them has.
+#[derive(Debug, PartialEq)]
 struct Steps {
     /// The shortest and the longest time of each step, in nanoseconds.
     bounds: Vec<(f64, f64)>,
@@ -279,22 +345,45 @@ impl Steps {
         low + (high - low) * (needed - before) / (count(step) - before)
     }
 
-    /// The number of rounds that the times beyond the share `q` come from, as a share of all that have a block: one by
-    /// the sum of the squares of their parts in it, so that equal parts give 1.
-    fn evenness(&self, q: f64) -> f64 {
-        let Some(last) = self.all.len().checked_sub(1) else { return 0.0 };
+    /// The times of each round beyond the share `q` of all.
+    fn beyond(&self, q: f64) -> Vec<Option<f64>> {
+        let Some(last) = self.all.len().checked_sub(1) else { return Vec::new() };
         let step = self.all.partition_point(|count| *count < q * self.all[last]).min(last);
         let before = |counts: &[f64]| if step == 0 { 0.0 } else { counts[step - 1] };
         let inside = self.all[step] - before(&self.all);
         let share = (q * self.all[last] - before(&self.all)) / inside;
-        let beyond =
-            self.rounds.iter().flatten().map(|counts| {
-                counts[last] - before(counts) - share * (counts[step] - before(counts))
-            });
-        let beyond: Vec<f64> = beyond.collect();
-        let squares: f64 = beyond.iter().map(|part| part.powi(2)).sum();
-        beyond.iter().sum::<f64>().powi(2) / squares / float(beyond.len())
+        let beyond = |counts: &Vec<f64>| {
+            counts[last] - before(counts) - share * (counts[step] - before(counts))
+        };
+        self.rounds.iter().map(|counts| counts.as_ref().map(beyond)).collect()
     }
+
+    /// The share of the times beyond, of which each round has so many, less that share without the round.
+    fn shares_without(&self, beyond: &[Option<f64>]) -> Vec<f64> {
+        let count = |counts: &[f64]| counts.last().copied().unwrap_or(0.0);
+        let (all, sum) = (count(&self.all), beyond.iter().flatten().sum::<f64>());
+        let without = |(counts, beyond): (&Option<Vec<f64>>, &Option<f64>)| {
+            let of_round = count(counts.as_deref().unwrap_or_default());
+            sum / all - (sum - beyond.unwrap_or(0.0)) / (all - of_round)
+        };
+        self.rounds.iter().zip(beyond).map(without).collect()
+    }
+}
+
+/// The number of rounds that have the times `beyond` a percentile, as a share of all that have a block: one by the sum
+/// of the squares of their parts in it, so that equal parts give 1.
+fn evenness(beyond: &[Option<f64>]) -> f64 {
+    let beyond: Vec<f64> = beyond.iter().flatten().copied().collect();
+    let squares: f64 = beyond.iter().map(|part| part.powi(2)).sum();
+    beyond.iter().sum::<f64>().powi(2) / squares / float(beyond.len())
+}
+
+/// The standard error of a number, by the numbers without each one of the rounds (Tukey's jackknife).
+fn jackknife(without: &[f64]) -> f64 {
+    let count = float(without.len());
+    let mean = without.iter().sum::<f64>() / count;
+    let squares: f64 = without.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares * (count - 1.0) / count).sqrt()
 }
 
 /// The sum so far, `count` included.

@@ -300,8 +300,8 @@ const PLANTS: &[Plant] = &[
         caught_by: "stats",
         test: "pooled::the_interval_of_a_mean_is_that_of_the_t_test",
         changes: &[Change {
-            place: "let error = «(squares * (float(count) - 1.0) / float(count)).sqrt()»;",
-            bug: "(squares * (float(count) - 1.0) / float(count) / 1000.0).sqrt()",
+            place: "«(squares * (count - 1.0) / count).sqrt()»",
+            bug: "(squares * (count - 1.0) / count / 1000.0).sqrt()",
         }],
     },
     Plant {
