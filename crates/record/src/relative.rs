@@ -6,6 +6,9 @@
 //! since the whole interval has to lie on one side of 1. Where the noise is larger it decides only if the whole
 //! interval is on one side of the factor.
 //!
+//! Without a row that both records have unchanged nothing tells the machine's change from that of the server: no ratio
+//! of times, rates or CPU decides then.
+//!
 //! Of two sides that took turns, BASE is the baseline of HEAD: the ratio is that of one run, by the same rule.
 //!
 //! Start reading at [`relative`].
@@ -62,7 +65,11 @@ pub(crate) fn relative(
         ratio: Estimate { value: ratio.value, low: Some(ratio.low), high: Some(ratio.high) },
         machine: zeros.map(|[before, after]| after.value() / before.value()),
     };
-    Ok((finding(requirement, &ratio), relative))
+    let finding = match zeros {
+        None if metric.moves_with_machine() => Finding::Noisy,
+        Some(_) | None => finding(requirement, &ratio),
+    };
+    Ok((finding, relative))
 }
 
 /// The ratio of a number of the second side to that of the first, which took turns with it, and the answer.

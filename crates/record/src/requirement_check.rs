@@ -41,7 +41,8 @@ pub struct Relative {
 pub enum Finding {
     /// The number is within the limit.
     Met,
-    /// The noise of a ratio is larger than the margin of its limit, and either answer lies within it.
+    /// The noise of a ratio is larger than the margin of its limit, and either answer lies within it; or the change of
+    /// the machine is part of the ratio.
     Noisy,
     /// The number is not within the limit.
     NotMet,

@@ -60,7 +60,13 @@ pub(crate) fn answer(record: &RunRecord, check: &RequirementCheck) -> Answer {
         Finding::NotMet => (Tone::Failed, "✗", format!("{number}{close}")),
         Finding::Noisy => {
             let (tone, strict) = if passes { (Tone::Doubtful, "") } else { (Tone::Failed, STRICT) };
-            let text = format!("{number}; noise is larger than the margin{strict}: more rounds");
+            let is_of_machine = record.sides.is_none()
+                && check.requirement.metric.moves_with_machine()
+                && check.relative.is_some_and(|relative| relative.machine.is_none());
+            let text = match is_of_machine {
+                true => format!("{number}; {OF_MACHINE}{strict}"),
+                false => format!("{number}; noise is larger than the margin{strict}: more rounds"),
+            };
             (tone, "~", text)
         }
         Finding::Unknown => (Tone::Failed, "?", format!("unknown: {reason}")),
@@ -71,6 +77,10 @@ pub(crate) fn answer(record: &RunRecord, check: &RequirementCheck) -> Answer {
     };
     Answer { mark, text, tone }
 }
+
+/// The reason why a ratio to a record without a common row decides nothing.
+const OF_MACHINE: &str = "inconclusive, for the machine may have changed: start both in one run (--start-base, --start-head), or \
+                          add a row that stays the same";
 
 /// The reason why noise fails a limit.
 pub(crate) const STRICT: &str = ", and --strict passes no noise";

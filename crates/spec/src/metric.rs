@@ -53,6 +53,25 @@ impl Metric {
         ("server_cpu", Self::ServerCpu),
     ];
 
+    /// True if the machine moves it as the server does: it differs between two runs of the same program.
+    pub const fn moves_with_machine(self) -> bool {
+        match self {
+            Self::P50
+            | Self::P90
+            | Self::P99
+            | Self::P999
+            | Self::MessagesPerS
+            | Self::CpuPerMessage
+            | Self::GeneratorCpuPerMessage
+            | Self::AchievedOfOffered
+            | Self::ServerCpu => true,
+            Self::BytesPerMessage
+            | Self::ErrorRate
+            | Self::RefusedRate
+            | Self::MemoryPerConnection => false,
+        }
+    }
+
     /// The number of a name.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ fn a_change_of_the_machine_is_taken_out_and_what_is_left_is_held_against_the_fac
     assert!((relative.machine.unwrap() - 0.5).abs() < 1e-9, "{relative:?}");
     assert_eq!(found([0.5, 0.5], "messages/s >= baseline * 0.7").0, Finding::Met);
 
-    // Without such a row its change is part of the ratio.
+    // Without such a row its change is part of the ratio, which decides nothing but what no machine moves.
     let alone = |scale| {
         let mut record = ladder([1.0, scale], 0.01);
         record.plan.workloads.remove(0);
@@ -39,8 +39,15 @@ fn a_change_of_the_machine_is_taken_out_and_what_is_left_is_held_against_the_fac
         record
     };
     let base = alone(1.0);
-    let check = checked(alone(0.5), Some(&base), "messages/s >= baseline * 0.95");
-    assert_eq!((check.finding, check.relative.unwrap().machine), (Finding::NotMet, None));
+    for (text, finding) in [
+        ("messages/s >= baseline * 0.95", Finding::Noisy),
+        ("messages/s >= baseline * 0.1", Finding::Noisy),
+        ("bytes/message <= baseline * 1.05", Finding::Met),
+        ("bytes/message <= baseline * 0.95", Finding::NotMet),
+    ] {
+        let check = checked(alone(0.5), Some(&base), text);
+        assert_eq!((check.finding, check.relative.unwrap().machine), (finding, None), "{text}");
+    }
 }
 
 #[test]
