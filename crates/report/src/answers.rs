@@ -239,16 +239,19 @@ fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
             ratio.could_see()
         ));
     }
-    let count = match ranked.len() {
-        1 => "alone".to_owned(),
-        count => format!("the fastest of {count}"),
+    let count = ranked.len();
+    let names = match &next {
+        None => format!("{} is alone", first.name),
+        Some((_, ratio)) if ratio.is_shown().is_some() => {
+            format!("{} is the fastest of {count}", first.name)
+        }
+        Some((next, _)) => format!("{} and {} come first of {count}", first.name, next.name),
     };
     let ratio = to_zero(group, first, message_ns);
     let next = next.map_or_else(String::new, |(next, ratio)| format!("; {}", behind(next, ratio)));
     Some(format!(
-        "On this machine {} is {count}{marked}{} {at}, {condition} ({time}{ratio}){next}.",
-        first.name,
-        if are_alike { "" } else { "," }
+        "On this machine {names}{marked}{} {at}, {condition} ({time}{ratio}){next}.",
+        if are_alike && marked.is_empty() { "" } else { "," }
     ))
 }
 
@@ -291,12 +294,16 @@ fn answer(
     let first = ranked.first()?;
     let value = show(first.number(figure)?);
     let next = ranked.get(1).and_then(|next| Some((next, next.to(first, figure)?)));
+    let either = |next: &Measured<'_>| format!("{} or {}", first.name, next.name);
     let (names, note) = match next {
-        Some((next, ratio)) if ratio.is_shown() == Some(false) => (
-            format!("{} or {}", first.name, next.name),
-            Some(format!("no difference is shown: {}; {}", ratio.text(), ratio.could_see())),
-        ),
-        Some((next, ratio)) => (first.name.clone(), Some(behind(next, ratio))),
+        Some((next, ratio)) => match ratio.is_shown() {
+            Some(true) => (first.name.clone(), Some(behind(next, ratio))),
+            Some(false) => {
+                let would = ratio.could_see();
+                (either(next), Some(format!("no difference is shown: {}; {would}", ratio.text())))
+            }
+            None => (either(next), Some(behind(next, ratio))),
+        },
         None => (first.name.clone(), None),
     };
     Some(Answer {
