@@ -30,7 +30,6 @@ pub fn signatures(record: &RunRecord) -> Vec<Warning> {
             seen.happy_eyeballs(),
             seen.syn_retries(),
             seen.ephemeral_ports(),
-            seen.backlog(),
             seen.waiting_for_connections(),
             seen.reopened(),
             seen.not_resumed(),
@@ -191,25 +190,12 @@ impl<'a> Seen<'a> {
         ))
     }
 
-    /// Refused although others were accepted.
-    fn backlog(&self) -> Option<Warning> {
-        let evidence = self.blocks.iter().find_map(|block| {
-            let refused = error(block, REFUSED)?;
-            let accepted = block.connections.opened;
-            (accepted > 0).then(|| format!("{} refused, {accepted} opened", refused.count))
-        })?;
-        Some(self.warning(
-            "backlog",
-            "connections were refused while others were accepted: the server's queue of new connections was full",
-            evidence,
-            "raise its backlog and `sysctl -w net.core.somaxconn=4096`, or open more slowly: --connect-rate 500/s",
-        ))
-    }
-
     /// A server that ends connections after a reply makes the next message wait for another one.
     fn reopened(&self) -> Option<Warning> {
         let evidence = self.blocks.iter().find_map(|block| {
-            let (reconnects, replies) = (block.connections.reconnects, block.counts.ok);
+            let connections = block.connections;
+            let reconnects = connections.reconnects.saturating_sub(connections.failed);
+            let replies = block.counts.ok;
             let is_frequent = reconnects > 0 && reconnects >= replies / REPLIES_EACH_MIN;
             is_frequent.then(|| format!("{reconnects} opened again for {replies} replies"))
         })?;
@@ -359,8 +345,6 @@ fn error<'a>(block: &'a Block, text: &str) -> Option<&'a ErrorCount> {
 
 /// The words of `engine::ConnectionError` where no port was free.
 const NO_PORT: &str = "no free port";
-/// Its words where nobody accepted.
-const REFUSED: &str = "connection refused";
 
 #[expect(
     clippy::cast_possible_truncation,

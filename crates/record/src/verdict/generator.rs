@@ -278,7 +278,14 @@ fn stalled(subject: &Subject<'_>) -> Option<Reason> {
 
 /// Less load was reached than was requested.
 fn asked_not_achieved(subject: &Subject<'_>) -> Option<Reason> {
+    let is_broken = |block: &Block| {
+        let (connections, counts) = (block.connections, block.counts);
+        connections.failed > connections.opened || counts.error > counts.ok
+    };
     let advice = match subject.workload.spec.load {
+        _ if subject.blocks.iter().any(|block| is_broken(block)) => {
+            "look at the errors: more connections or messages failed than not"
+        }
         Load::Closed { .. } | Load::Clients { .. } => {
             "look at the errors; `wirebench doctor` says which limit of this machine binds"
         }

@@ -148,20 +148,6 @@ fn ports_that_ran_short_are_named() {
 }
 
 #[test]
-fn refused_beside_others_that_were_accepted_is_the_backlog() {
-    let refused = |opened, class: &str| {
-        let mut record = good::closed();
-        record.blocks[0].connections.opened = opened;
-        record.blocks[0].errors = vec![error(class, 7, "connection refused")];
-        codes(&record)
-    };
-    assert_eq!(refused(43, "connect_failed"), ["backlog"]);
-    // Nobody listens there.
-    assert_eq!(refused(0, "connect_failed"), [""; 0]);
-    assert_eq!(refused(43, "wrong_reply"), [""; 0]);
-}
-
-#[test]
 fn messages_that_wait_for_a_connection_are_told_from_a_late_generator() {
     let slow = |waited_ns: u64, lag_ns: u64| {
         let mut record = good::open();
@@ -269,16 +255,20 @@ fn slow_connects(count: u64, slow_ns: u64) -> RunRecord {
 
 #[test]
 fn connections_that_are_opened_again_all_the_time_are_named() {
-    let reopened = |reconnects| {
+    let opened_again = |reconnects, failed| {
         let mut record = good::closed();
         record.blocks[0].connections.reconnects = reconnects;
+        record.blocks[0].connections.failed = failed;
         codes(&record)
     };
+    let reopened = |reconnects| opened_again(reconnects, 0);
     // There are 40 000 replies.
     assert_eq!(reopened(0), [""; 0]);
     assert_eq!(reopened(399), [""; 0]);
     assert_eq!(reopened(400), ["reopened_connections"]);
     assert_eq!(reopened(39_950), ["reopened_connections"]);
+    // The server has died, and nobody answers there any more.
+    assert_eq!(opened_again(4019, 4019), [""; 0]);
 }
 
 fn error(class: &str, count: u64, example: &str) -> ErrorCount {

@@ -427,6 +427,26 @@ fn more_than_one_unsent_message_of_a_hundred_is_no_result() {
 }
 
 #[test]
+fn a_server_that_died_is_no_reason_for_a_lower_rate() {
+    let advice = |failed| {
+        let record = open(move |block, _| {
+            block.counts.planned += 683;
+            block.counts.unsent = 683;
+            block.connections.failed = failed;
+        });
+        let verdict = judge(&record);
+        verdict
+            .reasons
+            .into_iter()
+            .find(|reason| reason.code == "asked_not_achieved")
+            .unwrap()
+            .advice
+    };
+    assert!(advice(0).starts_with("lower the --rate"), "{}", advice(0));
+    assert!(advice(4019).starts_with("look at the errors"), "{}", advice(4019));
+}
+
+#[test]
 fn a_rate_that_was_not_achieved_is_named() {
     let replied = |messages_per_s| open(move |block, _| block.messages_per_s = messages_per_s);
     // 20 000 were due; a handful of replies is on its way at either end.

@@ -227,8 +227,7 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
             degraded: only 90.0 % of the requested load was sent [asked_not_achieved]
               shown by: 10 of 100 messages were never sent (10.0 %), and no percentile has
                 them
-              next: look at the errors; `wirebench doctor` says which limit of this machine
-                binds
+              next: look at the errors: more connections or messages failed than not
             degraded: messages failed, and the times are those of the others alone
               [failures]
               shown by: 40 errors, 7 refusals and 13 time-outs of 90 messages (66.7 %)
