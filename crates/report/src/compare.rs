@@ -9,7 +9,7 @@ use crate::measured::{Figure, Measured, message_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::text::{self, Style};
 use crate::{row, steps, verdict};
-use record::{Knee, Level, Reason, RunRecord, Sweep, SweepLine};
+use record::{Knee, Level, Number, Reason, RunRecord, Sweep, SweepLine};
 use stats::{Pooled, changed};
 use std::collections::BTreeSet;
 
@@ -159,15 +159,18 @@ fn refused(both: &Both<'_>, differences: &[Reason]) -> Option<&'static str> {
     }
 }
 
-const FIGURES: [(&str, Unit, Figure); 5] = [
-    ("p50", Unit::Time, message_ns),
-    ("p99", Unit::Time, |row, numbers| {
+/// The numbers that are compared, each with the one by whose verdict it is judged.
+const FIGURES: [(&str, Unit, Number, Figure); 5] = [
+    ("p50", Unit::Time, Number::P50, message_ns),
+    ("p99", Unit::Time, Number::P99, |row, numbers| {
         let [closed, open] = [&numbers.round_trip_p99_ns, &numbers.response_p99_ns];
         if row.is_closed() { closed } else { open }.clone()
     }),
-    ("messages", Unit::Rate, |_, numbers| numbers.messages_per_s.clone()),
-    ("generator CPU", Unit::Cpu, |_, numbers| numbers.generator_cpu_us_per_message.clone()),
-    ("server CPU", Unit::Cpu, |_, numbers| numbers.server_cpu_us_per_message.clone()),
+    ("messages", Unit::Rate, Number::P50, |_, numbers| numbers.messages_per_s.clone()),
+    ("generator CPU", Unit::Cpu, Number::P50, |_, numbers| {
+        numbers.generator_cpu_us_per_message.clone()
+    }),
+    ("server CPU", Unit::Cpu, Number::P50, |_, numbers| numbers.server_cpu_us_per_message.clone()),
 ];
 
 /// A row of both records beside the one that both are divided by.
@@ -180,8 +183,20 @@ struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    /// The change of a figure of the zero, which is that of the machine; and the ratio of the two records.
-    fn ratio(&self, of: Figure) -> (Option<f64>, Cell) {
+    /// The worst that is known of a number of the row, in one of the records.
+    fn doubt(&self, number: Number) -> Level {
+        let levels = self.both.sides.iter().map(|side| side.trust.of_number(number));
+        levels.max().unwrap_or_default()
+    }
+
+    /// The p50: the change of that of the zero, and the ratio of the two records.
+    fn p50(&self) -> (Option<f64>, Cell) {
+        self.ratio(Number::P50, message_ns)
+    }
+
+    /// The change of a figure of the zero, which is that of the machine; and the ratio of the two records, marked if
+    /// the `number` by which it is judged is in doubt.
+    fn ratio(&self, number: Number, of: Figure) -> (Option<f64>, Cell) {
         let is_zero = self.zero.is_some_and(|zero| zero.index() == self.both.index());
         let zeros = self.zero.filter(|_| self.refused.is_none()).map(|zero| zero.figures(of));
         let moved = match &zeros {
@@ -200,7 +215,8 @@ impl Compared<'_> {
             (None, Some(_), _) if is_zero => Cell::words("the machine"),
             (None, Some([Some(before_zero), Some(after_zero)]), [Some(before), Some(after)]) => {
                 match changed(before, after, Some([before_zero, after_zero])) {
-                    Some(found) => Cell::Number(found.value, Some((found.low, found.high))),
+                    Some(found) => Cell::Number(found.value, Some((found.low, found.high)))
+                        .judged(self.doubt(number)),
                     None => Cell::words(no_interval(self.both.rounds)),
                 }
             }
@@ -223,7 +239,7 @@ impl Compared<'_> {
 /// The rows whose p50 has changed, with the ratios; or that none has, or why no ratio is known. `None` if no row is in
 /// both.
 fn answer(all: &[Compared<'_>]) -> Option<String> {
-    let found = all.iter().filter_map(|it| match it.ratio(message_ns) {
+    let found = all.iter().filter_map(|it| match it.p50() {
         (_, Cell::Number(value, Some(interval))) => Some((it.name(), value, interval)),
         _ => None,
     });
@@ -235,13 +251,18 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
         found.iter().filter(|(_, _, (low, high))| *low > 1.0 || *high < 1.0).map(words).collect();
     let unshown = found.len() - shown.len();
     let Some(first) = found.first() else {
-        if let Some((name, ratio)) = all.iter().find_map(doubtful) {
+        if let Some((it, ratio)) = all.iter().find_map(doubtful) {
+            let why = match it.zero {
+                None => "what the machine did between them is not known",
+                Some(_) => "it is in doubt",
+            };
             return Some(format!(
-                "No difference between the two can be told: the p50 of {name} is {ratio} of the base's by the blocks of \
-                 both, and what the machine did between them is not known."
+                "No difference between the two can be told: the p50 of {} is {ratio} of the base's by the blocks of \
+                 both, and {why}.",
+                it.name()
             ));
         }
-        let why = all.iter().rev().find_map(|it| match it.ratio(message_ns).1 {
+        let why = all.iter().rev().find_map(|it| match it.p50().1 {
             Cell::Words(text) => text.strip_prefix(MISSING).map(|why| why.trim().to_owned()),
             Cell::Blank
             | Cell::Difference(..)
@@ -272,11 +293,11 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
     Some(format!("The p50 of the record by that of the base: {}{more}{others}.", shown.join(", ")))
 }
 
-/// The name of a row and its ratio by the blocks of both, with what the machine did in it.
-fn doubtful<'a>(it: &'a Compared<'_>) -> Option<(&'a str, String)> {
-    let (_, Cell::Judged(_, cell)) = it.ratio(message_ns) else { return None };
+/// A row whose p50 is in doubt, and the ratio of it.
+fn doubtful<'a, 'b>(it: &'a Compared<'b>) -> Option<(&'a Compared<'b>, String)> {
+    let (_, Cell::Judged(_, cell)) = it.p50() else { return None };
     let Cell::Number(value, interval) = *cell else { return None };
-    Some((it.name(), number::ratio(value, interval)))
+    Some((it, number::ratio(value, interval)))
 }
 
 /// A row for each pair: its p50 in both, and their ratio.
@@ -293,7 +314,7 @@ fn overview(all: &[Compared<'_>]) -> Table {
     for it in all {
         let [before, after] =
             it.both.figures(message_ns).map(|it| Cell::number(it.map(|it| it.value())));
-        let (moved, ratio) = it.ratio(message_ns);
+        let (moved, ratio) = it.p50();
         table.row(vec![Cell::words(it.name()), before, after, Cell::number(moved), ratio]);
     }
     let zero = all.iter().find_map(Compared::divided_by);
@@ -309,7 +330,7 @@ fn table(it: &Compared<'_>) -> Table {
     let mut heads = heads(it.both.sides[1].row.time_word());
     heads.insert(3, Column::new("machine", Unit::Ratio));
     let mut table = Table::new(it.name(), heads);
-    for (name, unit, of) in FIGURES {
+    for (name, unit, number, of) in FIGURES {
         let figures = it.both.figures(of);
         if figures.iter().all(Option::is_none) {
             continue;
@@ -317,7 +338,7 @@ fn table(it: &Compared<'_>) -> Table {
         let [before, after] = figures.each_ref().map(|it| {
             Cell::words(it.as_ref().map_or_else(|| MISSING.to_owned(), |it| unit.show(it.value())))
         });
-        let (moved, ratio) = it.ratio(of);
+        let (moved, ratio) = it.ratio(number, of);
         table.row(vec![Cell::words(name), before, after, Cell::number(moved), ratio]);
     }
     table.noted(it.divided_by().map(divided))

@@ -2,7 +2,7 @@
 
 use crate::{records, sweeps};
 use expect_test::{Expect, expect};
-use record::{Block, Knee, Level, Reason, RunRecord, Summary, Verdict};
+use record::{Block, Knee, Level, Number, Reason, RunRecord, Summary, Verdict};
 use report::{Depth, Style};
 use stats::Histogram;
 use units::Nanos;
@@ -50,6 +50,29 @@ fn what_the_baseline_did_is_the_machine() {
     let of_second = page.lines().filter(|line| line.starts_with("p50   ")).nth(1).unwrap();
     assert!(of_second.contains(" 1.10x 1.10x [1.0"), "{of_second}");
     assert!(!page.contains("inconclusive"), "{page}");
+}
+
+#[test]
+fn a_number_in_doubt_is_marked_and_no_answer() {
+    let base = with_rounds([200_000, 250_000]);
+    let doubted = |numbers: &[(Number, Level)]| {
+        let mut record = with_rounds([200_000, 500_000]);
+        let reason = Reason {
+            level: Level::Degraded,
+            workload: Some(1),
+            numbers: numbers.iter().copied().collect(),
+            ..Reason::default()
+        };
+        record.verdict = Some(Verdict { reasons: vec![reason], ..Verdict::default() });
+        page(&base, &record)
+    };
+    let told = doubted(&[(Number::P99, Level::Degraded)]);
+    assert!(told.starts_with("The p50 of the record by that of the base: ws 2.00x"), "{told}");
+    assert_eq!(told.matches(" ?2.00x ").count(), 1, "{told}");
+    let told = doubted(&[]);
+    let untold = "No difference between the two can be told: the p50 of ws is 2.00x";
+    assert!(told.starts_with(untold) && told.contains("it is in doubt."), "{told}");
+    assert!(told.matches(" ?2.00x ").count() > 2, "{told}");
 }
 
 #[test]
