@@ -74,11 +74,6 @@ pub(crate) fn mean_ns(row: Row<'_>, block: &Block) -> Option<f64> {
     Some(row.times(block)?.mean_ns)
 }
 
-/// Wall time by messages: the inverse of throughput.
-pub(crate) fn wall_per_message_us(_: Row<'_>, block: &Block) -> Option<f64> {
-    (block.messages_per_s > 0.0).then(|| 1e6 / block.messages_per_s)
-}
-
 /// Memory of the server at the end of a block.
 pub(crate) fn server_bytes(_: Row<'_>, block: &Block) -> Option<f64> {
     let memory = block.memory.as_ref()?;
@@ -274,6 +269,12 @@ impl<'a> Measured<'a> {
     /// The doubt about one of its numbers that the mark of the row does not show.
     pub(crate) fn doubt(&self, number: Number) -> Level {
         self.trust.numbers.get(&number).copied().unwrap_or_default()
+    }
+
+    /// Wall time by messages: the inverse of throughput.
+    pub(crate) fn wall_per_message_us(&self) -> Option<f64> {
+        let per_s = self.number(|_, numbers| numbers.messages_per_s.clone())?;
+        (per_s > 0.0).then(|| 1e6 / per_s)
     }
 
     /// The median of `metric` over the blocks that count.

@@ -5,7 +5,7 @@
 
 use crate::benchmark::{Aggregates, Mean};
 use crate::document::{Cell, Column, Depth, Fact, Part, Section, Table, Tone};
-use crate::measured::{Group, Measured, Spread, mean_ns, wall_per_message_us};
+use crate::measured::{Group, Measured, Spread, mean_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::steps::{self, EventBytes, carried_by_both, last_carried, of_line};
 use record::{Claim, ClaimMeasure, Knee, Published, PublishedRow, RunRecord, Sweep, SweepStep};
@@ -114,11 +114,7 @@ const RATIO: Field = Field { name: "ratio", there: |row| row.ratio, here: Here::
 /// Numbers that were published together are one table.
 const KINDS: [&[Field]; 3] = [
     &[
-        field(
-            "wall by messages, us",
-            |row| row.wall_per_message_us,
-            |it| it.median(wall_per_message_us),
-        ),
+        field("wall by messages, us", |row| row.wall_per_message_us, |it| it.wall_per_message_us()),
         RATIO,
     ],
     &[

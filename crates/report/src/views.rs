@@ -2,9 +2,7 @@
 
 use crate::benchmark::{Aggregates, Mean};
 use crate::document::{Cell, Column, Table};
-use crate::measured::{
-    Group, Measured, Metric, Spread, message_ns, server_bytes, wall_per_message_us,
-};
+use crate::measured::{Group, Measured, Spread, message_ns, server_bytes};
 use crate::number::{self, MISSING, Unit};
 use crate::row;
 use crate::run::PHASES;
@@ -66,9 +64,9 @@ fn wall_per_message(groups: &[Group<'_>]) -> Table {
     let is_steady =
         |(_, it): &(String, &Measured<'_>)| it.row.is_closed() && it.row.round_trips().is_none();
     for (name, it) in measured(groups).filter(is_steady) {
-        let Some(wall_us) = it.median(wall_per_message_us) else { continue };
-        let round_trip: Metric = |_, block| Some(block.round_trip.as_ref()?.mean_ns / 1e3);
-        let mean_us = it.median(round_trip);
+        let Some(wall_us) = it.wall_per_message_us() else { continue };
+        let round_trip = it.result.and_then(|result| result.round_trip.as_ref());
+        let mean_us = round_trip.map(|times| times.mean_ns / 1e3);
         let in_flight = number::float(it.row.in_flight());
         if let Some(mean_us) =
             mean_us.filter(|_| example.as_ref().is_none_or(|it| in_flight > it.0))

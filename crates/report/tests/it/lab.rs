@@ -121,14 +121,14 @@ fn wall_by_messages_is_told_from_the_round_trip_by_the_number_in_flight() {
          the true round trip
                                            wall by messages           mean round trip
         row                                              us in flight              us
-        tcp, pings                                     2.10        50             105
-        netty, pings                                   4.20        50             210
-        play, pings                                    8.40        50             420
-        node-ws, pings                                 4.21        50             211
-        netty driven by Boost.Beast, pings             5.25        50             262
+        tcp, pings                                     2.10        50             119
+        netty, pings                                   4.20        50             239
+        play, pings                                    8.40        50             478
+        node-ws, pings                                 4.21        50             240
+        netty driven by Boost.Beast, pings             5.25        50             299
         Wall time by messages is the inverse of throughput, not a time that any message
         took: by Little's law the round trip is that times the number in flight (tcp:
-        2.10 us x 50 = 105 us, measured 105 us).
+        2.10 us x 50 = 105 us, measured 119 us).
     "#]]
     .assert_eq(&view[..view.find("\n\n").unwrap() + 1]);
 }
