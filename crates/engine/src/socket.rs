@@ -182,14 +182,16 @@ pub(crate) fn receive_stamped(
     message.msg_iov = &raw mut into;
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = size_of::<Control>();
+    // Lengths are of another type in each C library.
+    let room = size_of::<Control>() as _;
+    message.msg_controllen = room;
     // SAFETY: the header points to one buffer that is `rx` and to a control buffer of the length that it says; both
     // live until after the call, which is the only one to write to them.
     let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
     let Ok(len) = usize::try_from(received) else { return Err(last_error()) };
     // SAFETY: it was all zeros, which is a valid value, and the kernel wrote such values over them.
     let Control { header, stamp } = unsafe { control.assume_init() };
-    let is_stamped = message.msg_controllen >= size_of::<Control>()
+    let is_stamped = message.msg_controllen >= room
         && (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS);
     Ok((len, is_stamped.then(|| wall_nanos(stamp)).flatten()))
 }
