@@ -4,8 +4,8 @@
 //! and the files that they link to, are copied below the target folder under the paths that they have here: a link that
 //! holds in the repository holds in the book.
 
-use crate::shell;
 use crate::tidy::text::{joined, link_targets, prose};
+use crate::{files, packages, shell};
 use anyhow::{Context as _, Result, bail, ensure};
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,10 +15,7 @@ use std::path::PathBuf;
 pub(crate) fn run() -> Result<()> {
     let summary = summary()?;
     let files = files(&summary)?;
-    let folder = shell::target().join("book");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
+    let folder = files::empty(shell::target().join("book"))?;
     for file in &files {
         let copy = folder.join("src").join(file);
         fs::create_dir_all(copy.parent().context("a file is in a folder")?)?;
@@ -78,17 +75,10 @@ fn read(path: &str) -> Result<String> {
 /// The program mdBook, installed below the target folder by its first use.
 fn mdbook() -> Result<PathBuf> {
     let folder = shell::target().join(format!("mdbook-{MDBOOK}"));
-    let program = folder.join("bin/mdbook");
-    if !program.exists() {
-        eprintln!("installing mdBook {MDBOOK}");
-        // Fast enough for so few pages, and compiled in half the time.
-        let words = "install --quiet --locked --debug --no-default-features --features search";
-        let mut install = shell::cargo(words);
-        install.args(["mdbook", "--version", MDBOOK, "--root"]).arg(&folder);
-        shell::output(install.arg("--target-dir").arg(folder.join("build")))?;
-        fs::remove_dir_all(folder.join("build"))?;
-    }
-    Ok(program)
+    // Few pages ask for no more.
+    let options = "--no-default-features --features search";
+    packages::from_cargo(&folder, "mdbook", MDBOOK, options)?;
+    Ok(folder.join("bin/mdbook"))
 }
 
 /// The list of pages; its paths are relative to its own folder.

@@ -4,7 +4,7 @@ use crate::shell;
 use anyhow::{Context as _, Result};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Files that are not committed yet, counted or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +18,7 @@ pub(crate) enum Uncommitted {
 /// A file that was deleted but is not committed yet is listed too.
 pub(crate) fn list(uncommitted: Uncommitted) -> Result<BTreeSet<String>> {
     if !shell::root().join(".git").exists() {
-        let mut found = BTreeSet::new();
-        walk(shell::root(), "", &mut found)?;
-        return Ok(found);
+        return below(shell::root());
     }
     let mut list = shell::command("git");
     // A clone of another user, as in a container, is still ours to read.
@@ -31,7 +29,23 @@ pub(crate) fn list(uncommitted: Uncommitted) -> Result<BTreeSet<String>> {
     Ok(shell::output(&mut list)?.split_terminator('\0').map(str::to_owned).collect())
 }
 
-/// Adds all files below `folder`, which `prefix` leads to, without those that are built or installed.
+/// Every file below `folder`, by its path from there, with `/`; without those that are built or installed.
+pub(crate) fn below(folder: &Path) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    walk(folder, "", &mut found)?;
+    Ok(found)
+}
+
+/// The folder, made if it is not there, without what was in it.
+pub(crate) fn empty(folder: PathBuf) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// Adds all files below `folder`, which `prefix` leads to.
 fn walk(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) -> Result<()> {
     let at = || format!("cannot read {}", folder.display());
     for entry in fs::read_dir(folder).with_context(at)? {
@@ -65,8 +79,7 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, "").unwrap();
         }
-        let mut found = BTreeSet::new();
-        walk(archive.path(), "", &mut found).unwrap();
+        let found = below(archive.path()).unwrap();
         assert_eq!(found.into_iter().collect::<Vec<_>>(), ["README.md", "crates/a/src/lib.rs"]);
     }
 }

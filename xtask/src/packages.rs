@@ -3,6 +3,7 @@
 use crate::shell;
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Something that a task needs from the machine.
@@ -64,6 +65,21 @@ pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
     shell::output(&mut apt_get(&install(&words.packages))).map(drop)
 }
 
+/// Installs a program of cargo's registry below `folder`, if it is not there.
+///
+/// It is compiled in half the time as for debugging, and fast enough.
+pub(crate) fn from_cargo(folder: &Path, name: &str, version: &str, options: &str) -> Result<()> {
+    if folder.join("bin").join(name).exists() {
+        return Ok(());
+    }
+    eprintln!("installing {name} {version}");
+    let mut install = shell::cargo("install --quiet --locked --debug");
+    install.args([name, "--version", version]).args(options.split_whitespace());
+    let build = folder.join("build");
+    shell::output(install.arg("--root").arg(folder).arg("--target-dir").arg(&build))?;
+    Ok(fs::remove_dir_all(build)?)
+}
+
 /// The message about what is missing.
 struct Words<'a> {
     names: BTreeSet<&'a str>,
@@ -113,7 +129,8 @@ fn apt_get(words: &[&str]) -> std::process::Command {
     command
 }
 
-fn am_root() -> Result<bool> {
+/// True if the caller is root.
+pub(crate) fn am_root() -> Result<bool> {
     Ok(shell::output(shell::command("id").arg("-u"))?.trim() == "0")
 }
 

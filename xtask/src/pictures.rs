@@ -4,7 +4,7 @@
 //! (`pictures.mjs`). The figures in the pictures are real, and nobody should quote them.
 
 use crate::process::{self, Process};
-use crate::{bench, shell, third_party};
+use crate::{bench, files, shell, third_party};
 use anyhow::{Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) struct PicturesArgs {
 pub(crate) fn run(arguments: &PicturesArgs) -> Result<()> {
     let wirebench = bench::program(arguments.program.as_deref())?;
     let browser = third_party::install_browser()?;
-    let scratch = &empty(shell::target().join("pictures"))?;
+    let scratch = &files::empty(shell::target().join("pictures"))?;
     let mut serve = Command::new(&wirebench);
     serve.args(["serve", "oracle", "ws", "--listen", "127.0.0.1:0", "--cap", "1500/s"]);
     let mut server = Process::start("server", bench::SERVER_CORE, &serve, scratch)?;
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &PicturesArgs) -> Result<()> {
     let address = ui.wait_for("address", PATIENCE, |ui| {
         Ok(ui.printed().lines().next().filter(|line| line.ends_with('/')).map(str::to_owned))
     })?;
-    let folder = empty(shell::root().join("docs/pictures"))?;
+    let folder = files::empty(shell::root().join("docs/pictures"))?;
     draw(&browser, &folder, &[address, url], &reports)?;
     ui.signal("INT")?;
     ui.finish_with(&[0], PATIENCE)?;
@@ -69,15 +69,6 @@ fn draw(browser: &Path, folder: &Path, places: &[String; 2], reports: &[PathBuf]
     let expected = (reports.len() + VIEWS) * LOOKS;
     ensure!(count == expected, "{count} pictures, and {expected} were to be");
     Ok(())
-}
-
-/// The folder without what was in it.
-fn empty(folder: PathBuf) -> Result<PathBuf> {
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
-    }
-    fs::create_dir_all(&folder)?;
-    Ok(folder)
 }
 
 /// The records whose reports are drawn, and the commands that measure them; `URL` is a server of 1500 replies a
