@@ -12,6 +12,7 @@
 mod bench;
 mod book;
 mod check;
+mod dist;
 mod files;
 mod front_end;
 mod fuzz;
@@ -42,6 +43,7 @@ enum Task {
     /// Build the documentation as a book, below the target folder
     Book,
     Check(check::CheckArgs),
+    Dist(dist::DistArgs),
     Fuzz(fuzz::FuzzArgs),
     Lines(lines::LinesArgs),
     Mutants(mutants::MutantsArgs),
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Book => book::run(),
         Task::Check(arguments) => check::run(&arguments),
+        Task::Dist(arguments) => dist::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Lines(arguments) => lines::run(&arguments),
         Task::Mutants(arguments) => mutants::run(&arguments),

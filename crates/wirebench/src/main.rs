@@ -31,6 +31,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use terminal::{Label, Talk, Terminal, When};
 
+/// The allocator where musl's would be, which has one lock for all threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if arguments.get(1).is_some_and(|word| word == lab::keeper::SUBCOMMAND) {
