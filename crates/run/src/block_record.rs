@@ -79,6 +79,7 @@ fn counted(place: Place, task: &Task<'_>, outcome: &Outcome, resolve: Option<Nan
         }
         Lifetime::RoundTrips(_) => block.connections,
     };
+    let little = little(task, outcome, &block);
     Block {
         workload: place.workload,
         round: place.round,
@@ -88,7 +89,7 @@ fn counted(place: Place, task: &Task<'_>, outcome: &Outcome, resolve: Option<Nan
             .pushed
             .filter(|_| task.measurement.peer.scheme().facts().carries == Carries::Events),
         wire: wire(task, outcome.layers, outcome.segments, block.wire),
-        little: little(task, outcome, connections),
+        little,
         ..block
     }
 }
@@ -280,13 +281,13 @@ const NOT_READ: &str = "could not be read at both ends of the measurement";
 /// Little's law on a closed loop. Where clients are short-lived, a place is taken from their connect to their close;
 /// where bots think, a round trip is followed by the time they think. It does not hold where a place was empty for a
 /// time that nobody measured: while a connection was opened again.
-fn little(task: &Task<'_>, outcome: &Outcome, connections: Connections) -> Little {
+fn little(task: &Task<'_>, outcome: &Outcome, block: &Block) -> Little {
     let workload = &task.measurement.workload;
     let not_checked = |reason: &str| Little::NotChecked { reason: reason.to_owned() };
-    if connections.failed + connections.lost > 0 {
+    if block.connections.failed + block.connections.lost > 0 {
         return not_checked("connections failed or were lost");
     }
-    if connections.reconnects > 0 {
+    if block.connections.reconnects > 0 {
         return not_checked("connections were opened again in the middle of the block");
     }
     let unanswered = outcome.unanswered;
@@ -304,11 +305,13 @@ fn little(task: &Task<'_>, outcome: &Outcome, connections: Connections) -> Littl
             let all = connections * u64::from(in_flight.get());
             let Traffic { replies, round_trip_sum, .. } = outcome.traffic;
             let round_trip = per_message(round_trip_sum.0, replies).unwrap_or(0.0);
+            let longest = block.round_trip.as_ref().map_or(0, |times| times.max_ns);
             ClosedLoop {
                 in_flight: in_flight_max.map_or(all, |max| all.min(max.get().into())),
                 replies,
                 measured: outcome.measured_time(),
                 round_trip_mean_ns: round_trip + think.as_secs_f64() * 1e9,
+                longest: Nanos(longest) + think,
                 unanswered,
             }
         }
@@ -317,6 +320,7 @@ fn little(task: &Task<'_>, outcome: &Outcome, connections: Connections) -> Littl
             replies: outcome.clients_served,
             measured: outcome.measured_time(),
             round_trip_mean_ns: mean(&outcome.times.life) + mean(&outcome.times.close),
+            longest: longest(&outcome.times.life) + longest(&outcome.times.close),
             unanswered,
         },
     };
@@ -325,6 +329,11 @@ fn little(task: &Task<'_>, outcome: &Outcome, connections: Connections) -> Littl
 
 fn mean(times: &Histogram) -> f64 {
     times.mean_ns().unwrap_or(0.0)
+}
+
+/// The longest of `times`; zero if there is none.
+pub(crate) fn longest(times: &Histogram) -> Nanos {
+    times.max().unwrap_or(Nanos::ZERO)
 }
 
 /// The law as the record has it.

@@ -345,13 +345,15 @@ fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
         return not_checked("messages failed");
     }
     let mean = |times: &Histogram| times.mean_ns().unwrap_or(0.0);
-    let (replies, round_trip_mean_ns) = match measurement.workload.lifetime {
-        Lifetime::Long => (report.ok, mean(&report.round_trips)),
+    let longest = block_record::longest;
+    let (replies, round_trip_mean_ns, longest) = match measurement.workload.lifetime {
+        Lifetime::Long => (report.ok, mean(&report.round_trips), longest(&report.round_trips)),
         Lifetime::RoundTrips(_) if report.close.is_empty() => {
             return not_checked("the client does not say how long its connections take to close");
         }
         Lifetime::RoundTrips(_) => {
-            (report.lives.count(), mean(&report.lives) + mean(&report.close))
+            let longest = longest(&report.lives) + longest(&report.close);
+            (report.lives.count(), mean(&report.lives) + mean(&report.close), longest)
         }
     };
     let found = block_record::little_of(ClosedLoop {
@@ -360,6 +362,7 @@ fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
         replies,
         measured: report.wall,
         round_trip_mean_ns,
+        longest,
     });
     match found {
         Little::Checked { deviation_fraction, holds: false, .. }

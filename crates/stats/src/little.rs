@@ -17,6 +17,8 @@ pub struct ClosedLoop {
     pub measured: Nanos,
     /// The mean of their round trips.
     pub round_trip_mean_ns: f64,
+    /// The longest of them, by which the window's edges may move the product.
+    pub longest: Nanos,
     /// The time of the window in which messages were in flight that got no right reply, all of them added up.
     pub unanswered: Nanos,
 }
@@ -32,7 +34,7 @@ pub enum Little {
         measured_in_flight: f64,
         /// The deviation as a share of the requested number; negative if it is less.
         deviation: f64,
-        /// True if that is within [`Little::DEVIATION_MAX`].
+        /// True if that is within [`Little::DEVIATION_MAX`] and the longest round trip as a share of the window.
         holds: bool,
     },
     /// It could not be.
@@ -46,8 +48,8 @@ impl Little {
     /// The largest deviation of the two sides, as a share of the requested number.
     pub const DEVIATION_MAX: f64 = 0.05;
 
-    /// The least number of replies for each message in flight. The first and the last round trips lie only partly in
-    /// the window, which can move the product by up to one of them for each message in flight: 1 % of 100.
+    /// The least number of replies for each message in flight: the first and the last round trips lie only partly in
+    /// the window.
     pub const REPLIES_PER_IN_FLIGHT_MIN: u64 = 100;
 }
 
@@ -71,7 +73,8 @@ pub enum NotChecked {
 /// Checks Little's law on `closed`.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 pub fn little(closed: ClosedLoop) -> Little {
-    let ClosedLoop { in_flight, replies, measured, round_trip_mean_ns, unanswered } = closed;
+    let ClosedLoop { in_flight, replies, measured, round_trip_mean_ns, longest, unanswered } =
+        closed;
     let needed = in_flight.saturating_mul(Little::REPLIES_PER_IN_FLIGHT_MIN);
     if in_flight == 0 || measured == Nanos::ZERO {
         return Little::NotChecked { reason: NotChecked::Nothing };
@@ -83,6 +86,7 @@ pub fn little(closed: ClosedLoop) -> Little {
     let answered = replies as f64 * round_trip_mean_ns;
     let measured_in_flight = (answered + unanswered.0 as f64) / measured.0 as f64;
     let deviation = measured_in_flight / expected_in_flight - 1.0;
-    let holds = deviation.abs() <= Little::DEVIATION_MAX;
+    let edges = longest.0 as f64 / measured.0 as f64;
+    let holds = deviation.abs() <= Little::DEVIATION_MAX + edges;
     Little::Checked { expected_in_flight, measured_in_flight, deviation, holds }
 }

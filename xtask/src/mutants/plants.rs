@@ -264,7 +264,7 @@ const PLANTS: &[Plant] = &[
         caught_by: "stats",
         test: "little::it_breaks_beyond_five_percent",
         changes: &[Change {
-            place: "let holds = deviation.abs() <= «Little::DEVIATION_MAX»;",
+            place: "let holds = deviation.abs() <= «Little::DEVIATION_MAX + edges»;",
             bug: "f64::INFINITY",
         }],
     },

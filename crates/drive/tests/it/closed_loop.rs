@@ -199,6 +199,7 @@ fn law_of(played: &Played, in_flight: u64) -> Little {
         replies: measured.map(|kept| kept.replies).sum(),
         measured: end.since(begin),
         round_trip_mean_ns: played.notes.round_trips.mean_ns().unwrap(),
+        longest: Nanos::ZERO,
         unanswered: played.outcome.unanswered,
     })
 }

@@ -27,6 +27,24 @@ fn it_breaks_beyond_five_percent() {
 }
 
 #[test]
+fn round_trips_that_lie_partly_in_the_window_explain_what_they_can() {
+    let holds = |longest| {
+        let law = little(ClosedLoop {
+            in_flight: 10,
+            replies: 10_000,
+            measured: Nanos::from_millis(60),
+            round_trip_mean_ns: 56_400.0,
+            longest,
+            unanswered: Nanos::ZERO,
+        });
+        let Little::Checked { deviation, holds, .. } = law else { panic!("{law:?}") };
+        assert!((deviation + 0.06).abs() < 1e-9, "{deviation}");
+        holds
+    };
+    assert!(holds(Nanos::from_millis(8)) && !holds(Nanos::from_micros(100)));
+}
+
+#[test]
 fn a_mean_that_is_no_number_does_not_hold() {
     let (_, _, holds) = check(50, 500_000, f64::NAN).unwrap();
     assert!(!holds);
@@ -55,6 +73,7 @@ fn check(
         replies,
         measured: Nanos::from_secs(1),
         round_trip_mean_ns,
+        longest: Nanos::ZERO,
         unanswered: Nanos::ZERO,
     }) {
         Little::Checked { measured_in_flight, deviation, holds, .. } => {
