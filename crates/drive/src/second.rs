@@ -1,7 +1,7 @@
 //! Protocols that use two connections to the same server: everything but this file knows them as one, and the failure
 //! of either is that of both. Comet needs both from the beginning: the conversation begins when both are there. SockJS
-//! over HTTP needs the second when it has something to send, and again after the server has ended one that was idle.
-//! For other protocols all of it is empty.
+//! and Socket.IO over HTTP need the second when they have something to send, and again after the server has ended one
+//! that was idle. For other protocols all of it is empty.
 
 use crate::Worker;
 use crate::connections::State;

@@ -287,6 +287,7 @@ impl TwoSockets for Connection {
             Self::Comet(comet) => Some(&mut **comet),
             Self::Game(bot) => Some(&mut **bot),
             Self::OverHttp(over_http) => Some(&mut **over_http),
+            Self::SocketIo(socketio) => Some(&mut **socketio),
             Self::SockJs(sockjs) => Some(&mut **sockjs),
             Self::Talk(talk) => Some(&mut **talk),
             Self::Before(_)
@@ -298,7 +299,6 @@ impl TwoSockets for Connection {
             | Self::Lines(_)
             | Self::Mqtt(_)
             | Self::Raw(_)
-            | Self::SocketIo(_)
             | Self::Stream(_)
             | Self::Tls(_)
             | Self::Web(_)

@@ -31,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     ("lines", lines),
     ("mqtt", mqtt),
     ("socketio", socketio),
+    ("socketio_http", socketio_http),
     ("sockjs", sockjs),
     ("sockjs_http", sockjs_http),
     ("sse", sse),
@@ -117,6 +118,11 @@ fn mqtt(bytes: &[u8]) {
 /// A client of Socket.IO.
 fn socketio(bytes: &[u8]) {
     crate::socketio::fuzz_socketio(bytes);
+}
+
+/// A client of Socket.IO over HTTP, on either of its connections, and a post to a server.
+fn socketio_http(bytes: &[u8]) {
+    crate::socketio::fuzz_socketio_http(bytes);
 }
 
 /// A client of SockJS.

@@ -1,4 +1,4 @@
-//! Socket.IO 5 over Engine.IO 4 over WebSocket, the client's half (the packets of Socket.IO 3 and 4).
+//! Socket.IO 5 over Engine.IO 4 (the packets of Socket.IO 3 and 4), over WebSocket and over HTTP polling.
 //!
 //! ```text
 //! server: 0{"sid":…}           Engine.IO is open        client: 40   join the default namespace
@@ -8,17 +8,29 @@
 //! server: 41 or 1              the end                   client: 41   the same
 //! ```
 //!
-//! A message is an event called `message` with one text; every other packet is a notice. [`target`] makes the path.
+//! A message is an event called `message` with one text; every other packet is a notice. [`SocketIo`] is the client's
+//! half. Over WebSocket a packet is a text message ([`websocket_target`] makes the path); over HTTP packets are polled
+//! for and posted, several in one body, by [`OverHttp`](crate::over_http::OverHttp) ([`session()`] has its requests).
+//! [`server`] reads those requests and packets, and writes those responses; sessions belong to whoever serves them.
 //!
-//! Left out: long polling and the upgrade from it, other namespaces, acknowledgements, and binary events.
+//! Left out: the upgrade from polling to WebSocket, other namespaces, a client's acknowledgements, binary events, and
+//! the end of a connection whose server has not pinged for long.
+
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzz;
+pub mod server;
 
 use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError};
 use crate::excerpt::Excerpt;
 use crate::http1::request::path_and_query;
+use crate::over_http::{Body, Form, Post, Session, head_of};
 use crate::styx::write_text;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
+
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use fuzz::{fuzz_socketio, fuzz_socketio_http};
 
 /// A client's end of a connection.
 pub type SocketIo<C> = Enveloped<C, Packets>;
@@ -37,11 +49,35 @@ enum State {
     Connected,
 }
 
-/// The path and query of Socket.IO where a server has it under `target`.
-pub fn target(target: &str) -> String {
+/// The path and query of Socket.IO over WebSocket where a server has it under `target`.
+pub fn websocket_target(target: &str) -> String {
+    target_of(target, "websocket")
+}
+
+/// A new session of Socket.IO over HTTP polling where a server has it under `target`. Every request has `host` and
+/// `headers` as they are: whoever gives them has checked them.
+pub fn session(host: &str, target: &str, headers: &[(String, String)]) -> Session {
+    let target = target_of(target, "polling");
+    let request = |method: &str, more: &str| -> Box<[u8]> {
+        [&*head_of(method, &target, host, headers), more.as_bytes()].concat().into()
+    };
+    let more = "Content-Type: text/plain;charset=UTF-8\r\nContent-Length: ";
+    let post = Post { head: request("POST", more), body: Body::Packets };
+    Session {
+        form: Form::Packets,
+        receive: request("GET", "\r\n"),
+        post: Some(post),
+        awaits_name: true,
+    }
+}
+
+fn target_of(target: &str, transport: &str) -> String {
     let (path, query) = path_and_query(target);
-    let query = query.strip_prefix('?').map_or_else(String::new, |query| format!("&{query}"));
-    format!("{path}/socket.io/?EIO=4&transport=websocket{query}")
+    let path = path.strip_suffix("/socket.io").unwrap_or(path);
+    let is_own = |pair: &&str| pair.starts_with("EIO=") || pair.starts_with("transport=");
+    let pairs = query.trim_start_matches('?').split('&').filter(|pair| !pair.is_empty());
+    let query: String = pairs.filter(|pair| !is_own(pair)).map(|pair| format!("&{pair}")).collect();
+    format!("{path}/socket.io/?EIO=4&transport={transport}{query}")
 }
 
 impl Dialect for Packets {
@@ -97,11 +133,7 @@ impl Dialect for Packets {
                 Ok(Heard::Closed { code: None, reason: "disconnected".to_owned() })
             }
             (State::Connected, [b'4', b'2', b'[', ..]) => {
-                let mut json = serde_json::Deserializer::from_str(&packet[2..]);
-                let event = json.deserialize_seq(EventVisitor).and_then(|event| {
-                    json.end()?;
-                    Ok(event)
-                });
+                let event = message_of(&packet[2..]);
                 match event.map_err(|error| Self::broken(packet, &error))? {
                     Some(text) => {
                         messages.push(&text);
@@ -120,6 +152,14 @@ impl Dialect for Packets {
 fn notice(packet: &str, messages: &mut Messages) -> Heard {
     messages.push(packet);
     Heard::Notice
+}
+
+/// The text of an event, given as JSON; `None` if it is no message.
+fn message_of(event: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
+    let mut json = serde_json::Deserializer::from_str(event);
+    let message = json.deserialize_seq(EventVisitor)?;
+    json.end()?;
+    Ok(message)
 }
 
 /// An event: its text, if it is a message.
@@ -149,12 +189,6 @@ impl<'de> Visitor<'de> for EventVisitor {
 #[derive(serde::Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Frames of WebSocket that come to a client.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn fuzz_socketio(bytes: &[u8]) {
-    crate::envelope::fuzz::fuzz::<Packets>(bytes, &["0{}", "40{}"]);
-}
-
 /// The name of the event that carries a message.
 const MESSAGE: &str = "message";
 
@@ -176,9 +210,12 @@ mod tests {
             ("/",       "/socket.io/?EIO=4&transport=websocket"),
             ("/a/b/",   "/a/b/socket.io/?EIO=4&transport=websocket"),
             ("/a?x=1",  "/a/socket.io/?EIO=4&transport=websocket&x=1"),
+            ("/a/socket.io/", "/a/socket.io/?EIO=4&transport=websocket"),
+            ("/socket.io/?EIO=4&transport=polling&x=1", "/socket.io/?EIO=4&transport=websocket&x=1"),
         ];
         for (of_server, expected) in table {
-            assert_eq!(target(of_server), expected);
+            assert_eq!(websocket_target(of_server), expected);
+            assert_eq!(target_of(of_server, "polling"), expected.replace("websocket", "polling"));
         }
     }
 

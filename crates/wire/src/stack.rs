@@ -185,12 +185,13 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         }
         (Protocol::SockJs, Client(options)) => {
             let request = upgrade(endpoint, options, &endpoint.path)?;
-            let open = sockjs(endpoint, options, Arc::new(tls))?;
+            let open = session(endpoint, options, Arc::new(tls))?;
             Arc::new(move |seed, _| open(&request, seed))
         }
         (Protocol::SocketIo, Client(options)) => {
-            let open = websocket(endpoint, options, &socketio::target(&endpoint.path))?;
-            Arc::new(move |seed, _| SocketIo::client(tls.around(open(seed))).into())
+            let request = upgrade(endpoint, options, &endpoint.path)?;
+            let open = session(endpoint, options, Arc::new(tls))?;
+            Arc::new(move |seed, _| SocketIo::client(open(&request, seed)).into())
         }
         (Protocol::Game, Client(options)) => {
             let bots = options.bots;
@@ -291,7 +292,8 @@ fn talk(
             let (site, make) = (Arc::new(site), exchanges(tls, max));
             Ok(Box::new(move |start| Calls::new(&make, &compiled, &site, start, max).into()))
         }
-        (Protocol::WebSocket | Protocol::SockJs, Speaks::Ws) | (Protocol::Http, Speaks::Sse) => {
+        (Protocol::WebSocket | Protocol::SockJs | Protocol::SocketIo, Speaks::Ws)
+        | (Protocol::Http, Speaks::Sse) => {
             let has_path = Some(&*endpoint.path) != endpoint.facts().path;
             let plain = upgrade(endpoint, options, &endpoint.path)?;
             let request = {
@@ -321,7 +323,7 @@ fn talk(
             if endpoint.protocol != Protocol::WebSocket {
                 let open = match compiled.speaks() {
                     Speaks::Sse => events(tls, max),
-                    Speaks::Ws | Speaks::Http | Speaks::Tcp => sockjs(endpoint, options, tls)?,
+                    Speaks::Ws | Speaks::Http | Speaks::Tcp => session(endpoint, options, tls)?,
                 };
                 return Ok(Box::new(move |mut start| {
                     let inner = packets(&compiled, open(&request(&mut start), start.seed), max);
@@ -342,29 +344,41 @@ fn talk(
     }
 }
 
-/// Makes the client's end of a session of SockJS, or of a stream of events, of its opening request and of a seed.
+/// Makes the client's end of a session of SockJS, of one of Socket.IO whose packets are messages, or of a stream of
+/// events; of its opening request and of a seed.
 type OpenSession = Box<dyn Fn(&handshake::Request, u64) -> Connection + Send + Sync>;
 
-fn sockjs(
+fn session(
     endpoint: &Endpoint,
     options: &ClientOptions,
     tls: Arc<Sessions>,
 ) -> Result<OpenSession, InvalidRequest> {
     let (transport, max) = (endpoint.transport, options.message_max);
+    let is_socketio = endpoint.protocol == Protocol::SocketIo;
+    let unframed = move |inner: Connection| match is_socketio {
+        true => inner,
+        false => SockJs::client(inner).into(),
+    };
     if transport == Transport::Usual {
         let limits = websocket_limits(max);
         return Ok(Box::new(move |request, seed| {
-            let target = sockjs::websocket_target(&request.target, seed);
+            let target = match is_socketio {
+                true => socketio::websocket_target(&request.target),
+                false => sockjs::websocket_target(&request.target, seed),
+            };
             let session = Arc::new(handshake::Request { target, ..request.clone() });
-            SockJs::client(tls.around(WebSocket::client(session, limits, seed))).into()
+            unframed(tls.around(WebSocket::client(session, limits, seed)))
         }));
     }
     request(endpoint, options)?; // The fields are those of every request.
     let (http, limits) = (exchanges(tls, max), over_http_limits(max));
     Ok(Box::new(move |request, seed| {
         let handshake::Request { host, target, headers, .. } = request;
-        let session = sockjs::session(transport, host, target, headers, seed);
-        SockJs::client(Connection::from(OverHttp::new(session, http.clone(), limits))).into()
+        let session = match is_socketio {
+            true => socketio::session(host, target, headers),
+            false => sockjs::session(transport, host, target, headers, seed),
+        };
+        unframed(OverHttp::new(session, http.clone(), limits).into())
     }))
 }
 

@@ -63,7 +63,7 @@ pub struct Conversation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaks {
-    /// WebSocket, and SockJS, whose messages are texts as well.
+    /// WebSocket; SockJS, whose messages are texts as well; and Socket.IO, whose packets are.
     Ws,
     /// HTTP/1.1: each request has one response.
     Http,
@@ -376,7 +376,7 @@ impl Conversation {
     pub fn carriers(&self) -> &'static [Protocol] {
         use LengthWidth::Four;
         match (self.speaks, self.frame) {
-            (Speaks::Ws, _) => &[Protocol::WebSocket, Protocol::SockJs],
+            (Speaks::Ws, _) => &[Protocol::WebSocket, Protocol::SockJs, Protocol::SocketIo],
             (Speaks::Http | Speaks::Sse, _) => &[Protocol::Http],
             (Speaks::Tcp, Frame::Message) => &[Protocol::Lines, Protocol::TcpFramed],
             (Speaks::Tcp, Frame::Lines) => &[Protocol::Tcp, Protocol::Unix, Protocol::Lines],

@@ -22,7 +22,7 @@ pub enum Protocol {
     Styx,
     /// SockJS, over WebSocket and over HTTP.
     SockJs,
-    /// Socket.IO over WebSocket.
+    /// Socket.IO, over WebSocket and over HTTP.
     SocketIo,
     /// The game server's binary packets over TCP.
     Game,
@@ -80,6 +80,8 @@ pub enum Transport {
     HtmlFile,
     /// Responses of HTTP that are scripts with one frame each, and requests that post a form.
     Jsonp,
+    /// Responses of HTTP with all packets that wait, and requests that post some.
+    Polling,
     /// Responses of HTTP with one frame each, and requests that post.
     Xhr,
     /// Responses of HTTP that are streams of lines, and requests that post.
@@ -87,9 +89,9 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// True if a response of HTTP brings one frame and is over.
+    /// True if a response of HTTP brings what is there and is over.
     pub const fn is_poll(self) -> bool {
-        matches!(self, Self::Jsonp | Self::Xhr)
+        matches!(self, Self::Jsonp | Self::Polling | Self::Xhr)
     }
 }
 
@@ -170,7 +172,7 @@ pub static PROTOCOLS: [Facts; 12] = [
     },
     Facts {
         protocol: Protocol::SocketIo, name: "socketio", secured: Some("socketios"), carries: Carries::Text, encodes: true,
-        over_websocket: true, has_subjects: true,
+        over_websocket: true, has_subjects: true, fallbacks: &SOCKETIO_FALLBACKS,
         about: "Socket.IO over WebSocket", ..WEB
     },
     Facts {
@@ -223,6 +225,14 @@ static SOCKJS_FALLBACKS: [Fallback; 5] = [
         about: "SockJS over HTTP polling by scripts (JSONP)",
     },
 ];
+
+/// The transports of Socket.IO over HTTP. One connection waits for packets, and one posts.
+static SOCKETIO_FALLBACKS: [Fallback; 1] = [Fallback {
+    transport: Transport::Polling,
+    name: "socketio+polling",
+    secured: "socketios+polling",
+    about: "Socket.IO over HTTP polling",
+}];
 
 /// The facts of a protocol directly over TCP, where its row says nothing else.
 const USUAL: Facts = Facts {
@@ -484,6 +494,7 @@ mod tests {
             "sockjs+htmlfile",
             "sockjs+jsonp",
             "socketio",
+            "socketio+polling",
         ];
         assert_eq!(plain.collect::<Vec<_>>(), expected);
         let secured = Scheme::subjects().filter(|scheme| Scheme::is_secured(scheme.name()));

@@ -81,7 +81,9 @@ impl Options {
     fn check_beside(&self, conversation: &Conversation, scheme: Scheme) -> Result<(), Problem> {
         if !conversation.carriers().contains(&scheme.protocol) {
             let reason = match (conversation.speaks, scheme.protocol) {
-                (Speaks::Ws, _) => "it speaks WebSocket: use ws:// or wss://, or SockJS: sockjs://",
+                (Speaks::Ws, _) => {
+                    "it speaks WebSocket: use ws:// or wss://, or sockjs:// or socketio://"
+                }
                 (Speaks::Http | Speaks::Sse, _) => "it speaks HTTP: use http:// or https://",
                 (Speaks::Tcp, Protocol::Tcp | Protocol::Unix) => {
                     "it does not say where a message ends: say it in `frame`, as in frame = \"lines\", or use lines:// \

@@ -544,7 +544,7 @@ fn a_conversation_that_cannot_be_held_is_refused() {
         ("ws://h",     "conversation = 'chat'",                   "as in ./chat.toml"),
         ("ws://h",     "conversation = './chat'",                 "conversation: cannot read ./chat"),
         ("ws://h",     "conversation = 'wrong.toml'",             "conversation: wrong.toml:2:1: unknown key `opne`; did you mean `open`?"),
-        ("http://h",   "conversation = 'socketio'",               "cannot be held over http://; it speaks WebSocket: use ws:// or wss://, or SockJS: sockjs://"),
+        ("http://h",   "conversation = 'socketio'",               "cannot be held over http://; it speaks WebSocket: use ws:// or wss://, or sockjs:// or socketio://"),
         ("tcp://h:1",  "conversation = 'socketio'",               "cannot be held over tcp://"),
         ("tcp://h:1",  "conversation = './open.toml'",            "`open` cannot be held over tcp://; it does not say where a message ends: say it in `frame`"),
         ("lines://h:1", "conversation = 'resp'",                  "`resp` cannot be held over lines://; a message there is a line, and its `frame` says something else"),

@@ -1,7 +1,7 @@
 //! Frames in the bodies of responses.
 
 use super::error::PeerError;
-use super::session::Form;
+use super::session::{Form, SEPARATOR};
 use crate::contract::{self, Input};
 use crate::excerpt::Excerpt;
 use crate::sse;
@@ -28,6 +28,8 @@ enum Finder {
         line: Range<usize>,
         /// No line ends before this byte.
         looked: usize,
+        /// The byte behind a line.
+        end: u8,
         reader: Reader,
         /// The frame in the line, where it is not the line itself.
         text: String,
@@ -86,6 +88,16 @@ impl Cutter {
             self.bytes = Vec::new();
         }
         self.bytes.extend_from_slice(more);
+    }
+
+    /// All of the body has come: the last packet has no end of its own.
+    pub(super) fn finish(&mut self) {
+        let has_any = self.count > 0 || self.taken < self.bytes.len();
+        if let Finder::Lines { end: SEPARATOR, .. } = self.finder
+            && has_any
+        {
+            self.bytes.push(SEPARATOR);
+        }
     }
 
     /// Goes on to the next frame; `false` if it has not come whole.
@@ -152,9 +164,9 @@ impl Cutter {
     }
 
     fn next_line(&mut self) -> Result<bool, PeerError> {
-        let Finder::Lines { line, looked, .. } = &mut self.finder else { return Ok(false) };
+        let Finder::Lines { line, looked, end, .. } = &mut self.finder else { return Ok(false) };
         let from = (*looked).max(self.taken);
-        let end = self.bytes[from..].iter().position(|byte| *byte == b'\n');
+        let end = self.bytes[from..].iter().position(|byte| byte == end);
         *looked = end.map_or(self.bytes.len(), |end| from + end);
         if *looked - self.taken > self.frame_len_max {
             return Err(PeerError::OverLimit { max: self.frame_len_max });
@@ -224,12 +236,19 @@ impl Finder {
             Form::Lines { has_prelude } => {
                 Self::lines(Reader::Bare { may_be_prelude: has_prelude })
             }
+            Form::Packets => {
+                Self::lines_ended_by(SEPARATOR, Reader::Bare { may_be_prelude: false })
+            }
             Form::Page => Self::lines(Reader::Page(Page::Head)),
         }
     }
 
     const fn lines(reader: Reader) -> Self {
-        Self::Lines { line: 0..0, looked: 0, reader, text: String::new() }
+        Self::lines_ended_by(b'\n', reader)
+    }
+
+    const fn lines_ended_by(end: u8, reader: Reader) -> Self {
+        Self::Lines { line: 0..0, looked: 0, end, reader, text: String::new() }
     }
 }
 
@@ -248,8 +267,11 @@ mod tests {
         let mut cutter = Cutter::new(form, 64);
         cutter.begin(form);
         let mut frames = Vec::new();
-        for piece in body.chunks(piece_len) {
-            cutter.extend(piece);
+        for piece in body.chunks(piece_len).map(Some).chain([None]) {
+            match piece {
+                Some(piece) => cutter.extend(piece),
+                None => cutter.finish(),
+            }
             loop {
                 match cutter.advance() {
                     Ok(true) => frames.push(String::from_utf8(cutter.frame().to_vec()).unwrap()),
@@ -300,6 +322,12 @@ mod tests {
             (Form::Call("f"), "/**/f(o);\r\n",               &[],                "got \"/**/f(o);\\r\", expected a call of our function with a text"),
             (Form::Call("f"), "/**/f(\"o\");",                &[],                cut),
             (Form::Call("f"), "",                            &[],                none),
+            (Form::Packets, "0{}",                           &["0{}"],           ""),
+            (Form::Packets, "4a\u{1e}2\u{1e}4b\n",          &["4a", "2", "4b\n"], ""),
+            (Form::Packets, "4a\u{1e}",                      &["4a", ""],        ""),
+            (Form::Packets, "\u{1e}",                        &["", ""],          ""),
+            (Form::Packets, "",                              &[],                none),
+            (Form::Packets, &long,                           &[],                "a frame of more than 64 bytes, which is the limit"),
             (Form::Page,   &page("o", "a[\\\"\\u00e9\\\"]"), &["o", "a[\"\u{e9}\"]"], ""),
             (Form::Page,   HEAD,                             &[],                none),
             (Form::Page,   "<html>",                         &[],                cut),

@@ -12,18 +12,19 @@ use crate::http1::{Delivery, Maker};
 use crate::sse;
 
 /// A client's end of a session over two connections of HTTP. Frames are its text messages; what it is given to send are
-/// arrays of texts. It is open when it has asked: a server may have nothing to say for long.
+/// arrays of texts, or packets. It is open when it has asked: a server may have nothing to say for long.
 ///
 /// ```text
 /// first:   ask -> frames, the response ends -> ask -> …
 /// second:  post -> post, with all that came to wait meanwhile -> …
 /// ```
 ///
-/// **Receiving.** The next response is asked for when the last one has ended and all of its frames were handed out. The
-/// session is its owner's to end: what the frames say is not looked at here. A client that only receives has one
-/// connection, and ends with the response; what the end cuts off of an event is lost, as it is in browsers.
+/// **Receiving.** The next response is asked for when the last one has ended and all of its frames were handed out.
+/// The session is its owner's to end: what the frames say is not looked at here, but for the first one where the
+/// server names the session in it (Engine.IO). A client that only receives has one connection, and ends with the
+/// response; what the end cuts off of an event is lost, as it is in browsers.
 ///
-/// **Sending.** One post is under way at a time; arrays that come meanwhile wait and go together in the next one. The
+/// **Sending.** One post is under way at a time; texts that come meanwhile wait and go together in the next one. The
 /// second connection is opened when something is to be posted. A server may end it while it is idle, as many do after
 /// some seconds; then it is opened anew for the next post.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub struct OverHttp<C> {
     second_tx: Vec<u8>,
     session: Session,
     state: State,
-    /// Texts that wait to be posted: an array without its end.
+    /// Texts that wait to be posted: a body without its end.
     waiting: Vec<u8>,
     waiting_len_max: usize,
     http: Maker<C>,
@@ -51,7 +52,7 @@ pub struct OverHttp<C> {
 pub struct Limits {
     /// The longest frame.
     pub frame_len_max: usize,
-    /// The longest that the array of waiting texts may become.
+    /// The longest that the body of waiting texts may become.
     pub waiting_len_max: usize,
 }
 
@@ -112,18 +113,21 @@ impl<C: InPlace> OverHttp<C> {
 
     /// Posts the texts that wait, also behind a post that is not answered.
     fn post_now(&mut self) {
-        let Some((second, state)) = &mut self.second else { return };
+        let (Some((second, state)), Some(post)) = (&mut self.second, &self.session.post) else {
+            return;
+        };
         if self.waiting.is_empty() {
             return;
         }
-        self.waiting.push(b']');
+        let len = self.waiting.len();
+        self.waiting.extend_from_slice(post.body.end());
         let (session, body) = (&self.session, &self.waiting);
         let write = &mut |tx: &mut Vec<u8>| session.write_post(body, tx);
         if second.send_in_place(Kind::Binary, body.len(), &mut self.second_tx, write).is_ok() {
             self.waiting = Vec::new();
             *state = Second::Posting;
         } else {
-            self.waiting.pop();
+            self.waiting.truncate(len);
             *state = Second::Over;
         }
     }
@@ -141,14 +145,13 @@ impl<C: InPlace> Protocol for OverHttp<C> {
     }
 
     fn send(&mut self, message: Message<'_>, _tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        if self.state != State::Open || self.session.post.is_none() {
+        let Some(post) = self.session.post.as_ref().filter(|_| self.state == State::Open) else {
             return Err(MisuseError::NotOpen);
-        }
-        let texts = message.payload.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
-        let texts = texts.ok_or(MisuseError::Malformed { expected: "an array" })?;
+        };
+        let texts = post.body.texts(message.payload);
+        let texts = texts.ok_or(MisuseError::Malformed { expected: "an array, or a packet" })?;
         let (before, max) = (self.waiting.len(), self.waiting_len_max);
-        self.waiting.push(if before == 0 { b'[' } else { b',' });
-        self.waiting.extend_from_slice(texts);
+        post.body.add(texts, &mut self.waiting);
         let len = self.waiting.len();
         // One that waits alone is no longer than messages are anyway.
         if len > max && before > 0 {
@@ -171,6 +174,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
             }
             if self.cutter.advance()? {
                 let payload = self.cutter.frame();
+                self.waiting_len_max = self.waiting_len_max.min(self.session.name(payload)?);
                 return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
             }
             if std::mem::take(&mut self.has_response) {
@@ -200,6 +204,9 @@ impl<C: InPlace> Protocol for OverHttp<C> {
                     }
                     self.cutter.extend(response.body);
                     self.has_response = response.is_last;
+                    if self.has_response {
+                        self.cutter.finish();
+                    }
                 }
                 Some(Event::Secured(secured)) => {
                     if secured.opening == Opening::Done && self.ask(tx).is_err() {
@@ -226,12 +233,16 @@ impl<C: InPlace> Protocol for OverHttp<C> {
         }
     }
 
-    /// Ends both connections; texts that wait are posted at once. The session ends with the response that is torn off.
+    /// Ends both connections; texts that wait are posted at once, if they may be. The session ends with the response
+    /// that is torn off.
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
         self.state = State::Over;
         if let Some((_, Second::Idle | Second::Posting)) = self.second {
             // The last post does not wait for the answer to the one before. If it cannot be sent, it is lost.
-            self.post_now();
+            match &self.session.post {
+                Some(post) if post.body.may_overlap() => self.post_now(),
+                Some(_) | None => self.post(),
+            }
             if let Some((second, state)) = &mut self.second {
                 second.close(&mut self.second_tx);
                 *state = Second::Over;
@@ -335,7 +346,9 @@ impl Form {
             (Self::Events, Some(content_type)) if !sse::is_type(content_type) => {
                 Err(PeerError::NoEvents { content_type: Excerpt::new(content_type) })
             }
-            (Self::Call(_) | Self::Events | Self::Lines { .. } | Self::Page, _) => Ok(()),
+            (Self::Call(_) | Self::Events | Self::Lines { .. } | Self::Packets | Self::Page, _) => {
+                Ok(())
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Texts over requests and responses of HTTP, the client's half: one connection asks for them, another posts.
 //!
-//! [`OverHttp`] is the machine. [`Session`] has its requests, and the form that texts have in the bodies of responses,
-//! where `cutter` finds them. SockJS gives it sessions ([`crate::sockjs::session`]), with the layer of its frames on
-//! top; a plain stream of server-sent events is one that posts nothing ([`Session::of_events`]).
+//! [`OverHttp`] is the machine. [`Session`] has its requests, and the form that texts have in the bodies of
+//! responses, where `cutter` finds them. SockJS gives it sessions ([`crate::sockjs::session`]) and so does Socket.IO
+//! ([`crate::socketio::session`]), each with the layer of its frames on top; a plain stream of server-sent events is
+//! one that posts nothing ([`Session::of_events`]).
 //!
 //! Left out: the meaning of the texts, and reconnects.
 
@@ -14,4 +15,4 @@ mod session;
 pub use error::PeerError;
 pub use machine::{Limits, OverHttp};
 pub use session::Session;
-pub(crate) use session::{Form, Post, head_of};
+pub(crate) use session::{Body, Form, Post, SEPARATOR, head_of};

@@ -1,7 +1,10 @@
 //! The requests of a client, and the forms of what goes and comes.
 
+use super::error::PeerError;
 use crate::decimal::append_decimal;
+use crate::excerpt::Excerpt;
 use crate::http1::append_percent_encoded;
+use std::borrow::Cow;
 
 /// The requests of one client over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +14,9 @@ pub struct Session {
     pub(crate) receive: Box<[u8]>,
     /// The way in which it posts; `None` for a client that only receives, and whose session is over with the response.
     pub(crate) post: Option<Post>,
+    /// True until the server has named the session in its first frame: the requests behind it have that name in their
+    /// query ([`Session::name`]).
+    pub(crate) awaits_name: bool,
 }
 
 /// The requests that post.
@@ -18,8 +24,18 @@ pub struct Session {
 pub(crate) struct Post {
     /// The head, but for the length of the body.
     pub(crate) head: Box<[u8]>,
-    /// True if the body is a form, with what is posted as the value `d`.
-    pub(crate) is_form: bool,
+    pub(crate) body: Body,
+}
+
+/// The form that texts have in the body of a post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// One array of all of them.
+    Array,
+    /// The same as the value `d` of a form.
+    Form,
+    /// Packets, with [`SEPARATOR`] between them.
+    Packets,
 }
 
 /// The form that frames have in the body of a response.
@@ -34,6 +50,8 @@ pub(crate) enum Form {
         /// True if a response may begin with a prelude: so many letters `h` that browsers hand out what follows.
         has_prelude: bool,
     },
+    /// They have [`SEPARATOR`] between them, and the last one ends with the body.
+    Packets,
     /// Each is the text that a script in a page calls the function `p` with.
     Page,
 }
@@ -44,19 +62,47 @@ impl Session {
     pub fn of_events(host: &str, target: &str, headers: &[(String, String)]) -> Self {
         let head = head_of("GET", target, host, headers);
         let receive = [&*head, b"Accept: text/event-stream\r\n\r\n"].concat().into();
-        Self { form: Form::Events, receive, post: None }
+        Self { form: Form::Events, receive, post: None, awaits_name: false }
+    }
+
+    /// Reads the name of the session in its first `frame`, if it is there, and puts it in the query of the requests
+    /// that follow. Returns the longest body that the server takes.
+    ///
+    /// # Errors
+    ///
+    /// The frame is not the opening packet of Engine.IO.
+    pub(super) fn name(&mut self, frame: &[u8]) -> Result<usize, PeerError> {
+        if !std::mem::take(&mut self.awaits_name) {
+            return Ok(usize::MAX);
+        }
+        let opening = frame.strip_prefix(b"0").and_then(|json| serde_json::from_slice(json).ok());
+        let Opening { sid, max_payload } = opening.ok_or_else(|| PeerError::Unexpected {
+            awaited: "the packet `0` with the `sid` of the session",
+            said: Excerpt::new(frame),
+        })?;
+        let mut query = b"&sid=".to_vec();
+        append_percent_encoded(sid.as_bytes(), &mut query);
+        let heads = self.post.iter_mut().map(|post| &mut post.head).chain([&mut self.receive]);
+        for head in heads {
+            let version = b" HTTP/1.1\r\n";
+            let end = head.windows(version.len()).position(|bytes| bytes == version);
+            let (before, behind) = head.split_at(end.expect("`head_of` wrote it"));
+            *head = [before, &query, behind].concat().into();
+        }
+        Ok(max_payload.unwrap_or(usize::MAX))
     }
 
     /// Appends the request that posts `body`.
     pub(super) fn write_post(&self, body: &[u8], tx: &mut Vec<u8>) {
-        let Some(Post { head, is_form }) = &self.post else { return };
-        let mut form = Vec::new();
-        let body = if *is_form {
-            form.extend_from_slice(b"d=");
-            append_percent_encoded(body, &mut form);
-            &form
-        } else {
-            body
+        let Some(Post { head, body: form }) = &self.post else { return };
+        let mut encoded = Vec::new();
+        let body = match form {
+            Body::Form => {
+                encoded.extend_from_slice(b"d=");
+                append_percent_encoded(body, &mut encoded);
+                &encoded
+            }
+            Body::Array | Body::Packets => body,
         };
         tx.extend_from_slice(head);
         append_decimal(body.len() as u64, tx);
@@ -64,6 +110,55 @@ impl Session {
         tx.extend_from_slice(body);
     }
 }
+
+/// The opening packet of Engine.IO, as far as it is needed.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Opening<'a> {
+    #[serde(borrow)]
+    sid: Cow<'a, str>,
+    max_payload: Option<usize>,
+}
+
+impl Body {
+    /// The texts in a message that is to be posted; `None` if it has another form.
+    pub(super) fn texts(self, message: &[u8]) -> Option<&[u8]> {
+        match self {
+            Self::Array | Self::Form => message.strip_prefix(b"[")?.strip_suffix(b"]"),
+            Self::Packets => Some(message).filter(|packet| !packet.is_empty()),
+        }
+    }
+
+    /// Adds texts to those that wait.
+    pub(super) fn add(self, texts: &[u8], waiting: &mut Vec<u8>) {
+        match (self, waiting.is_empty()) {
+            (Self::Array | Self::Form, true) => waiting.push(b'['),
+            (Self::Array | Self::Form, false) => waiting.push(b','),
+            (Self::Packets, true) => {}
+            (Self::Packets, false) => waiting.push(SEPARATOR),
+        }
+        waiting.extend_from_slice(texts);
+    }
+
+    /// The bytes behind the texts.
+    pub(super) const fn end(self) -> &'static [u8] {
+        match self {
+            Self::Array | Self::Form => b"]",
+            Self::Packets => b"",
+        }
+    }
+
+    /// True if a post may be sent before the one before is answered; Engine.IO closes such a session.
+    pub(super) const fn may_overlap(self) -> bool {
+        match self {
+            Self::Array | Self::Form => true,
+            Self::Packets => false,
+        }
+    }
+}
+
+/// The byte between packets of Engine.IO in a body (RS).
+pub(crate) const SEPARATOR: u8 = 0x1e;
 
 /// The first lines of a request.
 pub(crate) fn head_of(

@@ -252,7 +252,7 @@ pub fn begin(
     tx: &mut Vec<u8>,
 ) -> Result<(), MisuseError> {
     let (content_type, prelude) = match receiver.transport {
-        Transport::Jsonp | Transport::Usual | Transport::Xhr => return Ok(()),
+        Transport::Jsonp | Transport::Polling | Transport::Usual | Transport::Xhr => return Ok(()),
         Transport::HtmlFile => ("text/html; charset=UTF-8", page_head(receiver.callback)),
         Transport::EventSource => ("text/event-stream", b"\r\n".to_vec()),
         Transport::XhrStreaming => {
@@ -282,6 +282,10 @@ pub fn frame(
     let body = match receiver.transport {
         Transport::Usual | Transport::Xhr => {
             respond(machine, "200 OK", JAVASCRIPT, &format!("{frame}\n"), origin, tx)?;
+            return Ok(0);
+        }
+        Transport::Polling => {
+            respond(machine, "200 OK", PLAIN, frame, origin, tx)?;
             return Ok(0);
         }
         Transport::Jsonp => {
@@ -406,7 +410,7 @@ pub fn say(
     respond(machine, status, PLAIN, words, origin, tx)
 }
 
-fn respond(
+pub(crate) fn respond(
     machine: &mut Connection,
     status: &str,
     content_type: &str,
@@ -453,7 +457,7 @@ const CACHED: &str = "Cache-Control: public, max-age=31536000\r\nAccess-Control-
     Expires: Thu, 31 Dec 2037 23:55:55 GMT\r\n";
 
 const BROKEN: &str = "Broken JSON encoding.";
-const JSON: &str = "application/json; charset=UTF-8";
+pub(crate) const JSON: &str = "application/json; charset=UTF-8";
 const JAVASCRIPT: &str = "application/javascript; charset=UTF-8";
 /// Of an answer that is a script, whatever it looks like.
 const SCRIPT: &str = "application/javascript; charset=UTF-8\r\nX-Content-Type-Options: nosniff";

@@ -2,7 +2,7 @@
 
 use crate::http1::request::path_and_query;
 use crate::http1::site::path_of;
-use crate::over_http::{Form, Post, Session, head_of};
+use crate::over_http::{Body, Form, Post, Session, head_of};
 use spec::Transport;
 use units::Random;
 
@@ -66,16 +66,17 @@ pub fn session(
         Transport::HtmlFile => (Form::Page, gets("htmlfile", &with_callback, "\r\n")),
         Transport::Jsonp => (Form::Call(CALLBACK), gets("jsonp", &with_callback, "\r\n")),
         Transport::XhrStreaming => (Form::Lines { has_prelude }, posts("xhr_streaming")),
-        Transport::Usual | Transport::Xhr => (Form::Lines { has_prelude }, posts("xhr")),
+        Transport::Polling | Transport::Usual | Transport::Xhr => {
+            (Form::Lines { has_prelude }, posts("xhr"))
+        }
     };
-    let is_form = transport == Transport::Jsonp;
-    let (name, content_type) = match is_form {
-        true => ("jsonp_send", "application/x-www-form-urlencoded"),
-        false => ("xhr_send", "text/plain"),
+    let (name, content_type, body) = match transport == Transport::Jsonp {
+        true => ("jsonp_send", "application/x-www-form-urlencoded", Body::Form),
+        false => ("xhr_send", "text/plain", Body::Array),
     };
     let more = format!("Content-Type: {content_type}\r\nContent-Length: ");
-    let post = Post { head: request("POST", name, query, &more), is_form };
-    Session { form, receive, post: Some(post) }
+    let post = Post { head: request("POST", name, query, &more), body };
+    Session { form, receive, post: Some(post), awaits_name: false }
 }
 
 /// The function that scripts of a server call, as long as those of sockjs-client.
@@ -129,20 +130,16 @@ mod tests {
             let session = session(transport, "h", "/e?q", &headers, 7);
             let expected = expected.replace("PATH", &path);
             assert_eq!(String::from_utf8_lossy(&session.receive), expected);
-            let is_form = transport == Transport::Jsonp;
-            let (name, content_type) = match is_form {
-                true => ("jsonp_send", "application/x-www-form-urlencoded"),
-                false => ("xhr_send", "text/plain"),
+            let (name, content_type, body) = match transport == Transport::Jsonp {
+                true => ("jsonp_send", "application/x-www-form-urlencoded", Body::Form),
+                false => ("xhr_send", "text/plain", Body::Array),
             };
             let expected = format!(
                 "POST {path}/{name}?q HTTP/1.1\r\nHost: h\r\nX-A: b\r\n\
                  Content-Type: {content_type}\r\nContent-Length: "
             );
             let post = session.post.unwrap();
-            assert_eq!(
-                (String::from_utf8_lossy(&post.head), post.is_form),
-                (expected.into(), is_form)
-            );
+            assert_eq!((String::from_utf8_lossy(&post.head), post.body), (expected.into(), body));
         }
     }
 }

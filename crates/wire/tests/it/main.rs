@@ -7,6 +7,7 @@ mod events;
 mod game;
 mod pair;
 mod script;
+mod socketio;
 mod sockjs;
 mod styx;
 mod tls;

@@ -197,11 +197,11 @@ fn client(scheme: &str) -> Connection {
         .connection(7, 0)
 }
 
-fn response(body: &str) -> Vec<u8> {
+pub(crate) fn response(body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-fn first(body: &str) -> Step {
+pub(crate) fn first(body: &str) -> Step {
     Step::First(response(body))
 }
 
@@ -219,11 +219,11 @@ fn posted() -> Step {
     Step::Second(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())
 }
 
-fn send(text: &str) -> Step {
+pub(crate) fn send(text: &str) -> Step {
     Step::SendText(text.to_owned())
 }
 
-fn lines_with<'a>(sent: &'a [u8], start: &str) -> Vec<&'a str> {
+pub(crate) fn lines_with<'a>(sent: &'a [u8], start: &str) -> Vec<&'a str> {
     str::from_utf8(sent)
         .expect("the script is proper")
         .lines()
@@ -232,7 +232,7 @@ fn lines_with<'a>(sent: &'a [u8], start: &str) -> Vec<&'a str> {
 }
 
 /// The bodies of the requests that posted, each of which is on the line behind the head.
-fn bodies(sent: &[u8]) -> Vec<String> {
+pub(crate) fn bodies(sent: &[u8]) -> Vec<String> {
     let text = str::from_utf8(sent).expect("the script is proper");
     let requests = text.split("POST ").skip(1);
     requests

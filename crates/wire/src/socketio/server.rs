@@ -1,0 +1,358 @@
+//! The server's half of Engine.IO 4 over HTTP polling and of the packets of Socket.IO in it, without sessions: requests
+//! and packets are read, and what answers them is written.
+
+use super::message_of;
+use crate::connection::Connection;
+use crate::contract::MisuseError;
+use crate::http1::site::path_of;
+use crate::over_http::SEPARATOR;
+use crate::sockjs::server::{JSON, Receiver, Request, respond};
+use serde::de::IgnoredAny;
+use spec::Transport;
+use units::{Nanos, Random};
+
+/// The thing that a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked<'a> {
+    /// It asks for a new session.
+    Open,
+    /// It asks for the packets of a session.
+    Poll {
+        /// The name of the session.
+        sid: &'a str,
+    },
+    /// It posts packets to a session.
+    Post {
+        /// The name of the session.
+        sid: &'a str,
+    },
+    /// A browser asks if the page of another origin may make a request (CORS).
+    Preflight,
+    /// It breaks a rule.
+    Wrong(Fault),
+}
+
+/// The ways in which a request can be wrong, by the numbers that Engine.IO gives them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It names no transport that is there.
+    UnknownTransport = 0,
+    /// It names no session that is there.
+    UnknownSession = 1,
+    /// It asks for a new session by another method than `GET`.
+    BadHandshakeMethod = 2,
+    /// It is wrong in another way.
+    BadRequest = 3,
+    /// It is made for another version of the protocol than 4.
+    UnsupportedVersion = 5,
+}
+
+impl<'a> Asked<'a> {
+    /// Understands a request; `None` if its address is none of Socket.IO.
+    pub fn read(request: &Request<'a>) -> Option<Self> {
+        let path = path_of(request.target);
+        if !path.strip_suffix('/').unwrap_or(path).ends_with("/socket.io") {
+            return None;
+        }
+        let (_, query) = request.target.split_once('?').unwrap_or_default();
+        let value = |name: &str| {
+            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next()
+        };
+        Some(match (request.method, value("transport"), value("sid"), value("EIO")) {
+            ("OPTIONS", ..) => Self::Preflight,
+            (_, None, ..) => Self::Wrong(Fault::UnknownTransport),
+            (_, Some(transport), ..) if transport != "polling" => {
+                Self::Wrong(Fault::UnknownTransport)
+            }
+            ("GET", _, Some(sid), _) => Self::Poll { sid },
+            ("POST", _, Some(sid), _) => Self::Post { sid },
+            (_, _, Some(_), _) => Self::Wrong(Fault::BadRequest),
+            ("GET", _, None, Some("4")) => Self::Open,
+            ("GET", _, None, _) => Self::Wrong(Fault::UnsupportedVersion),
+            (_, _, None, _) => Self::Wrong(Fault::BadHandshakeMethod),
+        })
+    }
+}
+
+/// A packet of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It ends the session.
+    Close,
+    /// It joins the default namespace.
+    Connect,
+    /// It wants to join a namespace that is not there.
+    ConnectTo {
+        /// The name of the namespace, with its slash.
+        namespace: String,
+    },
+    /// It leaves the default namespace.
+    Disconnect,
+    /// An event called `message` with one text.
+    Message {
+        /// The text.
+        text: String,
+        /// The number under which the client wants to hear that it came.
+        ack: Option<u64>,
+    },
+    /// One that needs no answer.
+    Nothing,
+    /// Any other event.
+    OtherEvent,
+    /// It answers a ping.
+    Pong,
+}
+
+/// The packets in the body of a post; `None` if one of them is none: the session is to be closed.
+pub fn packets(body: &[u8]) -> Option<Vec<Said>> {
+    let body = str::from_utf8(body).ok()?;
+    body.split(char::from(SEPARATOR)).map(Said::read).collect()
+}
+
+impl Said {
+    fn read(packet: &str) -> Option<Self> {
+        match (packet, packet.split_at_checked(1)?) {
+            ("1", _) => Some(Self::Close),
+            (_, ("3", _)) => Some(Self::Pong),
+            (_, ("4", packet)) => Self::read_inside(packet),
+            ("6", _) => Some(Self::Nothing),
+            // Pings are the server's, and so is the opening packet; there is no transport to upgrade to.
+            _ => None,
+        }
+    }
+
+    /// Reads a packet of Socket.IO.
+    fn read_inside(packet: &str) -> Option<Self> {
+        let (kind, rest) = packet.split_at_checked(1)?;
+        let (namespace, rest) = match rest.starts_with('/') {
+            true => rest.split_once(',').unwrap_or((rest, "")),
+            false => ("/", rest),
+        };
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (ack, data) = rest.split_at(digits);
+        let ack = if ack.is_empty() { None } else { Some(ack.parse().ok()?) };
+        match (kind, namespace == "/") {
+            ("0", true) => Some(Self::Connect),
+            ("0", false) => Some(Self::ConnectTo { namespace: namespace.to_owned() }),
+            ("1", true) => Some(Self::Disconnect),
+            ("2", true) => match message_of(data) {
+                Ok(Some(text)) => Some(Self::Message { text: text.into_owned(), ack }),
+                Ok(None) => Some(Self::OtherEvent),
+                // A message that carries something else than a text.
+                Err(_) => {
+                    serde_json::from_str::<Vec<IgnoredAny>>(data).ok().map(|_| Self::OtherEvent)
+                }
+            },
+            ("3", true) => Some(Self::Nothing),
+            _ => None,
+        }
+    }
+}
+
+/// The event that carries a text, given as JSON.
+pub fn message(json: &str) -> String {
+    format!("42[\"message\",{json}]")
+}
+
+/// The packet that says that a message came.
+pub fn acknowledged(ack: u64) -> String {
+    format!("43{ack}[]")
+}
+
+/// The packet that opens a session: what both ends keep to.
+pub fn opening(sid: &str) -> String {
+    let [every, timeout] = [PING_EVERY, PING_TIMEOUT].map(|time| time.0 / 1_000_000);
+    format!(
+        "0{{\"sid\":\"{sid}\",\"upgrades\":[],\"pingInterval\":{every},\"pingTimeout\":{timeout},\
+         \"maxPayload\":{PAYLOAD_LEN_MAX}}}"
+    )
+}
+
+/// The packet that says that a client has joined the default namespace.
+pub fn connected(sid: &str) -> String {
+    format!("40{{\"sid\":\"{sid}\"}}")
+}
+
+/// The packet that says that there is no such namespace.
+pub fn no_namespace(namespace: &str) -> String {
+    format!("44{namespace},{{\"message\":\"Invalid namespace\"}}")
+}
+
+/// Adds a packet to those that wait for the same response.
+pub fn add(packet: &str, waiting: &mut String) {
+    if !waiting.is_empty() {
+        waiting.push(char::from(SEPARATOR));
+    }
+    waiting.push_str(packet);
+}
+
+/// A new name for a session. It has a dot in it, as names of sessions of SockJS have not.
+pub fn new_sid(random: &mut Random) -> String {
+    let letters = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    let mut sid: String =
+        (0..20).map(|_| char::from(letters[random.below(letters.len())])).collect();
+    sid.insert(10, '.');
+    sid
+}
+
+/// Refuses a request.
+///
+/// # Errors
+///
+/// No request waits for an answer.
+pub fn refuse(
+    machine: &mut Connection,
+    fault: Fault,
+    origin: Option<&str>,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
+    let words = match fault {
+        Fault::UnknownTransport => "Transport unknown",
+        Fault::UnknownSession => "Session ID unknown",
+        Fault::BadHandshakeMethod => "Bad handshake method",
+        Fault::BadRequest => "Bad request",
+        Fault::UnsupportedVersion => "Unsupported protocol version",
+    };
+    let body = format!("{{\"code\":{},\"message\":\"{words}\"}}", fault as u8);
+    respond(machine, "400 Bad Request", JSON, &body, origin, tx)
+}
+
+/// The way in which packets reach a client that polls.
+pub const POLL: Receiver<'static> = Receiver { transport: Transport::Polling, callback: "" };
+
+/// The packet that answers a poll of a session that the server has ended.
+pub const CLOSE: &str = "1";
+
+/// The packet that answers a poll of a session that its client has ended.
+pub const NOOP: &str = "6";
+
+/// The packet that a client answers with a pong.
+pub const PING: &str = "2";
+
+/// The longest body of a post, in bytes, as with Socket.IO.
+pub const PAYLOAD_LEN_MAX: usize = 1_000_000;
+
+/// Time from the last pong to the next ping, as with Socket.IO.
+pub const PING_EVERY: Nanos = Nanos::from_secs(25);
+
+/// A session whose ping is not answered for so long ends, as with Socket.IO.
+pub const PING_TIMEOUT: Nanos = Nanos::from_secs(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{Event, Input, Protocol};
+    use crate::http1::Http1;
+    use crate::transcript::HTTP_LIMITS;
+
+    #[test]
+    fn requests_are_known_by_path_query_and_method() {
+        let wrong = |fault| Some(Asked::Wrong(fault));
+        #[rustfmt::skip]
+        let table = [
+            ("GET /socket.io/?EIO=4&transport=polling",              Some(Asked::Open)),
+            ("GET /a/socket.io?transport=polling&t=1&EIO=4",         Some(Asked::Open)),
+            ("GET /socket.io/?EIO=4&transport=polling&sid=a.b",      Some(Asked::Poll { sid: "a.b" })),
+            ("GET /socket.io/?transport=polling&sid=a.b",            Some(Asked::Poll { sid: "a.b" })),
+            ("POST /socket.io/?EIO=4&transport=polling&sid=a.b",     Some(Asked::Post { sid: "a.b" })),
+            ("OPTIONS /socket.io/?EIO=4&transport=polling&sid=a.b",  Some(Asked::Preflight)),
+            ("GET /socket.io/?EIO=4",                                wrong(Fault::UnknownTransport)),
+            ("GET /socket.io/?EIO=4&transport=abc",                  wrong(Fault::UnknownTransport)),
+            ("GET /socket.io/",                                      wrong(Fault::UnknownTransport)),
+            ("POST /socket.io/?EIO=4&transport=polling",             wrong(Fault::BadHandshakeMethod)),
+            ("PUT /socket.io/?EIO=4&transport=polling",              wrong(Fault::BadHandshakeMethod)),
+            ("PUT /socket.io/?EIO=4&transport=polling&sid=a.b",      wrong(Fault::BadRequest)),
+            ("GET /socket.io/?transport=polling",                    wrong(Fault::UnsupportedVersion)),
+            ("GET /socket.io/?EIO=3&transport=polling",              wrong(Fault::UnsupportedVersion)),
+            ("GET /socket.io/?EIO=abc&transport=polling",            wrong(Fault::UnsupportedVersion)),
+            ("GET /socket.iox/?EIO=4&transport=polling",             None),
+            ("GET /rooms",                                           None),
+        ];
+        for (line, expected) in table {
+            let request = format!("{line} HTTP/1.1\r\nHost: h\r\n\r\n");
+            assert_eq!(Asked::read(&Request::read(request.as_bytes())), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn packets_of_a_client_are_read_and_nonsense_is_not() {
+        let message = |text: &str, ack| Said::Message { text: text.to_owned(), ack };
+        let admin = Said::ConnectTo { namespace: "/admin".to_owned() };
+        #[rustfmt::skip]
+        let table = [
+            ("40",                                   Some(vec![Said::Connect])),
+            ("40{\"token\":\"a\"}",                  Some(vec![Said::Connect])),
+            ("40/admin,",                            Some(vec![admin.clone()])),
+            ("40/admin,{}",                          Some(vec![admin])),
+            ("41",                                   Some(vec![Said::Disconnect])),
+            ("42[\"message\",\"a\"]",                Some(vec![message("a", None)])),
+            ("4212[\"message\",\"\\u0041\"]",       Some(vec![message("A", Some(12))])),
+            ("42/,[\"message\",\"a\"]",              Some(vec![message("a", None)])),
+            ("42[\"news\",{}]",                      Some(vec![Said::OtherEvent])),
+            ("42[\"message\",1]",                    Some(vec![Said::OtherEvent])),
+            ("430[]",                                Some(vec![Said::Nothing])),
+            ("1",                                    Some(vec![Said::Close])),
+            ("3",                                    Some(vec![Said::Pong])),
+            ("6",                                    Some(vec![Said::Nothing])),
+            ("3\u{1e}42[\"message\",\"a\"]\u{1e}1", Some(vec![Said::Pong, message("a", None), Said::Close])),
+            ("",                                     None),
+            ("3\u{1e}",                              None),
+            ("0{}",                                  None),
+            ("2",                                    None), // Pings are the server's.
+            ("5",                                    None),
+            ("abc",                                  None),
+            ("bAQID",                                None),
+            ("4",                                    None),
+            ("4abc",                                 None),
+            ("42{}",                                 None),
+            ("42[\"message\",\"a\"",                 None),
+            ("42[\"message\",\"a\"]x",               None),
+            ("42/admin,[\"message\",\"a\"]",         None),
+            ("451-[\"message\",{\"_placeholder\":true,\"num\":0}]", None),
+            ("4299999999999999999999[\"message\",\"a\"]", None),
+        ];
+        for (body, expected) in table {
+            assert_eq!(packets(body.as_bytes()), expected, "{body:?}");
+        }
+        assert_eq!(packets(b"4\xff"), None);
+    }
+
+    #[test]
+    fn a_refusal_has_the_number_and_the_words_of_engine_io() {
+        #[rustfmt::skip]
+        let table = [
+            (Fault::UnknownTransport,   r#"{"code":0,"message":"Transport unknown"}"#),
+            (Fault::UnknownSession,     r#"{"code":1,"message":"Session ID unknown"}"#),
+            (Fault::BadHandshakeMethod, r#"{"code":2,"message":"Bad handshake method"}"#),
+            (Fault::BadRequest,         r#"{"code":3,"message":"Bad request"}"#),
+            (Fault::UnsupportedVersion, r#"{"code":5,"message":"Unsupported protocol version"}"#),
+        ];
+        for (fault, expected) in table {
+            let mut machine = Connection::from(Http1::whole_requests(HTTP_LIMITS));
+            let (mut request, mut tx) = (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n".to_vec(), Vec::new());
+            let heard = machine.receive(&mut Input::new(&mut request), &mut tx);
+            assert!(matches!(heard, Ok(Some(Event::Message(_)))), "{heard:?}");
+            refuse(&mut machine, fault, None, &mut tx).unwrap();
+            let answer = String::from_utf8(tx).unwrap();
+            assert!(answer.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{answer}");
+            assert!(answer.contains("\r\nContent-Type: application/json"), "{answer}");
+            assert!(answer.ends_with(&format!("\r\n\r\n{expected}")), "{answer}");
+        }
+    }
+
+    #[test]
+    fn the_opening_packet_says_what_both_ends_keep_to() {
+        let opening = opening("a.b");
+        let json: serde_json::Value =
+            serde_json::from_str(opening.strip_prefix('0').unwrap()).unwrap();
+        let expected = serde_json::json!({
+            "sid": "a.b", "upgrades": [], "pingInterval": 25_000, "pingTimeout": 20_000,
+            "maxPayload": 1_000_000,
+        });
+        assert_eq!(json, expected);
+        let mut random = Random::new(7);
+        let (sid, other) = (new_sid(&mut random), new_sid(&mut random));
+        assert!(sid != other && sid.len() == 21, "{sid} {other}");
+    }
+}
