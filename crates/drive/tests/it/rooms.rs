@@ -412,7 +412,7 @@ fn the_sums_close_while_streams_of_events_are_cut_and_come_again() {
 }
 
 /// The schemes over which a relay is spoken to.
-const TRANSPORTS: [&str; 7] = [
+const TRANSPORTS: [&str; 8] = [
     "ws",
     "sockjs",
     "sockjs+xhr",
@@ -420,10 +420,15 @@ const TRANSPORTS: [&str; 7] = [
     "sockjs+eventsource",
     "sockjs+htmlfile",
     "sockjs+jsonp",
+    "socketio+polling",
 ];
 
 fn over(scheme: &str, mut play: Play) -> Play {
     play.endpoint = format!("{scheme}://server.example/rooms").parse().unwrap();
+    if scheme.starts_with("socketio") {
+        let rooms = play.workload.rooms.unwrap().all();
+        speak(&mut play, ready_made("room-socketio"), rooms);
+    }
     play
 }
 
@@ -505,16 +510,21 @@ fn publish(count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
     hold(room(), rooms(count, publishers, receivers), rate)
 }
 
+/// Lets the connections of a play hold a conversation.
+fn speak(play: &mut Play, conversation: Conversation, rooms: Rooms) {
+    play.options.conversation = Some(Compiled::in_rooms(&conversation, Some(rooms), b"").unwrap());
+    play.workload.requests = Some(Requests::new(Arc::new(conversation), 7));
+}
+
 fn hold(conversation: Conversation, rooms: Rooms, rate: &str) -> Play {
     let mut play = Play::new(Speech::WebSocketText).connections(rooms.connections().get());
-    play.options.conversation = Some(Compiled::in_rooms(&conversation, Some(rooms), b"").unwrap());
+    speak(&mut play, conversation.clone(), rooms);
     play.publishers = conversation.publishers.as_ref().map(|publishers| ClientOptions {
         conversation: Some(Compiled::in_rooms(publishers, Some(rooms), b"").unwrap()),
         ..play.options.clone()
     });
     let whole = rate.parse::<spec::Profile>().unwrap().times(rooms.count).unwrap();
     play.workload.rooms = Some(RoomShare::whole(rooms));
-    play.workload.requests = Some(Requests::new(Arc::new(conversation), 7));
     play.workload.content = Content::exactly(&[0; Cue::LEN], false);
     play.workload.expect = Expect::Anything;
     play.workload.arrival = Arrival::Open {

@@ -22,7 +22,7 @@ struct Room {
 /// A member of rooms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
-    /// A session of SockJS over HTTP.
+    /// A session of SockJS or Socket.IO over HTTP.
     Session(u32),
     /// A connection over WebSocket.
     Socket(ConnectionId),

@@ -1,11 +1,12 @@
 //! The relay: what one client publishes in a room goes to all clients in that room.
 //!
 //! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room: connections over
-//! WebSocket, as it is or with the frames of SockJS, and where the stack takes requests also sessions of SockJS over
-//! HTTP (`over_http`, `sessions`) and streams of server-sent events (`plain`). A message is encoded once for all who
-//! get it in the same form, where no layer (TLS, compression) has a state of its own for each connection. What a
-//! receiver does not read waits for it up to a limit; beyond that the receiver is dropped, so that it costs no other
-//! one anything. A relay whose faults are known lets each delivery wait for its turn (`late`, `faulty`).
+//! WebSocket, as it is or with the frames of SockJS, and where the stack takes requests also sessions over HTTP of
+//! SockJS (`over_http`, `sessions`) and of Socket.IO (`socketio`), and streams of server-sent events (`plain`). A
+//! message is encoded once for all who get it in the same form, where no layer (TLS, compression) has a state of its
+//! own for each connection. What a receiver does not read waits for it up to a limit; beyond that the receiver is
+//! dropped, so that it costs no other one anything. A relay whose faults are known lets each delivery wait for its
+//! turn (`late`, `faulty`).
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
@@ -17,6 +18,7 @@ mod late;
 mod over_http;
 mod plain;
 mod sessions;
+mod socketio;
 mod words;
 
 pub use late::Fault;

@@ -1,12 +1,13 @@
-//! Clients that speak SockJS over HTTP: the part of the relay for requests.
+//! Clients that speak SockJS or Socket.IO over HTTP: the part of the relay for requests.
 
 use super::Relay;
 use super::hub::Who;
 use super::sessions::{Due, Receiver};
 use engine::{ConnectionId, Engine};
 use units::Instant;
+use wire::socketio::server::CLOSE;
 use wire::sockjs::server::{self, Asked, Request, STREAM_LEN_MAX, Sender};
-use wire::{Connection, MisuseError};
+use wire::{Connection, MisuseError, socketio};
 
 impl Relay {
     /// Does what the request that was heard last asks for; `false` if its connection cannot go on.
@@ -35,7 +36,10 @@ impl Relay {
             Asked::NoCallback(words) => self.refuse_request(engine, id, ERROR, words),
             Asked::Receive { session, receiver } => self.receive(engine, id, session, receiver),
             Asked::Post { session, body, sender } => self.post(engine, id, session, sender, body),
-            Asked::Nothing => self.plain(engine, id, &read),
+            Asked::Nothing => match socketio::server::Asked::read(&read) {
+                Some(asked) => self.engine_io(engine, id, asked, &read),
+                None => self.plain(engine, id, &read),
+            },
         };
         self.heard = request;
         is_fine
@@ -54,9 +58,8 @@ impl Relay {
         if !has_begun {
             return false;
         }
-        let now = engine.now();
         let known = self.sessions.named(name);
-        let number = known.unwrap_or_else(|| self.sessions.begin(name, now));
+        let number = known.unwrap_or_else(|| self.sessions.begin(name, engine.now()));
         let Some(session) = self.sessions.find(number) else { return false };
         if session.receiver.is_some() {
             return self.write(engine, id, |machine, origin, tx| {
@@ -64,20 +67,33 @@ impl Relay {
                 if way.transport.is_poll() { Ok(()) } else { server::end(machine, tx) }
             });
         }
+        self.attach(engine, id, number, way);
+        if known.is_none() {
+            self.say(engine, number, "o");
+        }
+        true
+    }
+
+    /// A connection receives for a session from now on, and at once what waits for it.
+    pub(super) fn attach<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        number: u32,
+        way: server::Receiver<'_>,
+    ) {
+        let Some(session) = self.sessions.find(number) else { return };
         let server::Receiver { transport, callback } = way;
         session.receiver = Some(Receiver { id, transport, callback: callback.into() });
         session.streamed_len = 0;
-        session.since = now;
+        session.since = engine.now();
         let has_waiting = !session.waiting.is_empty();
         if let Some(peer) = self.peers.find(id) {
             peer.state.session = Some(number);
         }
-        if known.is_none() {
-            self.say(engine, number, "o");
-        } else if has_waiting {
+        if has_waiting {
             self.say_waiting(engine, number);
         }
-        true
     }
 
     /// A connection posts messages to a session.
@@ -107,10 +123,13 @@ impl Relay {
     /// Gives a session a message. Returns false for one that has not received for so long that too much waits; it ends.
     pub(super) fn give<E: Engine>(&mut self, engine: &mut E, number: u32, json: &str) -> bool {
         let Some(session) = self.sessions.find(number) else { return true };
-        if !session.waiting.is_empty() {
-            session.waiting.push(',');
-        }
-        session.waiting.push_str(json);
+        session.add_text(json);
+        self.hand_out(engine, number)
+    }
+
+    /// Hands out what waits for a session, if a connection receives for it. Returns false as [`give`](Self::give) does.
+    pub(super) fn hand_out<E: Engine>(&mut self, engine: &mut E, number: u32) -> bool {
+        let Some(session) = self.sessions.find(number) else { return true };
         let receiver = session.receiver.as_ref().map(|receiver| receiver.id);
         let len = session.waiting.len();
         match receiver {
@@ -123,14 +142,12 @@ impl Relay {
 
     fn say_waiting<E: Engine>(&mut self, engine: &mut E, number: u32) {
         let Some(session) = self.sessions.find(number) else { return };
-        let frame = server::message_frame(&session.waiting);
-        session.waiting.clear();
-        session.waiting.shrink_to(WAITING_LEN_KEPT_MAX);
+        let frame = session.take_frame();
         self.say(engine, number, &frame);
     }
 
     /// Sends a frame to the receiver of a session: it is the whole answer to a poll, and a stream may be at its end.
-    fn say<E: Engine>(&mut self, engine: &mut E, number: u32, frame: &str) {
+    pub(super) fn say<E: Engine>(&mut self, engine: &mut E, number: u32, frame: &str) {
         let now = engine.now();
         let Some(session) = self.sessions.find(number) else { return };
         let Some(receiver) = session.receiver.clone() else { return };
@@ -179,10 +196,8 @@ impl Relay {
     pub(super) fn keep_sessions<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         for due in self.sessions.due(now) {
             match due {
-                Due::End(number) => {
-                    self.end_session(number);
-                }
-                Due::Heartbeat(number) => self.say(engine, number, "h"),
+                Due::End(number) => self.close_session(engine, number, CLOSE),
+                Due::Heartbeat(number) => self.beat(engine, number),
             }
         }
     }
@@ -231,6 +246,3 @@ const ERROR: &str = "500 Internal Server Error";
 
 /// The words for requests to sessions that are not there.
 const UNKNOWN: &str = "there is no such session; it begins with the first request that receives\n";
-
-/// Most memory that a session keeps for messages, in bytes.
-const WAITING_LEN_KEPT_MAX: usize = 256;

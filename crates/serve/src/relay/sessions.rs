@@ -1,4 +1,4 @@
-//! Sessions of SockJS over HTTP: what waits for each, and the connection that receives for it.
+//! Sessions of SockJS and Socket.IO over HTTP: what waits for each, and the connection that receives for it.
 
 use super::hub::Seat;
 use super::late::Line;
@@ -6,7 +6,8 @@ use engine::ConnectionId;
 use spec::Transport;
 use std::collections::HashMap;
 use units::{Instant, Nanos};
-use wire::sockjs::server;
+use wire::socketio::server::{self, PING_EVERY, PING_TIMEOUT};
+use wire::sockjs::server::{self as sockjs, message_frame};
 
 /// All sessions that have not ended.
 #[derive(Debug, Default)]
@@ -22,11 +23,13 @@ pub(super) struct Sessions {
 /// A session, from the first request that receives for it until it ends.
 #[derive(Debug)]
 pub(super) struct Session {
-    name: Box<str>,
+    pub(super) name: Box<str>,
     pub(super) seats: Vec<Seat>,
     /// The connection whose request is not answered, or whose response goes on.
     pub(super) receiver: Option<Receiver>,
-    /// Messages as JSON with commas between them, for the next frame.
+    /// `None`: it speaks SockJS.
+    pub(super) socketio: Option<SocketIo>,
+    /// Messages as JSON with commas between them for the next frame of SockJS, or packets.
     pub(super) waiting: String,
     /// Bytes of the response that goes on.
     pub(super) streamed_len: usize,
@@ -34,6 +37,64 @@ pub(super) struct Session {
     pub(super) since: Instant,
     /// The deliveries that wait for it, where the relay has faults.
     pub(super) line: Option<Box<Line>>,
+}
+
+/// The state of a session of Socket.IO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SocketIo {
+    /// True in the default namespace.
+    pub(super) is_connected: bool,
+    pub(super) heart: Heart,
+}
+
+/// The heartbeat of a session of Socket.IO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heart {
+    /// The last pong came, or the session began, at this instant.
+    Beats(Instant),
+    /// A ping of this instant is not answered.
+    AwaitPong(Instant),
+}
+
+impl Session {
+    /// Adds a message, given as JSON, to what waits.
+    pub(super) fn add_text(&mut self, json: &str) {
+        if self.socketio.is_some() {
+            server::add(&server::message(json), &mut self.waiting);
+            return;
+        }
+        if !self.waiting.is_empty() {
+            self.waiting.push(',');
+        }
+        self.waiting.push_str(json);
+    }
+
+    /// All that waits, as one frame.
+    pub(super) fn take_frame(&mut self) -> String {
+        if self.socketio.is_some() {
+            return std::mem::take(&mut self.waiting);
+        }
+        let frame = message_frame(&self.waiting);
+        self.waiting.clear();
+        self.waiting.shrink_to(WAITING_LEN_KEPT_MAX);
+        frame
+    }
+
+    /// The thing that is due for it at `now`.
+    fn due(&self, number: u32, now: Instant) -> Option<Due> {
+        let quiet = now.since(self.since);
+        match (self.socketio.map(|it| it.heart), &self.receiver) {
+            (Some(Heart::Beats(at)), _) if now.since(at) >= PING_EVERY => {
+                Some(Due::Heartbeat(number))
+            }
+            (Some(Heart::AwaitPong(at)), _) if now.since(at) >= PING_TIMEOUT => {
+                Some(Due::End(number))
+            }
+            (None, Some(_)) if quiet >= HEARTBEAT_EVERY => Some(Due::Heartbeat(number)),
+            (None, None) if quiet >= DISCONNECT_DELAY => Some(Due::End(number)),
+            (Some(_) | None, _) => None,
+        }
+    }
 }
 
 /// A connection that receives for a session.
@@ -46,15 +107,15 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn way(&self) -> server::Receiver<'_> {
-        server::Receiver { transport: self.transport, callback: &self.callback }
+    pub(super) fn way(&self) -> sockjs::Receiver<'_> {
+        sockjs::Receiver { transport: self.transport, callback: &self.callback }
     }
 }
 
 /// A thing that is due for a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// Its receiver has left long ago.
+    /// Its receiver has left long ago, or has not answered a ping.
     End(u32),
     /// Its receiver has heard nothing for long.
     Heartbeat(u32),
@@ -72,6 +133,7 @@ impl Sessions {
             name: name.into(),
             seats: Vec::new(),
             receiver: None,
+            socketio: None,
             waiting: String::new(),
             streamed_len: 0,
             since: now,
@@ -105,24 +167,19 @@ impl Sessions {
             return Vec::new();
         }
         self.look_at = now + LOOK_EVERY;
-        let due = |(number, session): (u32, &Option<Session>)| {
-            let session = session.as_ref()?;
-            let quiet = now.since(session.since);
-            match &session.receiver {
-                Some(_) if quiet >= HEARTBEAT_EVERY => Some(Due::Heartbeat(number)),
-                None if quiet >= DISCONNECT_DELAY => Some(Due::End(number)),
-                Some(_) | None => None,
-            }
-        };
-        (0..).zip(&self.all).filter_map(due).collect()
+        let all = (0..).zip(&self.all);
+        all.filter_map(|(number, session)| session.as_ref()?.due(number, now)).collect()
     }
 }
 
 /// The time between two looks at all sessions.
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);
 
-/// A session ends so long after its last receiver has left, as with sockjs-node.
+/// Most memory that a session keeps for messages, in bytes.
+const WAITING_LEN_KEPT_MAX: usize = 256;
+
+/// A session of SockJS ends so long after its last receiver has left, as with sockjs-node.
 const DISCONNECT_DELAY: Nanos = Nanos::from_secs(5);
 
-/// The time without a frame after which a receiver gets a sign of life, as with sockjs-node.
+/// The time without a frame after which a receiver of SockJS gets a sign of life, as with sockjs-node.
 const HEARTBEAT_EVERY: Nanos = Nanos::from_secs(25);

@@ -12,5 +12,6 @@ mod oracle;
 mod patience;
 mod relay;
 mod relay_over_http;
+mod relay_socketio;
 mod secure;
 mod world;

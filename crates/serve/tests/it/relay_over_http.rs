@@ -342,23 +342,23 @@ fn a_session_for_which_too_much_waits_is_dropped() {
 
 /// The next thing that a client does.
 #[derive(Clone, Debug)]
-enum Do {
+pub(crate) enum Do {
     Leave,
     Say(String),
 }
 
-fn say(method: &str, path: &str, fields: &str, body: &str) -> Do {
+pub(crate) fn say(method: &str, path: &str, fields: &str, body: &str) -> Do {
     let len = body.len();
     Do::Say(format!(
         "{method} {path} HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {len}\r\n\r\n{body}"
     ))
 }
 
-fn get(path: &str) -> Do {
+pub(crate) fn get(path: &str) -> Do {
     say("GET", path, "", "")
 }
 
-fn poll(session: &str) -> Do {
+pub(crate) fn poll(session: &str) -> Do {
     say("POST", &format!("/rooms/000/{session}/xhr"), "", "")
 }
 
@@ -368,19 +368,19 @@ fn stream(session: &str, transport: &str) -> Do {
     Do::Say(format!("{method} {path} HTTP/1.1\r\nHost: h\r\n\r\n"))
 }
 
-fn post(session: &str, body: &str) -> Do {
+pub(crate) fn post(session: &str, body: &str) -> Do {
     say("POST", &format!("/rooms/001/{session}/xhr_send"), "", body)
 }
 
 /// All that the clients heard.
-struct Heard {
-    all: Vec<String>,
-    totals: Totals,
+pub(crate) struct Heard {
+    pub(crate) all: Vec<String>,
+    pub(crate) totals: Totals,
 }
 
 impl Heard {
     /// The status and body of each response that a client got; those have lengths.
-    fn answers(&self, client: usize) -> Vec<String> {
+    pub(crate) fn answers(&self, client: usize) -> Vec<String> {
         let mut answers = Vec::new();
         let mut rest = &*self.all[client];
         while let Some((head, after)) = rest.split_once("\r\n\r\n") {
@@ -416,12 +416,12 @@ impl Heard {
     }
 }
 
-fn play(script: &[(u64, usize, Do)]) -> Heard {
+pub(crate) fn play(script: &[(u64, usize, Do)]) -> Heard {
     play_with(1 << 20, script)
 }
 
 /// Clients that do each thing at its time, in milliseconds, against a relay that keeps so many bytes for each receiver.
-fn play_with(queue_max: usize, script: &[(u64, usize, Do)]) -> Heard {
+pub(crate) fn play_with(queue_max: usize, script: &[(u64, usize, Do)]) -> Heard {
     let options = ServerOptions { takes_requests: true, ..ServerOptions::default() };
     let url: spec::Endpoint = "ws://relay.example".parse().unwrap();
     let server = wire::stack(&url, Role::Server(&options)).unwrap();

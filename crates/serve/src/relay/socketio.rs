@@ -1,0 +1,174 @@
+//! Clients that speak Socket.IO over HTTP polling: requests of Engine.IO, and the packets in them.
+
+use super::Relay;
+use super::hub::Who;
+use super::sessions::{Heart, SocketIo};
+use engine::{ConnectionId, Engine};
+use wire::Kind;
+use wire::socketio::server::{
+    Asked, CLOSE, Fault, NOOP, PAYLOAD_LEN_MAX, PING, POLL, Said, acknowledged, add, connected,
+    new_sid, no_namespace, opening, packets, refuse,
+};
+use wire::sockjs::server::{self, Request};
+
+impl Relay {
+    /// Does what a request of Engine.IO asks for; `false` if its connection cannot go on.
+    pub(super) fn engine_io<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        asked: Asked<'_>,
+        request: &Request<'_>,
+    ) -> bool {
+        match asked {
+            Asked::Open => self.open_session(engine, id),
+            Asked::Poll { sid } => self.poll(engine, id, sid),
+            Asked::Post { sid } => self.post_packets(engine, id, sid, request.body),
+            Asked::Preflight => self.write(engine, id, |machine, origin, tx| {
+                server::permit(machine, "GET, POST", request.headers, origin, tx)
+            }),
+            Asked::Wrong(fault) => self.refuse_by(engine, id, fault),
+        }
+    }
+
+    /// A session begins, and its request is answered by the opening packet alone.
+    fn open_session<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) -> bool {
+        let (sid, now) = (new_sid(&mut self.entropy), engine.now());
+        let number = self.sessions.begin(&sid, now);
+        if let Some(session) = self.sessions.find(number) {
+            let heart = Heart::Beats(now);
+            session.socketio = Some(SocketIo { is_connected: false, heart });
+            add(&opening(&sid), &mut session.waiting);
+        }
+        self.attach(engine, id, number, POLL);
+        true
+    }
+
+    /// A connection asks for the packets of a session. A second one that does so closes it.
+    fn poll<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, sid: &str) -> bool {
+        let Some(number) = self.session_of_socketio(sid) else {
+            return self.refuse_by(engine, id, Fault::UnknownSession);
+        };
+        if self.sessions.find(number).is_some_and(|session| session.receiver.is_some()) {
+            self.close_session(engine, number, CLOSE);
+            return self.refuse_by(engine, id, Fault::BadRequest);
+        }
+        self.attach(engine, id, number, POLL);
+        true
+    }
+
+    /// A connection posts packets to a session.
+    fn post_packets<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        sid: &str,
+        body: &[u8],
+    ) -> bool {
+        let Some(number) = self.session_of_socketio(sid) else {
+            return self.refuse_by(engine, id, Fault::UnknownSession);
+        };
+        if body.len() > PAYLOAD_LEN_MAX {
+            return self.refuse_request(engine, id, "413 Payload Too Large", "");
+        }
+        let Some(packets) = packets(body) else {
+            self.close_session(engine, number, CLOSE);
+            return self.refuse_by(engine, id, Fault::BadRequest);
+        };
+        let is_fine = self.write(engine, id, |machine, origin, tx| {
+            server::say(machine, "200 OK", "ok", origin, tx)
+        });
+        for said in packets {
+            if !self.understand_packet(engine, number, said) {
+                break;
+            }
+        }
+        is_fine
+    }
+
+    /// Does what a packet asks for; `false` if its session has ended.
+    fn understand_packet<E: Engine>(&mut self, engine: &mut E, number: u32, said: Said) -> bool {
+        let now = engine.now();
+        let Some(session) = self.sessions.find(number) else { return false };
+        let Some(state) = &mut session.socketio else { return false };
+        match said {
+            Said::Pong => state.heart = Heart::Beats(now),
+            Said::Nothing => {}
+            Said::Close => {
+                self.close_session(engine, number, NOOP);
+                return false;
+            }
+            Said::Connect => {
+                state.is_connected = true;
+                let packet = connected(&session.name);
+                return self.tell(engine, number, &packet);
+            }
+            Said::ConnectTo { namespace } => {
+                return self.tell(engine, number, &no_namespace(&namespace));
+            }
+            Said::Disconnect | Said::Message { .. } | Said::OtherEvent if !state.is_connected => {
+                self.totals.broken += 1;
+                self.close_session(engine, number, CLOSE);
+                return false;
+            }
+            Said::Disconnect => {
+                state.is_connected = false;
+                for seat in std::mem::take(&mut session.seats) {
+                    self.vacate(seat);
+                }
+            }
+            Said::Message { text, ack } => {
+                self.hear(engine, Who::Session(number), Kind::Text, text.as_bytes());
+                if let Some(ack) = ack {
+                    return self.tell(engine, number, &acknowledged(ack));
+                }
+            }
+            Said::OtherEvent => self.refuse(engine, Who::Session(number), NO_MESSAGE),
+        }
+        true
+    }
+
+    /// Gives a session a packet; `false` if it has ended: it has not received for so long that too much waits.
+    fn tell<E: Engine>(&mut self, engine: &mut E, number: u32, packet: &str) -> bool {
+        let Some(session) = self.sessions.find(number) else { return false };
+        add(packet, &mut session.waiting);
+        let is_fine = self.hand_out(engine, number);
+        if !is_fine {
+            self.slow.push(Who::Session(number));
+            self.drop_slow(engine);
+        }
+        is_fine
+    }
+
+    /// Gives a session a sign of life, which a client of Socket.IO answers.
+    pub(super) fn beat<E: Engine>(&mut self, engine: &mut E, number: u32) {
+        let now = engine.now();
+        let Some(session) = self.sessions.find(number) else { return };
+        match &mut session.socketio {
+            Some(state) => {
+                state.heart = Heart::AwaitPong(now);
+                self.tell(engine, number, PING);
+            }
+            None => self.say(engine, number, "h"),
+        }
+    }
+
+    /// A session ends; the poll that waits, if one does, is answered by `last`.
+    pub(super) fn close_session<E: Engine>(&mut self, engine: &mut E, number: u32, last: &str) {
+        self.say(engine, number, last);
+        self.end_session(number);
+    }
+
+    fn session_of_socketio(&mut self, sid: &str) -> Option<u32> {
+        let number = self.sessions.named(sid)?;
+        self.sessions.find(number)?.socketio.is_some().then_some(number)
+    }
+
+    fn refuse_by<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, fault: Fault) -> bool {
+        self.totals.refused += 1;
+        self.write(engine, id, |machine, origin, tx| refuse(machine, fault, origin, tx))
+    }
+}
+
+/// The words for other events than messages.
+const NO_MESSAGE: &str = "a message is an event called `message` with one text";
