@@ -72,7 +72,7 @@ pub(crate) fn install() -> Result<PathBuf> {
         Need::debian("openssl", "openssl"),
     ])?;
     let folder = shell::target().join("third-party");
-    for of_npm in ["browser", "cometd", "sockjs-client"] {
+    for of_npm in ["browser", "cometd", "socketio-client", "sockjs-client"] {
         install_one(of_npm, &folder, npm)?;
     }
     install_one("benchstat", &folder, |folder| go(folder, "golang.org/x/perf/cmd/benchstat"))?;

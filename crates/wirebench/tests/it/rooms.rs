@@ -49,6 +49,7 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
         ("room", "ws", "ws", 1),
         ("./posted.toml", "ws", "http", 1),
         ("room-events", "http", "http", 1),
+        ("room-socketio", "socketio+polling", "socketio+polling", 2),
     ] {
         let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
         let at = |scheme: &str| server.url.replace("ws://", &format!("{scheme}://"));
@@ -191,6 +192,23 @@ fn clients_of_sockjs_that_we_did_not_write_meet_in_a_room_over_each_transport() 
 }
 
 #[test]
+fn clients_of_socket_io_that_we_did_not_write_meet_in_a_room_by_polling() {
+    let Some(folder) = installed("socketio-client") else { return };
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
+    let url = server.url.replace("ws://", "http://");
+    let clients = ["a", "b", "c", "d"];
+    let arguments = [&[&*url, "room", "25", "polling"][..], &clients].concat();
+    let each = clients.map(|name| format!("{name}: 25 acknowledged, 100 delivered\n"));
+    assert_eq!(run_client(&folder, &arguments), each.concat());
+    server.process.send(Signal::TERM);
+    let totals: serde_json::Value = serde_json::from_str(&server.process.wait().stdout).unwrap();
+    let of = |name: &str| totals[name].as_u64().unwrap();
+    assert_eq!((of("published"), of("deliveries"), of("refused")), (100, 400, 0), "{totals}");
+    assert_eq!((of("broken_connections"), of("slow_receivers_dropped")), (0, 0), "{totals}");
+}
+
+#[test]
 fn a_place_where_nobody_answers_is_named_before_anything_is_timed() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("apart.toml"), [RECEIVERS, APART].concat()).unwrap();
@@ -206,6 +224,6 @@ fn a_place_where_nobody_answers_is_named_before_anything_is_timed() {
     // An echo is no relay: it answers a publication, and tells nobody that he has joined.
     let echo = Server::start(&sandbox, "ws --listen 127.0.0.1:0");
     run(&echo.url, &server.url).check(15, &[&echo.url, "joined "]);
-    let words = ["--publish-to", "connect over ws:// or sockjs://, without TLS"];
+    let words = ["--publish-to", "connect over ws:// or sockjs:// or socketio://, without TLS"];
     run(&server.url, "tcp://127.0.0.1:1").check(2, &words);
 }

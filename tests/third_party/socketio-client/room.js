@@ -1,0 +1,79 @@
+// Clients of Socket.IO in a room of `wirebench serve relay`, with npm `socket.io-client`: `room.js URL ROOM COUNT TRANSPORT
+// CLIENT...` opens one for each name, over a transport that it may not leave. When all have joined, each publishes COUNT
+// messages; when each has heard all of them and every acknowledgement, by the relay and by Socket.IO, it prints what each
+// has had. Anything else that a client hears, the messages of another out of order among it, ends it with exit code 1.
+"use strict";
+
+const { io } = require("socket.io-client");
+
+const [url, room, counted, transport, ...names] = process.argv.slice(2);
+const count = Number(counted);
+const { origin, pathname } = new URL(url);
+
+function check(condition, what) {
+  if (!condition) throw new Error(`unexpected: ${JSON.stringify(what)}`);
+}
+
+/** A client in the room; `joined` and `done` are called when it has come so far. */
+function client(name, joined, done) {
+  const path = `${pathname.replace(/\/$/, "")}/socket.io/`;
+  const socket = io(origin, { path, transports: [transport], reconnection: false, forceNew: true });
+  const heard = new Map(names.map((other) => [other, 0]));
+  let acknowledged = 0;
+  let called = 0;
+  const look = () => {
+    const delivered = [...heard.values()].reduce((sum, each) => sum + each);
+    if (delivered === count * names.length && acknowledged === count && called === count) {
+      done(`${name}: ${acknowledged} acknowledged, ${delivered} delivered`);
+    }
+  };
+  socket.on("connect", () => {
+    check(socket.io.engine.transport.name === transport, socket.io.engine.transport.name);
+    socket.emit("message", `join ${room}`);
+  });
+  socket.on("connect_error", (error) => check(false, error.message));
+  socket.on("disconnect", (reason) => {
+    // The process ends when the last farewell is posted and the last poll is answered.
+    check(reason === "io client disconnect", { name, reason });
+  });
+  socket.on("message", (data) => {
+    const [line, text] = data.split("\n");
+    if (line === `joined ${room}`) {
+      joined();
+    } else if (line === `message ${room}`) {
+      const [from, number] = text.split(" ");
+      check(heard.get(from) === Number(number), data);
+      heard.set(from, heard.get(from) + 1);
+    } else {
+      check(line === `published id=${acknowledged} receivers=${names.length}`, data);
+      acknowledged++;
+    }
+    look();
+  });
+  const publish = () => {
+    for (let number = 0; number < count; number++) {
+      socket.emit("message", `publish ${room} id=${number}\n${name} ${number}`, () => {
+        called++;
+        look();
+      });
+    }
+  };
+  return { publish, close: () => socket.close() };
+}
+
+const lines = [];
+let missing = names.length;
+const clients = names.map((name) =>
+  client(
+    name,
+    () => {
+      if (--missing === 0) clients.forEach(({ publish }) => publish());
+    },
+    (line) => {
+      if (lines.push(line) === names.length) {
+        console.log(lines.sort().join("\n"));
+        clients.forEach(({ close }) => close());
+      }
+    },
+  ),
+);
