@@ -185,14 +185,15 @@ impl Build<'_> {
         let mut compile = self.cargo(&format!("zigbuild --locked --package {PROGRAM}"), epoch);
         compile.args(["--features", FEATURES, "--profile", self.profile]);
         compile.args(["--target", target.triple]);
-        // The last that fits counts, and the target folder may be in that of the sources.
-        let [source, built] = [&self.source, &self.target].map(|path| path.display().to_string());
-        let tools = self.tools;
+        // The last that fits counts, and a later folder may be in an earlier one.
+        let folders = [&self.source, &self.target, &self.tools.folder];
+        let [source, built, tools] = folders.map(|path| path.display().to_string());
         let paths = [
-            (&tools.rust, "/rust"),
-            (&tools.cargo, "/cargo"),
+            (&self.tools.rust, "/rust"),
+            (&self.tools.cargo, "/cargo"),
             (&source, "/wirebench"),
             (&built, "/target"),
+            (&tools, "/tools"),
         ];
         let as_flags = |flag: &str| paths.map(|(path, name)| format!("{flag}={path}={name}"));
         compile.env("CARGO_ENCODED_RUSTFLAGS", as_flags("--remap-path-prefix").join("\x1f"));
@@ -337,14 +338,15 @@ mod tests {
 
     #[test]
     fn no_folder_of_this_machine_is_told_to_the_program() {
-        let tools = Tools { folder: "/t".into(), rust: "/r".into(), cargo: "/c".into() };
-        let (source, target) = ("/src".into(), "/src/target".into());
+        let tools = Tools { folder: "/src/o/t".into(), rust: "/r".into(), cargo: "/c".into() };
+        let (source, target) = ("/src".into(), "/src/o".into());
         let build = Build { tools: &tools, source, target, profile: "dist" };
         let shown = shell::shown(&build.compile(&TARGETS[0], 7));
         // The last rule that fits a path counts.
         let flag = "-ffile-prefix-map";
-        let flags = ["/r=/rust", "/c=/cargo", "/src=/wirebench", "/src/target=/target"];
-        let flags = flags.map(|rule| format!("{flag}={rule}")).join(" ");
+        let rules =
+            ["/r=/rust", "/c=/cargo", "/src=/wirebench", "/src/o=/target", "/src/o/t=/tools"];
+        let flags = rules.map(|rule| format!("{flag}={rule}")).join(" ");
         let [of_c, of_rust] = [flags.clone(), flags.replace(flag, "--remap-path-prefix")];
         assert!(shown.contains(&format!("CFLAGS_x86_64-unknown-linux-musl='{of_c}'")), "{shown}");
         assert!(shown.contains(&of_rust.replace(' ', "\x1f")), "{shown}");
