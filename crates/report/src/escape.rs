@@ -1,5 +1,6 @@
 //! Text that came from somewhere else, made safe for a terminal; and how many columns text takes.
 
+use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
 /// `text` with everything that is not plainly visible written as an escape (`\n`, `\u{1b}`).
@@ -8,6 +9,9 @@ use unicode_width::UnicodeWidthChar;
 /// direction marks and overrides); line and paragraph separators; and letters that are written from right to left,
 /// which would turn the order of the numbers beside them. Escaping again changes nothing: a backslash stays as it is.
 pub fn escape(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         if is_plain(letter) {
@@ -47,11 +51,17 @@ pub(crate) fn is_plain(letter: char) -> bool {
 
 /// The number of columns that escaped text takes.
 pub(crate) fn columns(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     text.chars().map(|letter| letter.width().unwrap_or(0)).sum()
 }
 
-/// The length in bytes of the front of `text` that fits into `max` columns.
+/// The length in bytes of the front of escaped `text` that fits into `max` columns.
 pub(crate) fn fitting(text: &str, max: usize) -> usize {
+    if text.is_ascii() {
+        return text.len().min(max);
+    }
     let mut taken = 0;
     let too_far = text.char_indices().find(|(_, letter)| {
         taken += letter.width().unwrap_or(0);
@@ -60,14 +70,14 @@ pub(crate) fn fitting(text: &str, max: usize) -> usize {
     too_far.map_or(text.len(), |(at, _)| at)
 }
 
-/// `text` if it fits into `max` columns, else as much of it as does with `…` at the end.
-pub(crate) fn cut(text: &str, max: usize) -> String {
+/// Escaped `text` if it fits into `max` columns, else as much of it as does with `…` at the end.
+pub(crate) fn cut(text: &str, max: usize) -> Cow<'_, str> {
     if columns(text) <= max {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     match max.checked_sub(1) {
-        Some(room) => format!("{}…", &text[..fitting(text, room)]),
-        None => String::new(),
+        Some(room) => Cow::Owned(format!("{}…", &text[..fitting(text, room)])),
+        None => Cow::Borrowed(""),
     }
 }
 

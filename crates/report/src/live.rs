@@ -32,7 +32,7 @@ fn closed_loop_line(live: &Live<'_>, width: usize) -> String {
     if live.failed > 0 {
         line += &format!("  failed {}", live.failed);
     }
-    cut(line.trim_end(), width)
+    cut(line.trim_end(), width).into_owned()
 }
 
 /// Every field has its place. In 79 columns the last one is what went wrong, if anything did, and else what is in
@@ -60,7 +60,7 @@ fn open_loop_line(live: &Live<'_>, open_loop: &LiveOpenLoop, width: usize) -> St
             line += &field;
         }
     }
-    cut(&line, width)
+    cut(&line, width).into_owned()
 }
 
 fn time(time: Option<Nanos>) -> String {
@@ -103,7 +103,7 @@ pub fn machine_line(environment: &Environment, width: usize) -> String {
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     let line = if facts.is_empty() { "unknown".to_owned() } else { facts.join(", ") };
-    cut(&escape(&format!("machine: {line}")), width)
+    cut(&escape(&format!("machine: {line}")), width).into_owned()
 }
 
 /// `  0.9 s`, ` 1m30s`: tenths of seconds, of one width.

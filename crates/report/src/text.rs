@@ -282,8 +282,9 @@ impl Page {
     /// A label, then text, wrapped: on the first line behind the label and not before column `start`, on the others
     /// from column `indent` on.
     fn put(&mut self, label: (Tone, &str), start: usize, indent: usize, text: (Tone, &str)) {
-        let (label_tone, label) = (label.0, cut(&flow(label.1), self.width / 2));
-        let (tone, text) = (text.0, cut(&flow(text.1), PARAGRAPH_COLUMNS_MAX));
+        let ((label_tone, label), (tone, text)) = (label, text);
+        let (label, text) = (flow(label), flow(text));
+        let (label, text) = (cut(&label, self.width / 2), cut(&text, PARAGRAPH_COLUMNS_MAX));
         self.toned(label_tone, &label);
         let label_columns = columns(&label);
         let mut begins = if label.is_empty() { start } else { start.max(label_columns + 1) };
@@ -352,10 +353,10 @@ impl<'a> Grid<'a> {
             let cells = table.rows.iter().filter_map(|(_, row)| row.get(column));
             cells.map(|cell| columns(cell)).max().unwrap_or(0)
         };
-        let first = table.heads.first().map_or(0, |head| columns(&head.text()));
-        let name = widest(0).max(first);
+        let widest: Vec<usize> = (0..table.heads.len()).map(widest).collect();
+        let name = table.heads.first().map_or(0, |head| columns(&head.text()).max(widest[0]));
         let least = |(column, head): (usize, &Head)| {
-            widest(column).max(longest_word(&head.name)).max(columns(head.unit)).min(CELL_MAX)
+            widest[column].max(longest_word(&head.name)).max(columns(head.unit)).min(CELL_MAX)
         };
         let others = || table.heads.iter().enumerate().skip(1);
         let taken = |widths: &[usize]| widths.iter().map(|width| width + 1).sum::<usize>();
@@ -400,38 +401,38 @@ impl<'a> Grid<'a> {
         heads.extend(self.columns.iter().map(lines));
         let height = heads.iter().map(Vec::len).max().unwrap_or(0);
         let line = |at: usize| {
-            let cell = |lines: &Vec<String>| {
+            let cells = heads.iter().map(|lines| {
                 let above = height - lines.len();
-                at.checked_sub(above).and_then(|at| lines.get(at)).cloned().unwrap_or_default()
-            };
-            self.line(&heads.iter().map(cell).collect::<Vec<String>>())
+                at.checked_sub(above).and_then(|at| lines.get(at)).map_or("", String::as_str)
+            });
+            self.line(&cells.collect::<Vec<&str>>())
         };
         (0..height).map(line).collect()
     }
 
     /// A row; a name that leaves no room for the others has a line of its own.
     fn row(&self, row: &[String]) -> Vec<String> {
-        let cell = |column: usize| row.get(column).cloned().unwrap_or_default();
+        let cell = |column: usize| row.get(column).map_or("", String::as_str);
         let mut cells = vec![cell(0)];
         cells.extend(self.columns.iter().map(|(column, _)| cell(*column)));
-        if columns(&cells[0]) <= self.name {
+        if columns(cells[0]) <= self.name {
             return vec![self.line(&cells)];
         }
         let name = std::mem::take(&mut cells[0]);
-        vec![name, self.line(&cells)]
+        vec![name.to_owned(), self.line(&cells)]
     }
 
-    fn line(&self, cells: &[String]) -> String {
+    fn line(&self, cells: &[&str]) -> String {
         let widths = std::iter::once((0, self.name)).chain(self.columns.iter().copied());
         let mut line = String::new();
         for (cell, (column, width)) in cells.iter().zip(widths) {
             let cell = cut(cell, width);
-            let gap = " ".repeat(width - columns(&cell));
-            let between = if column == 0 { "" } else { " " };
-            line += &match self.heads[column].is_left {
-                true => format!("{between}{cell}{gap}"),
-                false => format!("{between}{gap}{cell}"),
-            };
+            let gap = width - columns(&cell);
+            let (before, after) = if self.heads[column].is_left { (0, gap) } else { (gap, 0) };
+            let between = usize::from(column > 0);
+            line.extend(std::iter::repeat_n(' ', between + before));
+            line += &cell;
+            line.extend(std::iter::repeat_n(' ', after));
         }
         line
     }

@@ -4,6 +4,7 @@ use crate::database::{Cell, Value};
 use crate::statements;
 use record::{Entry, EntryRow};
 use serde::de::DeserializeOwned;
+use serde::de::value::{Error, StrDeserializer};
 
 /// The values of a record, without its rows and names, in the order of [`statements::RECORD_COLUMNS`].
 pub(crate) fn of_record(entry: &Entry) -> [Value<'_>; 10] {
@@ -95,51 +96,55 @@ pub(crate) fn name(cells: Vec<Cell>) -> Result<(String, String), String> {
     Ok((cells.text()?, cells.text()?))
 }
 
-/// The cells of a row, from left to right, each with the name of its column.
+/// The cells of a row, from left to right.
 struct Cells {
-    columns: std::str::Split<'static, &'static str>,
+    /// The names of their columns, with `, ` between them.
+    columns: &'static str,
     cells: std::vec::IntoIter<Cell>,
-    /// The column of the cell that was taken last.
-    column: &'static str,
+    taken: usize,
 }
 
 impl Cells {
-    /// The cells of these columns, whose names have `, ` between them.
     fn new(columns: &'static str, cells: Vec<Cell>) -> Self {
-        Self { columns: columns.split(", "), cells: cells.into_iter(), column: "" }
+        Self { columns, cells: cells.into_iter(), taken: 0 }
     }
 
     /// Takes the next cell; `None`: the row is shorter than its columns.
     fn take(&mut self) -> Option<Cell> {
-        self.column = self.columns.next().unwrap_or_default();
+        self.taken += 1;
         self.cells.next()
+    }
+
+    /// The column of the cell that was taken last.
+    fn column(&self) -> &'static str {
+        self.columns.split(", ").take(self.taken).last().unwrap_or_default()
     }
 
     fn maybe_text(&mut self) -> Result<Option<String>, String> {
         match self.take() {
             Some(Cell::Text(text)) => Ok(Some(text)),
             Some(Cell::Null) => Ok(None),
-            other => Err(format!("column {} has {other:?} where a text belongs", self.column)),
+            other => Err(format!("column {} has {other:?} where a text belongs", self.column())),
         }
     }
 
     fn text(&mut self) -> Result<String, String> {
         let text = self.maybe_text()?;
-        text.ok_or_else(|| format!("column {} is empty where a text belongs", self.column))
+        text.ok_or_else(|| format!("column {} is empty where a text belongs", self.column()))
     }
 
     fn real(&mut self) -> Result<Option<f64>, String> {
         match self.take() {
             Some(Cell::Real(number)) => Ok(Some(number)),
             Some(Cell::Null) => Ok(None),
-            other => Err(format!("column {} has {other:?} where a number belongs", self.column)),
+            other => Err(format!("column {} has {other:?} where a number belongs", self.column())),
         }
     }
 
     /// A value that records write as one word.
     fn word<T: DeserializeOwned>(&mut self) -> Result<T, String> {
         let text = self.text()?;
-        serde_json::from_value(serde_json::Value::String(text.clone()))
-            .map_err(|_| format!("column {} has the unknown word `{text}`", self.column))
+        T::deserialize(StrDeserializer::<Error>::new(&text))
+            .map_err(|_| format!("column {} has the unknown word `{text}`", self.column()))
     }
 }
