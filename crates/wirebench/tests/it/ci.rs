@@ -11,54 +11,58 @@ use std::process::Command;
 
 #[test]
 fn the_steps_of_the_action_run_a_gate_and_hand_its_exit_code_on() {
-    let action = yaml("action.yml");
     let gate = Gate::new("ws", CLOSED);
-    let run = |given: &[(&str, &str)]| {
-        let inputs = inputs(&action, given);
-        let steps = action["runs"]["steps"].as_array().unwrap();
-        let of_step = |step: &Value| -> Option<(String, BTreeMap<String, String>)> {
-            let script = step["run"].as_str()?;
-            assert_eq!(step["shell"], "bash");
-            let env = step["env"].as_object().unwrap();
-            let value = |value: &Value| evaluated(value.as_str().unwrap(), &inputs);
-            let env = env.iter().map(|(name, it)| (name.clone(), value(it)));
-            Some((script.to_owned(), env.collect()))
-        };
-        let (script, mut env) = steps.iter().find_map(of_step).unwrap();
-        env.insert("GITHUB_ACTIONS".to_owned(), "true".to_owned());
-        for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
-            let path = gate.sandbox.path().join(file);
-            std::fs::write(&path, "").unwrap();
-            env.insert(file.to_owned(), path.display().to_string());
-        }
-        assert!(
-            !script.contains("${{"),
-            "an expression in a script is code of whoever wrote the input"
-        );
-        let ended = shell(
-            &gate.sandbox,
-            "bash",
-            &["--noprofile", "--norc", "-eo", "pipefail"],
-            &script,
-            env,
-        );
-        let output = std::fs::read_to_string(gate.sandbox.path().join("GITHUB_OUTPUT")).unwrap();
-        assert_eq!(output, format!("exit-code={}\n", ended.code.unwrap()));
-        ended
-    };
     let limits = "messages/s > 1/s\np50 < 1ns\n";
-    let ended = run(&[("experiment", "chat.toml"), ("require", limits), ("options", "--seed\n7")]);
+    let given = [("experiment", "chat.toml"), ("require", limits), ("options", "--seed\n7")];
+    let ended = step(&gate.sandbox, &given);
     check_written(&gate.sandbox, &ended, 10);
-    let summary = std::fs::read_to_string(gate.sandbox.path().join("GITHUB_STEP_SUMMARY")).unwrap();
+    let summary = gate.read("GITHUB_STEP_SUMMARY");
     assert!(summary.contains("| p50 &lt; 1ns |"), "{summary}");
     // The argument is one word, whatever it has in it.
-    let ended = run(&[("experiment", "$(touch x); `touch x`"), ("require", "p50 > 1ns")]);
+    let given = [("experiment", "$(touch x); `touch x`"), ("require", "p50 > 1ns")];
+    let ended = step(&gate.sandbox, &given);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(!gate.sandbox.path().join("x").exists());
     // The uploaded folder is the one that was written.
-    let steps = action["runs"]["steps"].as_array().unwrap();
-    assert_eq!(steps.last().unwrap()["with"]["path"], "${{ inputs.results }}");
-    assert_eq!(steps.last().unwrap()["if"], "always()");
+    let action = yaml("action.yml");
+    let last = action["runs"]["steps"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["with"]["path"], "${{ inputs.results }}");
+    assert_eq!(last["if"], "always()");
+}
+
+#[test]
+fn a_step_passes_regresses_breaks_a_limit_or_is_partial_with_junit_and_a_summary_of_that() {
+    let told = |gate: &Gate, code: i32, given: &[(&str, &str)], failure: &str, row: &str| {
+        // A machine that is busy may make a measurement invalid: then it is made again.
+        let given = [&[("experiment", "chat.toml")], given].concat();
+        let ended = (0..5).map(|_| step(&gate.sandbox, &given)).find(|it| it.code != Some(12));
+        let ended = ended.expect("five measurements were invalid, one after the other");
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        let junit = gate.read("wirebench-results/junit.xml");
+        check_junit(&junit);
+        assert!(junit.contains(failure), "{failure}: {junit}");
+        let mark = if code == 0 { "✓" } else { "✗" };
+        let summary = gate.read("GITHUB_STEP_SUMMARY");
+        assert!(summary.starts_with(&format!("\n## {mark} wirebench: ")), "{summary}");
+        let mark = format!("| {mark} |");
+        let is_it = |line: &str| line.starts_with(&mark) && line.contains(row);
+        assert!(summary.lines().any(is_it), "{mark} {row}: {summary}");
+    };
+    let gate = Gate::new("ws", CLOSED);
+    let rounds = ("options", "--rounds\n6");
+    let passed = "failures=\"0\" errors=\"0\"";
+    told(&gate, 0, &[("require", "messages/s > 1/s"), rounds], passed, "messages/s &gt; 1/s");
+    let base = gate.sandbox.path().join("base.json");
+    std::fs::rename(gate.sandbox.path().join("wirebench-results/record.json"), base).unwrap();
+    let limit = ("require", "p50 < 1ns");
+    told(&gate, 10, &[limit], "type=\"not_met\"", "p50 &lt; 1ns");
+    // What must fall to the half and stays as it is.
+    let limit = ("require", "bytes/message <= baseline * 0.5");
+    let given = [limit, rounds, ("baseline", "base.json")];
+    told(&gate, 11, &given, "type=\"regression\"", "bytes/message &lt;= baseline");
+    // Replies are wrong that were measured well.
+    let gate = Gate::new("oracle ws --corrupt 20%", "connections = 20\nduration = \"200ms\"");
+    told(&gate, 13, &[("require", "messages/s > 1/s")], "type=\"partial\"", "complete");
 }
 
 #[test]
@@ -85,8 +89,6 @@ fn the_script_of_the_template_for_gitlab_runs_a_gate_and_leaves_the_files_that_i
 
 #[test]
 fn a_generator_that_was_stopped_in_the_middle_fails_the_step_with_12() {
-    let action = yaml("action.yml");
-    let step = &action["runs"]["steps"][0];
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "ws");
     // In its place on the PATH it is stopped for two seconds, once its messages flow.
@@ -103,23 +105,42 @@ fn a_generator_that_was_stopped_in_the_middle_fails_the_step_with_12() {
     let options = "--rate\n400/s\n--duration\n5s";
     let limits = "p90 < 60s\np99 < 60s";
     let given = [("experiment", &server.url[..]), ("require", limits), ("options", options)];
-    let inputs = inputs(&action, &given);
-    let value =
-        |(name, it): (&String, &Value)| (name.clone(), evaluated(it.as_str().unwrap(), &inputs));
-    let mut env: BTreeMap<String, String> =
-        step["env"].as_object().unwrap().iter().map(value).collect();
-    for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
-        env.insert(file.to_owned(), sandbox.path().join(file).display().to_string());
-    }
-    let script = step["run"].as_str().unwrap();
-    let ended = shell(&sandbox, "bash", &["-eo", "pipefail"], script, env);
+    let ended = step(&sandbox, &given);
     assert_eq!(ended.code, Some(12), "{ended:?}");
     let read = |file: &str| std::fs::read_to_string(sandbox.path().join(file)).unwrap();
     let junit = read("wirebench-results/junit.xml");
     check_junit(&junit);
     assert!(junit.contains("type=\"invalid\""), "{junit}");
     assert!(read("GITHUB_STEP_SUMMARY").contains("## ✗ wirebench: "));
-    assert_eq!(read("GITHUB_OUTPUT"), "exit-code=12\n");
+}
+
+/// Runs the steps of the action with these inputs, and checks that it hands on the exit code.
+fn step(sandbox: &Sandbox, given: &[(&str, &str)]) -> Ended {
+    let action = yaml("action.yml");
+    let inputs = inputs(&action, given);
+    let steps = action["runs"]["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["run"].is_string()).unwrap();
+    assert_eq!(step["shell"], "bash");
+    let script = step["run"].as_str().unwrap();
+    assert!(
+        !script.contains("${{"),
+        "an expression in a script is code of whoever wrote the input"
+    );
+    let env = step["env"].as_object().unwrap();
+    let value =
+        |(name, it): (&String, &Value)| (name.clone(), evaluated(it.as_str().unwrap(), &inputs));
+    let mut env: BTreeMap<String, String> = env.iter().map(value).collect();
+    env.insert("GITHUB_ACTIONS".to_owned(), "true".to_owned());
+    for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
+        let path = sandbox.path().join(file);
+        std::fs::write(&path, "").unwrap();
+        env.insert(file.to_owned(), path.display().to_string());
+    }
+    let options = ["--noprofile", "--norc", "-eo", "pipefail"];
+    let ended = shell(sandbox, "bash", &options, script, env);
+    let output = std::fs::read_to_string(sandbox.path().join("GITHUB_OUTPUT")).unwrap();
+    assert_eq!(output, format!("exit-code={}\n", ended.code.unwrap()));
+    ended
 }
 
 /// That the gate ended with `code`, unless the machine was so busy that nothing could be said, and left its files.

@@ -23,7 +23,7 @@ impl Gate {
         Self { sandbox, _server: server }
     }
 
-    fn read(&self, file: &str) -> String {
+    pub(crate) fn read(&self, file: &str) -> String {
         std::fs::read_to_string(self.sandbox.path().join(file)).unwrap()
     }
 
