@@ -61,8 +61,8 @@ pub enum StoreError {
     },
     /// It may only be read.
     #[error(
-        "{store} may not be written: give yourself the right to write it and its folder, then `wirebench history import` \
-         adds what is missing"
+        "{store} may not be written: give yourself the right to write it, the files {store}-* beside it and its folder, \
+         then `wirebench history import` adds what is missing"
     )]
     ReadOnly {
         /// The store.

@@ -5,6 +5,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use units::Random;
@@ -61,6 +62,53 @@ fn files_fill_a_history_anew() {
     let after = listed(&sandbox, "history");
     assert_eq!(after[1..], before[..]);
     sandbox.run("history import nowhere").check(2, &["cannot read nowhere"]);
+}
+
+#[test]
+fn a_history_that_may_only_be_read_is_listed_and_costs_no_record() {
+    let sandbox = Sandbox::new();
+    write_records(&sandbox.path().join("records"), 0..3);
+    sandbox.run("history import records").check(0, &["3 added"]);
+    let folder = sandbox.path().join(".wirebench");
+    let may = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let files = |mode: u32| {
+        // Beside it are those that SQLite has left there.
+        let all = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        all.filter(|path| path.is_file()).for_each(|path| may(&path, mode));
+    };
+    files(0o444);
+    let run = |line: &str| Running::start(obedient(&sandbox, line)).wait();
+    let list = run("history --json");
+    list.check(0, &[]);
+    let entries: Vec<Value> = serde_json::from_str(&list.stdout).unwrap();
+    assert_eq!(entries.len(), 3);
+    let id = entries[0]["id"].as_str().unwrap();
+    let told = "history.db may not be written: give yourself the right to write it, the files";
+    run(&format!("history tag {id} old")).check(74, &[told]);
+    // Whoever measures is told, and its record is kept.
+    let measured = run("ladder --only unix --rounds 1 --block 20ms -c 1");
+    measured.check_measured(&["warning: the record is kept, but not in the history: ", told]);
+    assert_eq!(sandbox.records().len(), 1);
+    files(0o644);
+    run("history import").check(0, &["1 added"]);
+
+    // Where nothing can be written beside it, it cannot be read either.
+    may(&folder, 0o555);
+    run("history").check(74, &[told]);
+    may(&folder, 0o755);
+    assert_eq!(listed(&sandbox, "history").len(), 4);
+}
+
+/// The program with `line` as its arguments, for which permissions hold also where root runs the tests.
+fn obedient(sandbox: &Sandbox, line: &str) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return sandbox.command(line);
+    }
+    let mut command = sandbox.other("setpriv", "--bounding-set=-dac_override,-dac_read_search --");
+    command.arg(env!("CARGO_BIN_EXE_wirebench")).args(line.split(' '));
+    command
 }
 
 #[test]
