@@ -1,16 +1,12 @@
 //! The history of a team, in a database of PostgreSQL.
 
-use crate::harness::{Running, say_skipped};
+use crate::harness::Running;
 use crate::history::{History, check_kills, check_ten_writers, write_records};
 use crate::postgres_server::PostgresServer;
 
-/// A server, and a history in it; `None` if PostgreSQL is not installed.
+/// A server, and a history in it; `None`, and a word about it, if PostgreSQL is not installed.
 fn started() -> Option<(PostgresServer, History)> {
-    let server = PostgresServer::start();
-    if server.is_none() {
-        say_skipped("there is no PostgreSQL");
-    }
-    let server = server?;
+    let server = PostgresServer::start()?;
     let history = History::new(Some(server.database("bench")));
     Some((server, history))
 }
