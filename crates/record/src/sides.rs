@@ -1,7 +1,7 @@
 //! Two servers that took turns: by which numbers they are shown to differ.
 //!
 //! Several numbers are looked at, and each would differ by chance in 5 % of all runs. So a difference is claimed by an
-//! interval that is wider than that of 95 %: as wide as it takes for all numbers together to be wrong in at most 5 % of
+//! interval that is wider than that of 95 %: as wide as it takes for all numbers together to be wrong in at most 2 % of
 //! runs in which nothing differs (Bonferroni).
 //!
 //! Left out: memory. Blocks show how the memory of one process varies, not that of the next one of the same program.
@@ -25,7 +25,7 @@ pub struct Sides {
     pub head: usize,
     /// True if both are the same server, or started by the same command: a difference is a false alarm then.
     pub is_same: bool,
-    /// The confidence of the interval by which each difference is claimed, so that it is 95 % for all of them.
+    /// The confidence of the interval by which each difference is claimed, so that it is 98 % for all of them.
     pub confidence: f64,
     /// The numbers that both have.
     pub differences: Vec<Difference>,
@@ -184,4 +184,7 @@ const CLAIMED: [Metric; 5] = [
     Metric::BytesPerMessage,
 ];
 /// The share of runs in which nothing differs and something is claimed, at most.
-const WRONG: f64 = 0.05;
+///
+/// More than 2 of 40 such runs then claim something with a probability of at most 4.6 %. With 5 % it would be 32 %: a
+/// machine that is sound would fail that check each third time.
+const WRONG: f64 = 0.02;

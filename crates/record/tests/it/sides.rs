@@ -16,7 +16,7 @@ fn a_number_that_is_worse_beyond_noise_is_claimed_and_noise_is_not() {
     assert!(cpu.low < Some(1.05) && Some(1.05) < cpu.high, "{cpu:?}");
     assert!(cpu.smallest_detectable_fraction < Some(0.03), "{cpu:?}");
     // Five numbers are known.
-    assert!((found.confidence - 0.99).abs() < 1e-9, "{}", found.confidence);
+    assert!((found.confidence - 0.996).abs() < 1e-9, "{}", found.confidence);
     assert_eq!(found.claimed().count(), 1);
     // A higher rate is better, and a lower one worse.
     let mut faster = record(24, 1.0, 7);
@@ -35,7 +35,7 @@ fn a_limit_is_answered_beyond_noise_or_said_to_be_finer_than_it() {
         (cpu.unwrap().regression.unwrap(), found.required(false), found.required(true))
     };
     assert_eq!(
-        regression(1.06, "2%", 24),
+        regression(1.08, "2%", 24),
         (Regression::Found, Required::Regressed, Required::Regressed)
     );
     assert_eq!(regression(1.05, "10%", 24), (Regression::NotFound, Required::Met, Required::Met));
@@ -47,12 +47,18 @@ fn a_limit_is_answered_beyond_noise_or_said_to_be_finer_than_it() {
 }
 
 #[test]
-fn a_server_against_itself_gives_a_false_alarm_in_one_run_of_twenty_at_most() {
-    let alarms =
-        (0..60).filter(|seed| compared(&record(24, 1.0, *seed), None).claimed().count() > 0);
-    let alarms = alarms.count();
-    // Three are expected; by intervals of 95 % of each number alone there would be twelve.
-    assert!(alarms <= 6, "{alarms} of 60");
+fn a_server_against_itself_gives_a_false_alarm_in_two_of_forty_runs_at_most() {
+    let claims = |factor: f64, seed: u64, metric: &dyn Fn(Metric) -> bool| {
+        let found = compared(&record(24, factor, seed), None);
+        found.claimed().any(|it| metric(it.metric))
+    };
+    let alarms = (0..40).filter(|seed| claims(1.0, *seed, &|_| true)).count();
+    // Fewer than one is expected; by intervals of 95 % of each number alone there would be eight.
+    assert!(alarms <= 2, "{alarms} of 40");
+    // The width that this takes hides no 5 % of CPU time.
+    let is_cpu = |metric| metric == Metric::CpuPerMessage;
+    let found = (0..20).filter(|seed| claims(1.05, *seed, &is_cpu)).count();
+    assert!(found >= 18, "{found} of 20");
 }
 
 #[test]
