@@ -45,5 +45,5 @@ pub use manifest_reader::ManifestError;
 pub use private_folder::PrivateFolder;
 pub use process::{Ended, Launch, Process, Program, Purpose};
 pub use ready::StartError;
-pub use server::{Server, ServerSettings, TlsFiles};
+pub use server::{OfUser, Server, ServerSettings, TlsFiles};
 pub use tools::Tools;

@@ -64,8 +64,9 @@ pub enum Purpose<'a> {
     Server(&'a [(&'static str, OsString)]),
     /// A tool that installs or builds: as a question, and both its outputs are read as one, its stderr.
     Build,
-    /// A server of the user's: it sees our whole environment, and both its outputs are read as one, its stderr.
-    Own,
+    /// A server of the user's: it sees our whole environment, and both its outputs are read as one, its stderr. With
+    /// the text that it prints when it is ready, if that is awaited.
+    Own(Option<&'a str>),
     /// A tool that is asked something. It sees our environment, because that says how to reach registries, without what
     /// Cargo is told about us; [`Launch::environment`] overrides it.
     Question,
@@ -107,14 +108,15 @@ impl Process {
         // So that Ctrl-C at a terminal does not reach it.
         command.current_dir(program.folder).process_group(0);
         let (stderr, writer) = io::pipe()?;
-        let stderr = Tail::read(stderr).map_err(io::Error::other)?;
+        let awaited = if let Purpose::Own(awaited) = program.purpose { awaited } else { None };
+        let stderr = Tail::read(stderr, awaited).map_err(io::Error::other)?;
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         match program.purpose {
             Purpose::Client(settings) | Purpose::Server(settings) => {
                 command.env_clear().env("LANG", "C.UTF-8");
                 command.envs(settings.iter().map(|(name, value)| (name, value)));
             }
-            Purpose::Own => orders.file_size_max = None,
+            Purpose::Own(_) => orders.file_size_max = None,
             Purpose::Build | Purpose::Question => {
                 for name in CARGO_ABOUT_US {
                     command.env_remove(name);
@@ -126,7 +128,7 @@ impl Process {
             Purpose::Client(_) => {
                 command.stdin(Stdio::piped());
             }
-            Purpose::Build | Purpose::Own => {
+            Purpose::Build | Purpose::Own(_) => {
                 command.stdout(writer.try_clone()?);
             }
             Purpose::Question | Purpose::Server(_) => {}
@@ -189,6 +191,11 @@ impl Process {
     /// The last 64 KiB of its stderr, harmless on a terminal.
     pub fn stderr(&self) -> String {
         self.stderr.text()
+    }
+
+    /// True once it has printed the text that is awaited; from the beginning if none is.
+    pub(crate) fn has_said(&self) -> bool {
+        self.stderr.has_come()
     }
 
     /// The reason, if it has ended because it could not be started at all.

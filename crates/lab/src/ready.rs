@@ -39,6 +39,19 @@ pub enum StartError {
         /// Its last lines.
         said: String,
     },
+    /// It runs, and did not print in time what it prints when it is ready.
+    #[error(
+        "it printed no line with `{text}` within {waited}; does it print another, or take longer?{}",
+        shown(said)
+    )]
+    NeverPrinted {
+        /// The text that did not come.
+        text: String,
+        /// The time that was waited.
+        waited: Nanos,
+        /// Its last lines.
+        said: String,
+    },
     /// It was not ready in time.
     #[error("it did not say {awaited} within {waited}{}", shown(said))]
     NeverReady {
@@ -105,13 +118,17 @@ impl Deadline {
         let said = last_lines(&process.stderr(), LINES_SHOWN);
         StartError::NeverReady { awaited, waited: self.after, said }
     }
-}
 
-impl Deadline {
     /// The error of a server that does not listen at `url` by then.
     pub(crate) fn not_listening(&self, url: String, process: &Process) -> StartError {
         let said = last_lines(&process.stderr(), LINES_SHOWN);
         StartError::NeverListened { url, waited: self.after, said }
+    }
+
+    /// The error of a server that has not printed `text` by then.
+    pub(crate) fn not_printed(&self, text: &str, process: &Process) -> StartError {
+        let said = last_lines(&process.stderr(), LINES_SHOWN);
+        StartError::NeverPrinted { text: text.to_owned(), waited: self.after, said }
     }
 }
 
@@ -152,9 +169,12 @@ pub(crate) fn ended(process: &mut Process, port: u16) -> StartError {
     }
 }
 
-/// The error of a server of the user's that has ended before it was ready.
-pub(crate) fn ended_early(process: &mut Process) -> StartError {
-    let (status, _) = ended_by_itself(process);
+/// The error of a server of the user's that has ended before it was ready, which `ready_line` says.
+pub(crate) fn ended_early(process: &mut Process, ready_line: Option<&str>) -> StartError {
+    let (mut status, _) = ended_by_itself(process);
+    if let Some(text) = ready_line.filter(|_| !process.has_said()) {
+        status += &format!(", and it printed no line with `{text}`");
+    }
     let said = last_lines(&process.stderr(), LINES_SHOWN);
     match process.not_started() {
         Some(reason) => StartError::NotStarted { reason },

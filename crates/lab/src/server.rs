@@ -17,6 +17,19 @@ pub struct Server {
     urls: Vec<String>,
 }
 
+/// A server of the user's.
+#[derive(Clone, Debug)]
+pub struct OfUser<'a> {
+    /// The line of a shell that starts it.
+    pub line: &'a str,
+    /// Its working directory.
+    pub folder: &'a Path,
+    /// The name that it is known by, which nobody looks into.
+    pub url: String,
+    /// The text that a line of its output has in it when it is ready.
+    pub ready_line: Option<&'a str>,
+}
+
 /// The settings of a server subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
@@ -94,34 +107,37 @@ impl Server {
         Ok(Self { process, urls })
     }
 
-    /// Starts a server of the user's by a line of a shell, and waits until it is ready: `is_ready` is asked again and
-    /// again, with the numbers of its processes. It is known by `url`, which nobody looks into.
+    /// Starts a server of the user's, and waits until it is ready: it has printed its line, if it has one, and it
+    /// listens. `listens` is asked again and again, with the numbers of its processes.
     ///
     /// # Errors
     ///
-    /// [`StartError`], or what `is_ready` says is wrong; then nothing of it is left running.
+    /// [`StartError`], or what `listens` says is wrong; then nothing of it is left running.
     pub fn of_user(
-        line: &str,
-        folder: &Path,
-        url: String,
+        server: OfUser<'_>,
         launch: &Launch,
-        is_ready: &dyn Fn(&[u32]) -> Result<bool, String>,
+        listens: &dyn Fn(&[u32]) -> Result<bool, String>,
     ) -> Result<Self, StartError> {
+        let OfUser { line, folder, url, ready_line } = server;
         let command = ["/bin/sh", "-c", line].map(str::to_owned);
-        let program = Program { command: &command, folder, purpose: Purpose::Own };
+        let program = Program { command: &command, folder, purpose: Purpose::Own(ready_line) };
         let mut process = Process::start(&program, launch).map_err(StartError::no_keeper)?;
         let deadline = Deadline::after(launch.ready_timeout);
         loop {
             // Its end is looked for first: one that has ended listens no more.
             if process.died().is_some() {
-                return Err(ended_early(&mut process));
+                return Err(ended_early(&mut process, ready_line));
             }
-            match is_ready(&process.pids()) {
-                Ok(true) => return Ok(Self { process, urls: vec![url] }),
-                Ok(false) if deadline.left() == Nanos::ZERO => {
-                    return Err(deadline.not_listening(url, &process));
+            let awaited = ready_line.filter(|_| !process.has_said());
+            match listens(&process.pids()) {
+                Ok(true) if awaited.is_none() => return Ok(Self { process, urls: vec![url] }),
+                Ok(_) if deadline.left() == Nanos::ZERO => {
+                    return Err(match awaited {
+                        Some(text) => deadline.not_printed(text, &process),
+                        None => deadline.not_listening(url, &process),
+                    });
                 }
-                Ok(false) => clock::sleep(LOOK_AGAIN),
+                Ok(_) => clock::sleep(LOOK_AGAIN),
                 Err(reason) => return Err(StartError::NotStarted { reason }),
             }
         }

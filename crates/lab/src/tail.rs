@@ -4,13 +4,13 @@ use engine::thread::{self, ThreadError};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Nanos;
 
 /// The last bytes out of a pipe, read by a thread of its own so that the writer never waits.
 #[derive(Debug)]
 pub(crate) struct Tail {
-    tail: Arc<Mutex<VecDeque<u8>>>,
+    kept: Arc<Mutex<Kept>>,
     /// Disconnected when there is no more.
     ended: Receiver<()>,
 }
@@ -19,21 +19,28 @@ impl Tail {
     /// The most bytes that are kept.
     pub(crate) const SIZE_MAX: usize = 64 << 10;
 
-    pub(crate) fn read(mut pipe: impl Read + Send + 'static) -> Result<Self, ThreadError> {
-        let tail = Arc::new(Mutex::new(VecDeque::new()));
+    /// `awaited` is looked for in all that comes ([`Tail::has_come`]).
+    pub(crate) fn read(
+        mut pipe: impl Read + Send + 'static,
+        awaited: Option<&str>,
+    ) -> Result<Self, ThreadError> {
+        let awaited = awaited.filter(|text| !text.is_empty()).map(|text| text.as_bytes().to_vec());
+        let kept = Arc::new(Mutex::new(Kept { bytes: VecDeque::new(), awaited }));
         let (sender, ended) = channel();
-        let kept = Arc::clone(&tail);
+        let filled = Arc::clone(&kept);
         thread::start("tail", move || {
             let _sender = sender;
             let mut buffer = vec![0; 16 << 10];
             while let Ok(len @ 1..) = pipe.read(&mut buffer) {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.extend(&buffer[..len]);
-                let excess = kept.len().saturating_sub(Self::SIZE_MAX);
-                kept.drain(..excess);
+                filled.lock().unwrap_or_else(PoisonError::into_inner).add(&buffer[..len]);
             }
         })?;
-        Ok(Self { tail, ended })
+        Ok(Self { kept, ended })
+    }
+
+    /// True once the text that is awaited has come; from the beginning if none is.
+    pub(crate) fn has_come(&self) -> bool {
+        self.kept().awaited.is_none()
     }
 
     /// Waits until the other end is closed; not longer than a second.
@@ -48,8 +55,33 @@ impl Tail {
 
     /// The bytes kept so far as text, harmless on a terminal.
     pub(crate) fn text(&self) -> String {
-        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        escaped(tail.make_contiguous())
+        escaped(self.kept().bytes.make_contiguous())
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The last bytes so far.
+#[derive(Debug)]
+struct Kept {
+    bytes: VecDeque<u8>,
+    /// The text that has not come yet.
+    awaited: Option<Vec<u8>>,
+}
+
+impl Kept {
+    fn add(&mut self, new: &[u8]) {
+        let known = self.bytes.len();
+        self.bytes.extend(new);
+        // It may come in pieces.
+        self.awaited.take_if(|awaited| {
+            let bytes = &self.bytes.make_contiguous()[known.saturating_sub(awaited.len())..];
+            bytes.windows(awaited.len()).any(|window| window == *awaited)
+        });
+        let excess = self.bytes.len().saturating_sub(Tail::SIZE_MAX);
+        self.bytes.drain(..excess);
     }
 }
 
@@ -89,11 +121,32 @@ mod tests {
     fn the_last_words_are_kept_and_no_more() {
         let mut words = vec![b'a'; 3 * Tail::SIZE_MAX];
         words.extend(b"\x1b[31mend\r\n");
-        let tail = Tail::read(std::io::Cursor::new(words)).unwrap();
+        let tail = Tail::read(std::io::Cursor::new(words), None).unwrap();
         tail.wait();
         let text = tail.text();
         assert!(text.ends_with("aa\\u{1b}[31mend\\r\n"), "{}", &text[text.len() - 30..]);
         assert_eq!(text.matches('a').count(), Tail::SIZE_MAX - 10);
+    }
+
+    #[test]
+    fn a_text_is_found_in_pieces_and_long_before_the_end() {
+        // Each piece is read by itself.
+        let pieces = |pieces: &[&str]| {
+            let mut pipe: Box<dyn Read + Send> = Box::new(std::io::empty());
+            for piece in pieces {
+                pipe = Box::new(pipe.chain(std::io::Cursor::new((*piece).to_owned())));
+            }
+            let tail = Tail::read(pipe, Some("up at 1")).unwrap();
+            tail.wait();
+            tail.has_come()
+        };
+        let much = "a".repeat(2 * Tail::SIZE_MAX);
+        assert!(pieces(&["listening\nup a", "t 127.0.0.1\n"]));
+        assert!(pieces(&["u", "p", " at ", "1"]));
+        assert!(pieces(&[&much[..9], "\nup at 1\n", &much]));
+        assert!(!pieces(&["up at", "\n1"]));
+        assert!(!pieces(&[&much, "up at "]));
+        assert!(Tail::read(std::io::empty(), None).unwrap().has_come(), "none is awaited");
     }
 
     #[test]

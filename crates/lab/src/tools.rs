@@ -148,7 +148,7 @@ pub(crate) fn first_line(
     let program = Program { command, folder, purpose: Purpose::Server(&[]) };
     let mut process =
         Process::start(&program, launch).map_err(|error| (error.to_string(), String::new()))?;
-    let printed = Tail::read(process.take_stdout());
+    let printed = Tail::read(process.take_stdout(), None);
     let printed = printed.map_err(|error| (error.to_string(), String::new()))?;
     let is_over = printed.wait_for(at_most);
     let left = Nanos(at_most.0.saturating_sub(clock.now().0));

@@ -258,7 +258,10 @@ pub struct Started {
     /// The folder that it is started in; `null`: that of the run.
     #[serde(default)]
     pub folder: Option<String>,
-    /// The longest time until it listens.
+    /// The text that a line of its output has in it when it is ready; `null`: it is ready as soon as it listens.
+    #[serde(default)]
+    pub ready_line: Option<String>,
+    /// The longest time until it is ready.
     #[serde(default = "Started::timeout")]
     pub start_timeout: Nanos,
 }

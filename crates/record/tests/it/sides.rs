@@ -69,6 +69,7 @@ fn both_sides_are_the_same_where_one_url_or_one_command_is_measured_twice() {
             url: "ws://127.0.0.1:9".parse().expect("a URL"),
             command: command.to_owned(),
             folder: None,
+            ready_line: None,
             start_timeout: Started::START_TIMEOUT,
         })
     };

@@ -6,7 +6,7 @@
 use crate::found::listeners;
 use crate::reach::{Context, resolve};
 use engine::Address;
-use lab::{Launch, Server};
+use lab::{Launch, OfUser, Server};
 use probe::Unseen;
 use spec::{Endpoint, Started};
 use std::net::{IpAddr, SocketAddr};
@@ -37,7 +37,7 @@ pub(super) fn start(
              port"
         ));
     }
-    let is_ready = |pids: &[u32]| {
+    let listens = |pids: &[u32]| {
         if context.check().is_err() {
             return Err("it was interrupted".to_owned());
         }
@@ -52,8 +52,9 @@ pub(super) fn start(
         }
     };
     let launch = Launch { ready_timeout: started.start_timeout, ..launch.clone() };
-    let server = Server::of_user(&line, folder, url.whole(), &launch, &is_ready);
-    server.map_err(|error| error.to_string())
+    let ready_line = started.ready_line.as_deref();
+    let server = OfUser { line: &line, folder, url: url.whole(), ready_line };
+    Server::of_user(server, &launch, &listens).map_err(|error| error.to_string())
 }
 
 /// The URL and the command with a port that is free, where it takes one.

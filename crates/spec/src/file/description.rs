@@ -78,7 +78,9 @@ pub(super) struct RowKeys {
     pub(super) start: Option<Spanned<String>>,
     /// The folder that it is started in.
     pub(super) folder: Option<Spanned<String>>,
-    /// The longest time until it listens.
+    /// The text that a line of its output has in it when it is ready.
+    pub(super) ready_line: Option<Spanned<String>>,
+    /// The longest time until it is ready.
     pub(super) start_timeout: Option<Spanned<Nanos>>,
     /// Subjects, or `embedded`: our own.
     pub(super) server: Option<Spanned<Words>>,
@@ -454,14 +456,16 @@ impl Row {
 
     /// The server of a row that has a URL. `name` is that of the row.
     pub(super) fn server(&self, name: &str, url: Endpoint) -> Server {
-        let RowKeys { start, folder, start_timeout, .. } = &self.keys;
+        let RowKeys { start, folder, ready_line, start_timeout, .. } = &self.keys;
         let Some(command) = start else { return Server::Given(url) };
+        let text = |key: &Spanned<String>| key.get_ref().clone();
         let timeout = start_timeout.as_ref().map(|timeout| *timeout.get_ref());
         Server::Started(Started {
             row: name.to_owned(),
             url,
-            command: command.get_ref().clone(),
-            folder: folder.as_ref().map(|folder| folder.get_ref().clone()),
+            command: text(command),
+            folder: folder.as_ref().map(text),
+            ready_line: ready_line.as_ref().map(text),
             start_timeout: timeout.unwrap_or(Started::START_TIMEOUT),
         })
     }
@@ -470,6 +474,10 @@ impl Row {
         let RowKeys { url, start, folder, start_timeout, server, transport, .. } = &self.keys;
         if let Some(folder) = folder.as_ref().filter(|_| start.is_none()) {
             return Err(source.at(folder, "a `folder` is where `start` is run; the row has none"));
+        }
+        if let Some(line) = self.keys.ready_line.as_ref().filter(|_| start.is_none()) {
+            let problem = "`ready-line` is printed by the program of `start`; the row has none";
+            return Err(source.at(line, problem));
         }
         if let Some(timeout) = start_timeout.as_ref().filter(|_| start.is_none()) {
             let problem = "`start-timeout` is that of `start`, which the row does not have";
@@ -511,6 +519,7 @@ const ROW_KEYS: &[&str] = &[
     "url",
     "start",
     "folder",
+    "ready-line",
     "start-timeout",
     "server",
     "client",

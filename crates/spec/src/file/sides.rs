@@ -13,7 +13,9 @@ pub struct Side<'a> {
     pub start: Option<&'a str>,
     /// The folder that it is started in.
     pub folder: Option<&'a str>,
-    /// The longest time until it listens.
+    /// The text that a line of its output has in it when it is ready.
+    pub ready_line: Option<&'a str>,
+    /// The longest time until it is ready.
     pub start_timeout: Option<Nanos>,
 }
 
@@ -80,6 +82,7 @@ impl File {
                 url: Some(unplaced(side.url)),
                 start: side.start.map(unplaced),
                 folder: side.folder.map(unplaced),
+                ready_line: side.start.and(side.ready_line).map(unplaced),
                 start_timeout: side.start.and(side.start_timeout).map(|it| Spanned::new(0..0, it)),
                 ..row.keys.clone()
             },

@@ -14,7 +14,8 @@ use spec::file::{Asked, File};
 ///
 /// Blocks of both alternate in random order, so that what the machine does meanwhile meets both alike. Each side is a
 /// server that listens already, or is started: `--start-base 'CMD'` is a line of a shell, ready once it listens at its
-/// URL, and ended with the run. A side that was started is stopped while the other one is measured.
+/// URL (and has printed `--ready-line`), and ended with the run. A side that was started is stopped while the other one
+/// is measured.
 ///
 /// `{port}` in CMD stands for a port that is free, in place of that of the URL: so both may be the same program.
 /// The page says first by which numbers HEAD differs, or how large a difference would have been shown.

@@ -21,7 +21,10 @@ pub(crate) struct Sides {
     /// The folder that HEAD is started in [default: this one]
     #[arg(long, value_name = "DIR", requires = "start_head", hide_short_help = true)]
     head_dir: Option<String>,
-    /// The longest time until a server that is started listens [default: 60s]
+    /// A server that is started is ready once it has printed a line with TEXT in it, and listens
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    ready_line: Option<String>,
+    /// The longest time until a server that is started is ready [default: 60s]
     #[arg(long, value_name = "TIME", hide_short_help = true)]
     start_timeout: Option<Nanos>,
     /// End with exit code 11 if HEAD is worse by more than this, beyond noise
@@ -38,6 +41,7 @@ impl Sides {
         let all = [
             (self.start_base.is_some(), "start-base"),
             (self.start_head.is_some(), "start-head"),
+            (self.ready_line.is_some(), "ready-line"),
             (self.start_timeout.is_some(), "start-timeout"),
             (self.max_regression.is_some(), "max-regression"),
         ];
@@ -63,12 +67,14 @@ impl Sides {
             url: base,
             start: self.start_base.as_deref(),
             folder: self.base_dir.as_deref(),
+            ready_line: self.ready_line.as_deref(),
             start_timeout: self.start_timeout,
         };
         let head = Side {
             url: head,
             start: self.start_head.as_deref(),
             folder: self.head_dir.as_deref(),
+            ready_line: self.ready_line.as_deref(),
             start_timeout: self.start_timeout,
         };
         let head = if is_same { base } else { head };
@@ -83,10 +89,11 @@ impl Sides {
                 "BASE and HEAD are the same server; name two, or compare one with itself by --aa",
             ));
         }
-        if self.start_timeout.is_some() && !self.starts() {
-            return Err(Failure::usage(
-                "--start-timeout: no server is started; --start-base and --start-head start them",
-            ));
+        let of_start = self.first().filter(|it| ["ready-line", "start-timeout"].contains(it));
+        if let Some(option) = of_start {
+            return Err(Failure::usage(format!(
+                "--{option}: no server is started; --start-base and --start-head start them"
+            )));
         }
         if let Some(start) = base.start.filter(|start| is_same && !start.contains(Started::PORT)) {
             return Err(Failure::usage(format!(

@@ -2,6 +2,7 @@
 
 use crate::harness::{Ended, Running, Sandbox, Server, record_of};
 use record::{Change, Kind, Level, RunRecord};
+use spec::Metric;
 
 #[test]
 fn a_side_that_is_slower_is_found_and_ends_with_11_where_that_is_asked_for() {
@@ -97,6 +98,73 @@ fn a_side_that_does_not_start_ends_it_with_its_last_words() {
 }
 
 #[test]
+fn a_side_with_a_ready_line_is_waited_for_until_it_has_printed_it() {
+    let sandbox = Sandbox::new();
+    let says = |line: &str| format!("{} & {line}; wait", started(""));
+    let asked = ["--ready-line", "all warm", "-o", "warm.json"];
+    let warm = says("sleep 0.3; echo 'now all warm, go'");
+    both(&sandbox, [&says("echo all warm"), &warm], "", &asked).check_measured(&[]);
+    let record = record_in(&sandbox, "warm.json");
+    assert!(record.blocks.iter().all(|block| block.failed.is_none()), "{:?}", record.blocks);
+    for workload in &record.spec.unwrap().workloads {
+        let spec::Server::Started(started) = &workload.server else { panic!("{workload:?}") };
+        assert_eq!(started.ready_line.as_deref(), Some("all warm"));
+    }
+
+    let check = |base: &str, more: &[&str], words: &[&str]| {
+        let ended = both(&sandbox, [base, &warm], "", &[&asked[..2], more].concat());
+        ended.check(15, words);
+        ended.check_no_result();
+        assert_eq!(left_of(&sandbox), "");
+    };
+    check(
+        &says("echo nearly warm"),
+        &["--start-timeout", "1s"],
+        &[
+            "did not start: it printed no line with `all warm` within 1 s",
+            "does it print another, or take longer?; it said:",
+            "nearly warm",
+        ],
+    );
+    check(
+        "echo out of memory; exit 3 # {port}",
+        &[],
+        &["exit code 3, and it printed no line with `all warm`; it said:", "out of memory"],
+    );
+    // It has said so, and listens nowhere.
+    check(
+        "echo all warm; exec sleep 100 # {port}",
+        &["--start-timeout", "1s"],
+        &["it did not listen at tcp://127.0.0.1:", "all warm"],
+    );
+}
+
+#[test]
+fn sides_take_turns_at_a_rate_and_in_a_conversation() {
+    let sandbox = Sandbox::new();
+    for (scheme, server, load) in [
+        ("tcp", "tcp", "--rate 200/s"),
+        ("ws", "oracle ws --speak json-rpc", "--conversation json-rpc"),
+        ("ws", "oracle ws --speak json-rpc", "--conversation json-rpc --rate 200/s"),
+    ] {
+        let line = format!("ab {scheme}://127.0.0.1:9 --rounds 6 {load} -c 4 -d 200ms");
+        let mut words = sandbox.command(&format!("{line} --warm-up 20ms -o turns.json"));
+        let start = started("").replace("serve tcp", &format!("serve {server}"));
+        words.args(["--start-base", &start, "--start-head", &format!("{start} ")]);
+        Running::start(words).wait().check_measured(&[]);
+        let record = record_in(&sandbox, "turns.json");
+        let sides = record.sides.expect("two sides were compared");
+        assert!(!sides.is_same && sides.differences.iter().any(|it| it.metric == Metric::P50));
+        assert_eq!(record.blocks.len(), 12, "{load}: six of each");
+        for block in &record.blocks {
+            assert!(block.failed.is_none() && block.counts.ok > 0, "{load}: {block:?}");
+            assert_eq!(block.counts.planned == 40, load.contains("--rate"), "{:?}", block.counts);
+            assert_eq!(block.exchanges.is_empty(), scheme == "tcp", "{load}");
+        }
+    }
+}
+
+#[test]
 fn a_side_that_listens_late_is_waited_for() {
     let sandbox = Sandbox::new();
     let late = format!("sleep 0.5; {}", started(""));
@@ -161,6 +229,10 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
         .check(2, &["--bots: 2 loads were asked for, and two sides are compared under one"]);
     run(&format!("{one} ws://127.0.0.1:8 --start-timeout 1s"), &[])
         .check(2, &["--start-timeout: no server is started"]);
+    run(&format!("{one} ws://127.0.0.1:8"), &["--ready-line", "up"])
+        .check(2, &["--ready-line: no server is started"]);
+    run(one, &["--start-head", "x {port}", "--ready-line", ""])
+        .check(2, &["ready-line: \"\" is no part of a line"]);
     run("ws://127.0.0.1:99999 ws://127.0.0.1:8", &[]).check(2, &["`99999` is not a port"]);
     run("unix:a.sock", &["--start-base", "x {port}", "--start-head", "y {port}"])
         .check(2, &["start: unix:a.sock has no port in place of {port}"]);
@@ -171,7 +243,8 @@ fn a_file_has_sides_that_are_started_too() {
     let sandbox = Sandbox::new();
     let file = |text: &str| std::fs::write(sandbox.path().join("x.toml"), text).unwrap();
     let rows = "[[row]]\nname = 'old'\nurl = 'ws://127.0.0.1:9'\nstart = './old {port}'\nfolder = 'a'\n\
-        [[row]]\nname = 'new'\nurl = 'ws://127.0.0.1:9'\nstart = './new {port}'\nstart-timeout = '2m'\n";
+        [[row]]\nname = 'new'\nurl = 'ws://127.0.0.1:9'\nstart = './new {port}'\nready-line = 'up'\n\
+        start-timeout = '2m'\n";
     file(&format!("baseline = 'old'\nmax-regression = '3%'\n{rows}"));
     let ended = sandbox.run("run x.toml --dry-run");
     ended.check(0, &[]);
@@ -180,12 +253,21 @@ fn a_file_has_sides_that_are_started_too() {
     assert_eq!(asked.regression_max.map(|it| it.to_string()), Some("3%".to_owned()));
     let spec::Server::Started(new) = &asked.workloads[1].server else { panic!("{asked:?}") };
     assert_eq!((&new.row[..], &new.command[..], &new.folder), ("new", "./new {port}", &None));
-    assert_eq!(new.start_timeout.to_string(), "2m");
+    assert_eq!(
+        (new.ready_line.as_deref(), new.start_timeout.to_string()),
+        (Some("up"), "2m".into())
+    );
 
     file(&format!("max-regression = '3%'\n{rows}"));
     sandbox.run("run x.toml").check(2, &["max-regression: needs two sides"]);
     file("[[row]]\nurl = 'ws://127.0.0.1:9'\nfolder = 'a'\n");
     sandbox.run("run x.toml").check(2, &["x.toml:3:", "`folder` is where `start` is run"]);
+    file("[[row]]\nurl = 'ws://127.0.0.1:9'\nready-line = 'up'\n");
+    sandbox.run("run x.toml").check(2, &["x.toml:3:", "`ready-line` is printed by the program"]);
+    file("[[row]]\nurl = 'ws://127.0.0.1:9'\nstart = 'x'\nready-line = \"a\\nb\"\n");
+    sandbox
+        .run("run x.toml")
+        .check(2, &["x.toml:4:", "ready-line: \"a\\nb\" is no part of a line"]);
     file("[[row]]\nserver = 'embedded'\ntransport = 'ws'\nstart = 'x'\n");
     sandbox.run("run x.toml").check(2, &["x.toml:4:", "`start` needs the `url`"]);
 }

@@ -2,6 +2,7 @@
 
 use super::{Cell, Cells};
 use crate::{Address, Server, Started};
+use toml::Spanned;
 
 impl Cells<'_> {
     /// Refuses a program that would listen where another server does, and two sides that are not compared under one
@@ -9,13 +10,24 @@ impl Cells<'_> {
     pub(super) fn check_sides(&self) -> Result<(), String> {
         for cell in &self.made {
             let Server::Started(started) = &cell.workload.server else { continue };
-            let place = cell.row.and_then(|row| row.keys.start.as_ref());
-            let problem = |text: String| match place {
+            let keys = cell.row.map(|row| &row.keys);
+            let at = |place: Option<&Spanned<String>>, text: String| match place {
                 Some(place) => self.at(place, text),
                 None => text,
             };
+            let problem = |text: String| at(keys.and_then(|keys| keys.start.as_ref()), text);
             if started.command.trim().is_empty() {
                 return Err(problem("start: there is no command to run".to_owned()));
+            }
+            let is_part = |text: &str| !text.is_empty() && !text.contains(['\n', '\r']);
+            if let Some(text) = started.ready_line.as_ref().filter(|text| !is_part(text)) {
+                let place = keys.and_then(|keys| keys.ready_line.as_ref());
+                return Err(at(
+                    place,
+                    format!(
+                        "ready-line: {text:?} is no part of a line; name words that the program prints when it is ready"
+                    ),
+                ));
             }
             match (&started.url.address, started.takes_port()) {
                 (Address::Unix(_), true) => {

@@ -121,7 +121,7 @@ impl Up {
         folder.write("nats.conf", config.as_bytes()).map_err(internal)?;
         let command =
             [program.display().to_string(), "--config".to_owned(), "nats.conf".to_owned()];
-        let server = Program { command: &command, folder: &root, purpose: Purpose::Own };
+        let server = Program { command: &command, folder: &root, purpose: Purpose::Own(None) };
         let mut server = Process::start(&server, launch).map_err(internal)?;
         let url = wait_for(&root, &mut server)?;
         let joins = keys.write_joins(&root, &url).map_err(failed)?;
@@ -166,7 +166,7 @@ fn start_agent(folder: &PrivateFolder, agent: usize, launch: &Launch) -> Result<
         "--state".to_owned(),
         word(root.join(format!("a{agent}"))),
     ];
-    let program = Program { command: &command, folder: &root, purpose: Purpose::Own };
+    let program = Program { command: &command, folder: &root, purpose: Purpose::Own(None) };
     Process::start(&program, launch).map_err(internal)
 }
 
