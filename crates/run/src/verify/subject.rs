@@ -117,12 +117,17 @@ impl Asking<'_> {
         let certificates = certificates.filter(|_| url.tls);
         let authority_pem = certificates.map(|certificates| &certificates.authority_pem[..]);
         let mut held = self.questions.subject.conversations_over(url.scheme()).peekable();
+        let mut checks = Vec::new();
         if held.peek().is_some() {
-            if reply.is_some() {
-                return Vec::new(); // It was asked before; a reply is for echoes.
+            // With a reply, which is for echoes, it was asked before.
+            if reply.is_none() {
+                checks.extend(
+                    held.flat_map(|held| self.conversation(server, &url, authority_pem, held)),
+                );
             }
-            let asked = held.flat_map(|held| self.conversation(server, &url, authority_pem, held));
-            return with_scheme(scheme, asked.collect());
+            if !url.protocol.echoes_besides() {
+                return with_scheme(scheme, checks);
+            }
         }
         let questions = ServerQuestions {
             url: &url,
@@ -131,7 +136,8 @@ impl Asking<'_> {
             reply: reply.map(str::as_bytes),
             extent: Extent::Full,
         };
-        with_scheme(scheme, verify_server(&questions, self.interrupt))
+        checks.extend(verify_server(&questions, self.interrupt));
+        with_scheme(scheme, checks)
     }
 
     /// The questions to a server that holds a conversation: its requests, and its rooms if it has any.

@@ -262,6 +262,12 @@ impl Protocol {
         &PROTOCOLS[self as usize]
     }
 
+    /// True if messages are something else over it than those of the conversations that it carries: a server that holds
+    /// some echoes besides.
+    pub const fn echoes_besides(self) -> bool {
+        matches!(self, Self::SocketIo)
+    }
+
     /// Its scheme without TLS.
     pub const fn plain(self) -> Scheme {
         Scheme { protocol: self, tls: false, transport: Transport::Usual }

@@ -41,6 +41,9 @@ pub(super) fn measured<'a>(
         return Ok(vec![None]);
     }
     let Some(asked) = asked else {
+        if scheme.protocol.echoes_besides() && !in_rooms {
+            return Ok(vec![None]);
+        }
         let fits = |it: &&Held| if in_rooms { it.has_rooms } else { !it.needs_rooms };
         let fitting: Vec<Option<&Held>> = held.iter().copied().filter(fits).map(Some).collect();
         let reason = || match in_rooms {
@@ -61,5 +64,32 @@ pub(super) fn measured<'a>(
         }
         // A file of whoever asks.
         None => Ok(vec![None]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_of_socket_io_is_measured_by_echoes_unless_a_row_asks_for_something_else() {
+        let held = |name: &str, has_rooms| Held {
+            name: name.to_owned(),
+            asked: name.to_owned(),
+            carriers: &[Protocol::WebSocket, Protocol::SocketIo],
+            has_rooms,
+            needs_rooms: false,
+        };
+        let all = [held("socketio", false), held("rooms", true)];
+        let names = |scheme, asked, in_rooms| {
+            let measured = measured(&all, Scheme::named(scheme).unwrap(), asked, in_rooms).unwrap();
+            measured.into_iter().map(|held| held.map(|it| &*it.name)).collect::<Vec<_>>()
+        };
+        assert_eq!(names("ws", None, false), [Some("socketio"), Some("rooms")]);
+        for scheme in ["socketio", "socketio+polling"] {
+            assert_eq!(names(scheme, None, false), [None], "{scheme}");
+            assert_eq!(names(scheme, Some("socketio"), false), [Some("socketio")], "{scheme}");
+            assert_eq!(names(scheme, None, true), [Some("rooms")], "{scheme}");
+        }
     }
 }
