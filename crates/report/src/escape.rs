@@ -25,11 +25,11 @@ pub fn escape(text: &str) -> String {
 
 /// `text` in one line and escaped: line breaks, with the blanks around them, become one blank.
 pub(crate) fn flow(text: &str) -> String {
-    let lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
-    match text.contains(['\n', '\r']) {
-        true => escape(&lines.collect::<Vec<&str>>().join(" ")),
-        false => escape(text),
+    if !text.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        return escape(text);
     }
+    let lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
+    escape(&lines.collect::<Vec<&str>>().join(" "))
 }
 
 /// True if [`escape`] leaves the letter as it is.
