@@ -17,6 +17,7 @@ pub(super) fn told(program: Command, arguments: &[OsString]) -> Command {
 fn details() -> String {
     let features = [
         ("fleet", cfg!(feature = "fleet")),
+        ("otlp", cfg!(feature = "otlp")),
         ("postgres", cfg!(feature = "postgres")),
         ("web", cfg!(feature = "web")),
     ];
