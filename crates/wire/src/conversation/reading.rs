@@ -163,7 +163,8 @@ impl Reading {
                 };
                 match found {
                     Found::Part { .. } => self.events += 1,
-                    Found::Answer(verdict) if self.is_last && !self.is_ended => {
+                    // The connection ends with the response, however it is cut.
+                    Found::Answer(verdict) if self.is_last => {
                         self.waiting = Some(verdict);
                         continue;
                     }
