@@ -168,7 +168,8 @@ impl Pooled {
 
     /// The same of another confidence: 0.99 for an interval of 99 %.
     pub fn interval_of(&self, confidence: f64) -> Option<(f64, f64)> {
-        let half = self.error(confidence)? * self.reach(confidence) + self.blur();
+        let reach = self.reach(confidence);
+        let half = self.error(reach)? * reach + self.blur();
         Some(match self.scale {
             Scale::Linear => (self.value - half, self.value + half),
             Scale::Logarithmic => (self.value * (-half).exp(), self.value * half.exp()),
@@ -182,8 +183,9 @@ impl Pooled {
 
     /// The same where what shows a difference is an interval of another confidence.
     pub fn smallest_detectable_of(&self, confidence: f64) -> Option<f64> {
-        let power = self.reach(confidence) + normal::quantile(0.8);
-        Some((power * self.error(confidence)? + self.blur()).exp_m1())
+        let reach = self.reach(confidence);
+        let power = reach + normal::quantile(0.8);
+        Some((power * self.error(reach)? + self.blur()).exp_m1())
     }
 
     /// The half of an interval of `confidence`, in standard errors.
@@ -209,28 +211,27 @@ impl Pooled {
 
     /// The standard error on the number's own scale, for intervals of [`Pooled::CONFIDENCE`].
     pub(crate) fn standard_error(&self) -> Option<f64> {
-        self.error(Self::CONFIDENCE)
+        self.error(self.reach(Self::CONFIDENCE))
     }
 
-    /// The standard error on the number's own scale, as an interval of `confidence` needs it: the one that leaving out
-    /// one round at a time shows. Of percentiles it is at least the one that the share of the times within them shows
-    /// (Woodruff, 1952): where there are no times for a while, that share changes and the percentile does not.
-    fn error(&self, confidence: f64) -> Option<f64> {
+    /// The standard error on the number's own scale, as an interval needs it that reaches so many of them to either
+    /// side: the one that leaving out one round at a time shows. Of percentiles it is at least the one that the share
+    /// of the times within them shows (Woodruff, 1952): where there are no times for a while, that share changes and
+    /// the percentile does not.
+    fn error(&self, reach: f64) -> Option<f64> {
         if self.rounds() < Self::ROUNDS_MIN || self.evenness < Self::EVENNESS_MIN {
             return None;
         }
         let rounds = self.without.iter().zip(&self.shares);
         let known = rounds.filter_map(|(without, share)| Some((self.scaled((*without)?), *share)));
         let (without, shares): (Vec<f64>, Vec<f64>) = known.unzip();
-        let reach = self.reach(confidence);
+        // The distributions share the shift as their shares vary; if none does, nothing is moved.
         let variance: f64 = self.curves.iter().map(|curve| curve.variance).sum();
-        // Upwards or downwards. The distributions share the shift as their shares vary; if none does, nothing is moved.
+        let shift = jackknife(&shares) * reach / variance;
+        // Upwards or downwards.
         let moved = |side: f64| -> f64 {
-            let shift = |curve: &Curve| {
-                side * curve.weight.signum() * jackknife(&shares) * reach * curve.variance
-                    / variance
-            };
-            self.curves.iter().map(|curve| curve.moved_by(shift(curve)).abs() / reach).sum()
+            let by = |curve: &Curve| side * curve.weight.signum() * curve.variance * shift;
+            self.curves.iter().map(|curve| curve.moved_by(by(curve)).abs() / reach).sum()
         };
         let larger = |error: f64, moved: f64| if moved > error { moved } else { error };
         let error = [moved(1.0), moved(-1.0)].into_iter().fold(jackknife(&without), larger);
