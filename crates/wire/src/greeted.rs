@@ -38,6 +38,15 @@ impl<C: Protocol> Greeted<C> {
         Self { inner, awaited: greetings, is_stream, state: State::AwaitGreetings }
     }
 
+    /// Something is to be sent: replies come from now on.
+    fn begin(&mut self) -> Result<&mut C, MisuseError> {
+        if self.state == State::AwaitGreetings {
+            return Err(MisuseError::NotOpen);
+        }
+        self.state = State::Open;
+        Ok(&mut self.inner)
+    }
+
     /// The next greeting on a stream; of one that is not complete what has come of it is taken.
     fn line<'a, 'b: 'a>(&mut self, input: &mut Input<'b>) -> Option<Event<'a>> {
         let end = input.peek().iter().position(|byte| *byte == b'\n');
@@ -62,11 +71,7 @@ impl<C: Protocol> Protocol for Greeted<C> {
 
     #[inline]
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-        if self.state == State::AwaitGreetings {
-            return Err(MisuseError::NotOpen);
-        }
-        self.state = State::Open;
-        self.inner.send(message, tx)
+        self.begin()?.send(message, tx)
     }
 
     #[inline]
@@ -128,11 +133,7 @@ impl<C: InPlace> InPlace for Greeted<C> {
         tx: &mut Vec<u8>,
         append: &mut dyn FnMut(&mut Vec<u8>),
     ) -> Result<(), MisuseError> {
-        if self.state == State::AwaitGreetings {
-            return Err(MisuseError::NotOpen);
-        }
-        self.state = State::Open;
-        self.inner.send_in_place(kind, len, tx, append)
+        self.begin()?.send_in_place(kind, len, tx, append)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Transcripts of machines, and checks that they are the same however the input is split.
 
 use crate::contract::{
-    Event, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Socket,
-    TwoSockets, Verdict,
+    Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol,
+    Second, Socket, TwoSockets, Verdict,
 };
-use crate::http1::{self, Http1};
+use crate::http1::{self, Http1, Maker};
+use crate::over_http::{self, OverHttp};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use units::Random;
@@ -36,6 +37,25 @@ impl<S: Socket, P: TwoSockets> On<S, P> {
     pub(crate) fn new(client: P) -> Self {
         Self(client, PhantomData)
     }
+}
+
+impl<P: TwoSockets> On<Second, P> {
+    /// `client`, which `opening` on its first socket opens, and which posts on its second.
+    pub(crate) fn posting(mut client: P, opening: &str) -> Self {
+        let mut opening = opening.as_bytes().to_vec();
+        let opened = client.receive(&mut Input::new(&mut opening), &mut Vec::new());
+        assert!(matches!(opened, Ok(Some(Event::Open))), "{opened:?}");
+        let message = Message { kind: Kind::Text, payload: b"a" };
+        client.send(message, &mut Vec::new()).expect("the session is open");
+        client.open_second();
+        Self::new(client)
+    }
+}
+
+/// The connections below a client that polls and posts, with small limits.
+pub(crate) fn over_http<C: InPlace + From<Http1>>(session: over_http::Session) -> OverHttp<C> {
+    let http = Maker::new(|delivery| C::from(Http1::exchanges(delivery, HTTP_LIMITS)));
+    OverHttp::new(session, http, over_http::Limits { frame_len_max: 64, waiting_len_max: 64 })
 }
 
 impl<S: Socket, P: TwoSockets> Protocol for On<S, P> {

@@ -4,11 +4,9 @@
 use super::server::{self, Said};
 use super::{Packets, SocketIo, session};
 use crate::connection::Connection;
-use crate::contract::{Event, First, Input, Kind, Message, Protocol, Second, TwoSockets};
-use crate::http1::{Http1, Maker};
-use crate::over_http::{Limits, OverHttp};
+use crate::contract::{First, Protocol};
 use crate::sockjs::server::write_text;
-use crate::transcript::{HTTP_LIMITS, On, check_splits_of_replies};
+use crate::transcript::{On, check_splits_of_replies, over_http};
 
 /// Frames of WebSocket that come to a client.
 pub(crate) fn fuzz_socketio(bytes: &[u8]) {
@@ -28,24 +26,12 @@ pub(crate) fn fuzz_socketio_http(bytes: &[u8]) {
         }
     }
     check_splits_of_replies(bytes, &|| On::<First, _>::new(client()));
-    check_splits_of_replies(bytes, &|| {
-        let mut client = client();
-        let mut opening = OPENING.as_bytes().to_vec();
-        let opened = client.receive(&mut Input::new(&mut opening), &mut Vec::new());
-        assert!(matches!(opened, Ok(Some(Event::Open))), "{opened:?}");
-        let message = Message { kind: Kind::Text, payload: b"a" };
-        client.send(message, &mut Vec::new()).expect("the session is open");
-        client.open_second();
-        On::<Second, _>::new(client)
-    });
+    check_splits_of_replies(bytes, &|| On::posting(client(), OPENING));
 }
 
 /// A client whose first connection is there.
 fn client() -> SocketIo<Connection> {
-    let http = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
-    let limits = Limits { frame_len_max: 64, waiting_len_max: 64 };
-    let session = session("h", "/", &[]);
-    let mut client = SocketIo::client(OverHttp::new(session, http, limits).into());
+    let mut client = SocketIo::client(over_http(session("h", "/", &[])).into());
     client.open(&mut Vec::new());
     client
 }

@@ -2,10 +2,9 @@
 
 use super::{Frames, SockJs, server, session};
 use crate::connection::Connection;
-use crate::contract::{Event, First, Input, Kind, Message, Protocol, Second, TwoSockets};
-use crate::http1::{Http1, Maker, append_percent_encoded};
-use crate::over_http::{Limits, OverHttp};
-use crate::transcript::{HTTP_LIMITS, On, check_splits_of_replies};
+use crate::contract::{First, Protocol};
+use crate::http1::append_percent_encoded;
+use crate::transcript::{On, check_splits_of_replies, over_http};
 use spec::Transport;
 
 /// Frames of WebSocket that come to a client.
@@ -44,24 +43,13 @@ pub(crate) fn fuzz_sockjs_http(bytes: &[u8]) {
     ] {
         check_splits_of_replies(bytes, &|| On::<First, _>::new(client(transport)));
     }
-    check_splits_of_replies(bytes, &|| {
-        let mut client = client(Transport::XhrStreaming);
-        let mut opening = OPENING.as_bytes().to_vec();
-        let opened = client.receive(&mut Input::new(&mut opening), &mut Vec::new());
-        assert!(matches!(opened, Ok(Some(Event::Open))), "{opened:?}");
-        let message = Message { kind: Kind::Text, payload: b"a" };
-        client.send(message, &mut Vec::new()).expect("the session is open");
-        client.open_second();
-        On::<Second, _>::new(client)
-    });
+    check_splits_of_replies(bytes, &|| On::posting(client(Transport::XhrStreaming), OPENING));
 }
 
 /// A client whose first connection is there.
 fn client(transport: Transport) -> SockJs<Connection> {
     let session = session(transport, "h", "/echo", &[], 7);
-    let http = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
-    let limits = Limits { frame_len_max: 64, waiting_len_max: 64 };
-    let mut client = SockJs::client(OverHttp::new(session, http, limits).into());
+    let mut client = SockJs::client(over_http(session).into());
     client.open(&mut Vec::new());
     client
 }
