@@ -2,9 +2,9 @@
 //! Debian package for each target, an OCI image of them, the list of what is in them (SBOM), and checksums. The one
 //! target so far is x86_64.
 //!
-//! What is built does not tell where and when: paths of this machine are cut from what compilers write, and times are
-//! that of the commit. The tools are installed below the target folder, in versions that are named here; Rust is the
-//! machine's.
+//! Two builds of a commit are the same bytes: paths of this machine are cut from all that compilers write, and times
+//! are that of the commit. The tools are installed below the target folder, in versions that are named here; Rust is
+//! the machine's.
 //!
 //! Start reading at [`run`], then [`Build::make`].
 

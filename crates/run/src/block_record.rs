@@ -327,7 +327,8 @@ fn little(task: &Task<'_>, outcome: &Outcome, block: &Block) -> Little {
     little_of(closed)
 }
 
-fn mean(times: &Histogram) -> f64 {
+/// The mean of `times` in nanoseconds; zero if there is none.
+pub(crate) fn mean(times: &Histogram) -> f64 {
     times.mean_ns().unwrap_or(0.0)
 }
 

@@ -1,7 +1,7 @@
 //! One block of a client subject: its own report, beside what was seen of it and its server from outside.
 
 use crate::block::{Measured, Reading, Stage, Task};
-use crate::block_record;
+use crate::block_record::{self, longest, mean};
 use crate::children::processes::{Processes, Together};
 use crate::client_checks::{Asked, Seen, contradiction, is_less};
 use crate::neighbours::Waits;
@@ -344,8 +344,6 @@ fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
     if errors > 0 {
         return not_checked("messages failed");
     }
-    let mean = |times: &Histogram| times.mean_ns().unwrap_or(0.0);
-    let longest = block_record::longest;
     let (replies, round_trip_mean_ns, longest) = match measurement.workload.lifetime {
         Lifetime::Long => (report.ok, mean(&report.round_trips), longest(&report.round_trips)),
         Lifetime::RoundTrips(_) if report.close.is_empty() => {

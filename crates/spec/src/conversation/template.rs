@@ -247,7 +247,7 @@ impl Piece {
     }
 
     /// The name of the value that it refers to.
-    fn var(&self) -> Option<&str> {
+    pub(super) fn var(&self) -> Option<&str> {
         if let Self::Var { name, .. } = self.value() { Some(name) } else { None }
     }
 

@@ -96,7 +96,7 @@ impl<'c> Checker<'c> {
         } else if let Piece::ClientModulo(groups) = hole {
             (i128::from(*groups) - 1 > max)
                 .then(|| format!("there are groups up to {}", groups - 1))
-        } else if let Piece::Var { name, .. } = hole {
+        } else if let Some(name) = hole.var() {
             let fits = |value: &String| value.parse().is_ok_and(|value: i128| form.holds(value));
             let odd = self.constants(name).find(|value| !fits(value));
             odd.map(|value| format!("`{name}` is {value:?}"))
@@ -136,10 +136,10 @@ impl<'c> Checker<'c> {
             if let Piece::Number { of, form } = piece {
                 self.check_form(key, of, *form, &piece.to_string())?;
             }
-            let value = piece.value();
-            if let Piece::Var { name, .. } = value {
+            if let Some(name) = piece.var() {
                 self.check_known(key, name)?;
             }
+            let value = piece.value();
             let misplaced = if matches!(value, Piece::Id) && holes == Holes::Plain {
                 "is the id of a request or of an opening step"
             } else if holes == Holes::All {
