@@ -26,9 +26,6 @@ pub(super) struct AbArgs {
     /// Runs with the same server on both sides
     #[arg(long, default_value_t = 40, value_name = "N")]
     same: usize,
-    /// The measured seconds of a run, of both sides together
-    #[arg(long, default_value_t = 60, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
-    seconds: u32,
     /// The binary to measure with, in place of the release build of this tree
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
@@ -42,7 +39,6 @@ pub(super) fn run(arguments: &AbArgs) -> Result<()> {
     let bench = Bench {
         wirebench: super::program(arguments.program.as_deref())?,
         scratch: super::scratch("ab")?,
-        seconds: arguments.seconds,
     };
     let mut kept = Kept::open(arguments.file.as_deref())?;
     let asked = bench.asked()?;
@@ -129,7 +125,6 @@ impl Kept {
 struct Bench {
     wirebench: PathBuf,
     scratch: PathBuf,
-    seconds: u32,
 }
 
 impl Bench {
@@ -137,7 +132,7 @@ impl Bench {
     fn asked(&self) -> Result<Value> {
         let mut hasher = DefaultHasher::new();
         fs::read(&self.wirebench)?.hash(&mut hasher);
-        Ok(json!({ "seconds": self.seconds, "program": format!("{:016x}", hasher.finish()) }))
+        Ok(json!({ "blocks": [ROUNDS, BLOCK], "program": format!("{:016x}", hasher.finish()) }))
     }
 
     /// The CPU time that a message costs BASE.
@@ -154,8 +149,7 @@ impl Bench {
         let mut run = Command::new(&self.wirebench);
         run.args(["ab", "ws://127.0.0.1:9", "--quiet", "--connections", "50", "--output"])
             .arg(&record);
-        let block_ms = u64::from(self.seconds) * 1000 / BLOCKS;
-        run.args(["--duration", &format!("{block_ms}ms")]);
+        run.args(["--rounds", ROUNDS, "--duration", BLOCK]);
         run.args(["--start-base", &serve(&self.wirebench, WORK_NS)]);
         match work_ns {
             Some(work_ns) => run.args(["--start-head", &serve(&self.wirebench, work_ns)]),
@@ -220,8 +214,9 @@ impl Claims {
 const HEAD: &str = "\
 | HEAD | runs | claimed to be worse | claimed to be better | invalid | claimed by number |
 |---|--:|--:|--:|--:|---|";
-/// The blocks of a run: 24 rounds of two sides, those of `wirebench ab`.
-const BLOCKS: u64 = 48;
+/// The rounds of a run and the length of its blocks: those of `wirebench ab`, so that a run takes a minute.
+const ROUNDS: &str = "48";
+const BLOCK: &str = "400ms";
 /// The part of what a message costs that HEAD needs more.
 const MORE: f64 = 0.05;
 /// The work of BASE for each message: with it the server is the slower end.
