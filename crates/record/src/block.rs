@@ -19,7 +19,8 @@ pub struct Block {
     pub started_at_ns: u64,
     /// The length of its measured window: after the warm-up, before the drain.
     pub measured_ns: u64,
-    /// The reason why it does not count, if so: the target could not be reached, or every message failed.
+    /// The reason why it failed, if so: the target could not be reached, or no message got its reply. It counts as 0
+    /// messages/s, and in percentiles its messages as long as the time-out of replies.
     pub failed: Option<String>,
     /// The reason why its load ended before its time: nearly everything failed. The counts until then stand.
     #[serde(default, skip_serializing_if = "Option::is_none")]

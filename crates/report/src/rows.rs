@@ -220,8 +220,9 @@ fn ratio(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Cell {
         _ if it.result.is_none() => "failed, see below",
         Some(zero) if zero.row.index == it.row.index => return Cell::Number(1.0, None),
         _ if !it.is_allowed => "invalid",
+        Some(zero) if !zero.is_allowed => return Cell::Missing,
         Some(zero) if record.kind == Kind::Lab => {
-            let ratio = it.to(zero, message_ns).filter(|_| zero.is_allowed);
+            let ratio = it.to(zero, message_ns);
             return ratio.map_or(Cell::Missing, |it| Cell::Number(it.value, it.interval));
         }
         Some(_) => {
@@ -317,7 +318,8 @@ pub(crate) fn unmeasured(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> 
             (Some(_), None) => {}
             (Some(_), Some(reason)) => {
                 let (count, all) = (it.failed.len(), it.all.len());
-                let reason = format!("{count} of {all} blocks do not count: {reason}");
+                let reason =
+                    format!("{count} of {all} blocks, which count as 0 messages/s: {reason}");
                 put(Tone::Doubtful, name, "failed in part", reason);
             }
             (None, Some(reason)) => put(Tone::Failed, name, "failed", (*reason).to_owned()),

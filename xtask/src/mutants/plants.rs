@@ -420,6 +420,30 @@ const PLANTS: &[Plant] = &[
             bug: "at.blocks.iter().filter(|(_, meets)| *meets).count() * 2 > at.blocks.len()",
         }],
     },
+    Plant {
+        name: "failed blocks are not seen",
+        lie: "a server that was silent in half of the blocks is trusted by the other half",
+        had_by: "wirebench, and all that report the runs that worked",
+        file: "crates/record/src/verdict/replies.rs",
+        caught_by: "record",
+        test: "verdict::a_row_whose_blocks_failed_in_part_is_in_doubt_and_with_half_of_them_no_result",
+        changes: &[Change {
+            place: "let &(round, why) = «failed.first()?»;",
+            bug: "failed.get(failed.len())?",
+        }],
+    },
+    Plant {
+        name: "an invalid baseline",
+        lie: "rows are so many times a row that is no result",
+        had_by: "wirebench in its ladder",
+        file: "crates/report/src/rows.rs",
+        caught_by: "report",
+        test: "ladder::what_an_invalid_verdict_is_about_is_not_claimed",
+        changes: &[Change {
+            place: "Some(zero) if «!zero.is_allowed» => return Cell::Missing,",
+            bug: "false",
+        }],
+    },
 ];
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn bound(subject: &Subject<'_>) -> Option<Reason> {
         message: "the generator was the bottleneck: these numbers describe it, not the server"
             .to_owned(),
         advice,
-        outvoted: Outvoted::Dropped,
+        outvoted: Outvoted::Shared,
     };
     subject.reason(rule, |block| match &block.open_loop {
         Some(times) => open_loop_bound(subject, block, times),
@@ -254,7 +254,7 @@ fn stalled(subject: &Subject<'_>) -> Option<Reason> {
         advice:
             "end other programs on this machine and run it again; `wirebench doctor` lists them"
                 .to_owned(),
-        outvoted: if affected >= P99_MOVED { Outvoted::Softened } else { Outvoted::Dropped },
+        outvoted: if affected >= P99_MOVED { Outvoted::Softened } else { Outvoted::Shared },
     };
     subject.reason(rule, |block| {
         let stalls = &block.stalls;

@@ -158,7 +158,7 @@ fn others(subject: &Subject<'_>) -> Option<Reason> {
         message: "other programs used CPU time that generator and server needed".to_owned(),
         advice: "end other programs (`top` lists them), or run it on a machine of its own"
             .to_owned(),
-        outvoted: Outvoted::Dropped,
+        outvoted: Outvoted::Shared,
     };
     // Parties that share a core make each other wait.
     let is_shared = sharing(subject.workload, &subject.record.environment).is_some();
@@ -276,7 +276,7 @@ fn timers(subject: &Subject<'_>) -> Option<Reason> {
         message: "this machine wakes a sleeping generator late, and the response times include that".to_owned(),
         advice: "read the service times, which do not include it; or give the generator a core for itself, where it looks at the clock in place of sleeping"
             .to_owned(),
-        outvoted: Outvoted::Dropped,
+        outvoted: Outvoted::Shared,
     };
     subject.reason(rule, |block| {
         let is_visible = |late: &Late| {

@@ -19,6 +19,8 @@
 //! - `nothing_succeeded`, invalid: no message got its reply. Next: the errors
 //! - `too_little_measured`, degraded: fewer than 20 right replies, or less than 100 ms. Next: longer blocks
 //! - `rate_changed`, degraded: somebody changed the rate of an open loop while it ran. Next: run it again
+//! - `failed_blocks`, degraded: blocks failed, so that percentiles are mostly those of the others; invalid: half of
+//!   them. Next: their reason
 //! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
 //! - `undelivered`, degraded; invalid with more than 1 % under way when the drain ended: messages that were published
 //!   did not reach all of their receivers. Next: the server's queues, a longer drain
@@ -45,10 +47,11 @@
 //! A client subject that keeps its core busy in a closed loop, or stands still, gives none of these reasons: that is a
 //! property of the subject.
 //!
-//! A reason that fewer than half of several blocks share is at most degraded, or dropped where medians of blocks
-//! survive it; impossible arithmetic is always invalid. A reason that is about some messages is about the percentiles
-//! that so many messages move, and about no others. The level of the record is that of the rows which its answer needs
-//! (`question`); what all rows share about the machine is told once. [`incomparable`] is the same for two records.
+//! A reason that fewer than half of several blocks share is at most degraded, or stands for those percentiles that the
+//! messages of these blocks move among all; impossible arithmetic is always invalid. A reason that is about some
+//! messages is about the percentiles that so many messages move, and about no others. The level of the record is that
+//! of the rows which its answer needs (`question`); what all rows share about the machine is told once.
+//! [`incomparable`] is the same for two records.
 //!
 //! Start reading at [`judge`].
 

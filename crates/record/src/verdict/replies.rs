@@ -28,6 +28,7 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
     [
         too_little(subject),
         rate_changed(subject),
+        failed_blocks(subject),
         failures(subject),
         unanswered(subject),
         undelivered(subject),
@@ -69,6 +70,29 @@ fn rate_changed(subject: &Subject<'_>) -> Option<Reason> {
         message: "the rate was changed by hand while it was measured".to_owned(),
         evidence: format!("changed to {}", rates.join(", ")),
         advice: "run it again with the rate that is wanted, and leave it as it is".to_owned(),
+    })
+}
+
+/// The percentiles are those of the blocks that did not fail, but for a few messages: a failed block has no more of
+/// them than were due or in flight.
+fn failed_blocks(subject: &Subject<'_>) -> Option<Reason> {
+    let blocks = subject.record.blocks.iter().filter(|block| block.workload == subject.index);
+    let failed: Vec<(usize, &str)> =
+        blocks.filter_map(|block| Some((block.round, block.failed.as_deref()?))).collect();
+    let &(round, why) = failed.first()?;
+    let (count, all) = (failed.len(), failed.len() + subject.blocks.len());
+    Some(Reason {
+        code: "failed_blocks".to_owned(),
+        level: if count * 2 >= all { Level::Invalid } else { Level::Degraded },
+        workload: Some(subject.index),
+        numbers: Numbers::new(),
+        message: "blocks failed, and the percentiles are mostly those of the others".to_owned(),
+        evidence: format!(
+            "{count} of {all} blocks, the first in round {}: {why}",
+            round.saturating_add(1)
+        ),
+        advice: "mend their cause first; throughput has them in it, as blocks without a reply"
+            .to_owned(),
     })
 }
 
@@ -241,7 +265,7 @@ fn unfair(subject: &Subject<'_>) -> Option<Reason> {
         message: "some connections were served far less than others".to_owned(),
         advice: "look at how the server takes turns; with one thread per connection, at its number of threads"
             .to_owned(),
-        outvoted: Outvoted::Dropped,
+        outvoted: Outvoted::Shared,
     };
     subject.reason(rule, |block| {
         let fairness = block.fairness?;

@@ -40,8 +40,10 @@ pub(super) struct Rule {
 /// The fate of a problem that fewer than half of the blocks share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outvoted {
-    /// Nothing: medians of blocks survive it.
+    /// Nothing: it is a property of those blocks.
     Dropped,
+    /// It stands for the numbers that the messages of those blocks move among all messages.
+    Shared,
     /// It is [`Level::Degraded`] at most.
     Softened,
     /// It stands as it is.
@@ -86,6 +88,10 @@ impl<'a> Subject<'a> {
         };
         let (block, worst) = found.iter().max_by(|one, other| badness(&one.1, &other.1))?;
         let (count, all) = (found.len(), self.blocks.len());
+        let messages = |block: &Block| float(block.counts.ok);
+        let moved: f64 = found.iter().map(|(block, it)| messages(block) * it.least_moved()).sum();
+        let moved = moved / self.blocks.iter().map(|block| messages(block)).sum::<f64>().max(1.0);
+        let is_moved = |number| moved >= least_moving(number).max(TAIL_MOVED);
         // Each number for itself: its p99 may be doubted on most blocks, and its p50 on one.
         let of_number = |number| {
             let levels = || found.iter().filter_map(|(_, finding)| finding.of(number));
@@ -95,7 +101,10 @@ impl<'a> Subject<'a> {
                 Outvoted::Never => Some(worst),
                 _ if is_of_most(worst) => Some(worst),
                 Outvoted::Softened => Some(Level::Degraded),
-                Outvoted::Dropped => is_of_most(Level::Degraded).then_some(Level::Degraded),
+                Outvoted::Shared if is_moved(number) => Some(Level::Degraded),
+                Outvoted::Shared | Outvoted::Dropped => {
+                    is_of_most(Level::Degraded).then_some(Level::Degraded)
+                }
             }
         };
         let mut numbers: Numbers =
@@ -132,7 +141,13 @@ impl Finding {
         Some(Self { level, numbers, weight, evidence })
     }
 
-    /// The severity for `number`, if it is about it; the ratio is one of medians.
+    /// The least share of the messages of its block that it moves, by the lowest percentile that it is about.
+    fn least_moved(&self) -> f64 {
+        let about = Number::ALL.into_iter().filter(|number| self.of(*number).is_some());
+        about.map(least_moving).fold(0.0, f64::max)
+    }
+
+    /// The severity for `number`, if it is about it; the ratio is one of p50s.
     fn of(&self, number: Number) -> Option<Level> {
         let only = |number| self.numbers.get(&number).copied();
         match number {
@@ -155,10 +170,23 @@ impl Finding {
     }
 }
 
+/// The share of all messages that moves the p99.9, the highest percentile on a page.
+const TAIL_MOVED: f64 = 0.001;
+
 /// The percentiles that a share of all messages moves, wherever in the distribution they belong: the highest first.
 pub(super) fn moved_by(share: f64) -> impl Iterator<Item = Number> {
-    let beyond = [(Number::Tail, 0.0), (Number::P99, 0.01), (Number::P90, 0.1), (Number::P50, 0.5)];
-    beyond.into_iter().filter(move |(_, least)| share >= *least).map(|(number, _)| number)
+    let percentiles = [Number::Tail, Number::P99, Number::P90, Number::P50];
+    percentiles.into_iter().filter(move |number| share >= least_moving(*number))
+}
+
+/// The least share of all messages that moves a number, wherever in the distribution they belong.
+fn least_moving(number: Number) -> f64 {
+    match number {
+        Number::Tail => 0.0,
+        Number::P99 => 0.01,
+        Number::P90 => 0.1,
+        Number::P50 | Number::Ratio => 0.5,
+    }
 }
 
 /// The distribution that results are made of: response times of an open loop, lives of short-lived clients, round
