@@ -60,6 +60,8 @@ const SYN_RETRIES: [Band; 2] = [
 ];
 /// The smallest number of samples that makes a peak: those that a p99.9 of 10 000 depends on.
 const PEAK_MIN: u64 = 10;
+/// The same of connects that a lost SYN delayed, each of which the kernel counted.
+const SYNS_MIN: u64 = 3;
 /// A peak has so many times the samples of what lies beside it.
 const PEAK_HEIGHT: u64 = 3;
 /// The least share of all samples: it moves the p99.
@@ -122,9 +124,7 @@ impl<'a> Seen<'a> {
     fn retransmissions(&self) -> Option<Warning> {
         let peak = self.peak(RETRANSMISSION, PEAK_MIN, replies)?;
         let again = self.counted(|tcp| tcp.retransmitted_segments)?;
-        // Segments that another machine sends again are in its own counters.
-        let is_explained = peak.is_explained_by(again) || !self.workload.is_local();
-        (is_explained && self.comes_again(&peak)).then(|| {
+        (peak.is_explained_by(again) && self.comes_again(&peak)).then(|| {
             self.warning(
                 "retransmission",
                 "replies take 200 ms: the least time after which a lost segment is sent again",
@@ -135,9 +135,17 @@ impl<'a> Seen<'a> {
     }
 
     fn happy_eyeballs(&self) -> Option<Warning> {
-        // No kernel counts them, but an address that does not answer delays all connects, and a pause only some.
+        // No kernel counts them, but an address that does not answer delays all connects whenever there are some, and a
+        // pause those of one burst.
         let peak = self.peak(HAPPY_EYEBALLS, PEAK_MIN, connects)?;
-        (peak.inside.saturating_mul(2) >= peak.samples).then(|| self.warning(
+        let is_slow =
+            |block: &&&Block| connects(block).is_some_and(|it| it.max_ns >= peak.band.first.0);
+        let bursts = match self.workload.spec.load.lifetime() {
+            Lifetime::Long => self.blocks.iter().filter(is_slow).count(),
+            Lifetime::RoundTrips(_) => INSTANTS_MIN, // They connect all the time.
+        };
+        let is_usual = peak.inside.saturating_mul(2) >= peak.samples;
+        (is_usual && bursts >= INSTANTS_MIN).then(|| self.warning(
             "happy_eyeballs",
             "connects take 200 to 250 ms: the time after which something on the way tries its next address",
             peak.to_string(),
@@ -147,7 +155,7 @@ impl<'a> Seen<'a> {
 
     fn syn_retries(&self) -> Option<Warning> {
         let peaks: Vec<Peak> =
-            SYN_RETRIES.iter().filter_map(|band| self.peak(*band, 1, connects)).collect();
+            SYN_RETRIES.iter().filter_map(|band| self.peak(*band, SYNS_MIN, connects)).collect();
         let again = self.counted(|tcp| tcp.retransmitted_syns)?;
         (!peaks.is_empty() && peaks.iter().all(|peak| peak.is_explained_by(again))).then(|| {
             let peaks: Vec<String> = peaks.iter().map(Peak::to_string).collect();
