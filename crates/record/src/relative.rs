@@ -17,7 +17,7 @@ use crate::pooling::{figure, memory_per_connection, pooled, server_cpu};
 use crate::requirement_check::{Finding, Relative};
 use crate::{Estimate, RunRecord, Sides, common_zero, partner};
 use spec::{Metric, Requirement};
-use stats::{Between, Pooled, changed};
+use stats::{Pooled, changed};
 use std::collections::BTreeSet;
 
 /// The ratio of a number of a row to that of the same row of `base`, and the answer.
@@ -67,7 +67,7 @@ pub(crate) fn relative(
     };
     let finding = match zeros {
         None if metric.moves_with_machine() => Finding::Noisy,
-        Some(_) | None => finding(requirement, &ratio),
+        Some(_) | None => finding(requirement, [ratio.low, ratio.value, ratio.high]),
     };
     Ok((finding, relative))
 }
@@ -101,7 +101,7 @@ fn of_sides(
         ratio: Estimate { value: ratio.value(), low: Some(low), high: Some(high) },
         machine: None,
     };
-    Ok((finding(requirement, &Between { value: ratio.value(), low, high }), relative))
+    Ok((finding(requirement, [low, ratio.value(), high]), relative))
 }
 
 /// A number of workload `index` of `record`, from all its blocks; `None` if it has no such number, or none from all.
@@ -120,10 +120,10 @@ fn number(record: &RunRecord, index: usize, metric: Metric) -> Option<Pooled> {
     figure(&pooled(&record.plan, &record.blocks, index), metric).cloned()
 }
 
-fn finding(requirement: &Requirement, ratio: &Between) -> Finding {
+fn finding(requirement: &Requirement, [low, value, high]: [f64; 3]) -> Finding {
     let margin = requirement.limit().ln().abs();
-    let noise = (ratio.high / ratio.low).ln() / 2.0;
-    match [ratio.low, ratio.value, ratio.high].map(|ratio| requirement.is_met(ratio)) {
+    let noise = (high / low).ln() / 2.0;
+    match [low, value, high].map(|ratio| requirement.is_met(ratio)) {
         [true, _, true] => Finding::Met,
         [false, _, false] => Finding::NotMet,
         _ if noise > margin => Finding::Noisy,
@@ -178,8 +178,8 @@ mod tests {
             ("p50 <= baseline * 0.90",        0.88,  1.05, Met),
         ];
         for row @ (text, value, noise, expected) in table {
-            let ratio = Between { value, low: value / noise, high: value * noise };
-            assert_eq!(finding(&text.parse().unwrap(), &ratio), expected, "{row:?}");
+            let ratio = [value / noise, value, value * noise];
+            assert_eq!(finding(&text.parse().unwrap(), ratio), expected, "{row:?}");
         }
     }
 }

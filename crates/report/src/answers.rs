@@ -186,7 +186,7 @@ fn is_shown(comparison: &Comparison) -> Option<bool> {
 }
 
 /// `4.0 % or more would have shown`; above 100 % no number.
-fn would_have_shown(smallest: Option<f64>) -> String {
+pub(crate) fn would_have_shown(smallest: Option<f64>) -> String {
     let smallest = smallest.filter(|smallest| smallest.is_finite());
     match smallest {
         None => "it is not known which would have shown".to_owned(),

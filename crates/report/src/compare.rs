@@ -2,6 +2,7 @@
 //! the machine: rows have a ratio where they can be divided by such a row, and the two numbers where they cannot.
 //! Sweeps are put side by side by where their lines bend and by their capacity.
 
+use crate::answers::would_have_shown;
 use crate::document::{
     Cell, Column, Depth, Document, Fact, Judgement, Part, Remark, Section, Table, Tone,
 };
@@ -225,6 +226,14 @@ impl Compared<'_> {
         (moved, ratio)
     }
 
+    /// The smallest difference that would have been shown, if the figure has an interval.
+    fn smallest_detectable(&self, of: Figure) -> Option<f64> {
+        let zero = self.zero.filter(|zero| zero.index() != self.both.index());
+        let [Some(before_zero), Some(after_zero)] = &zero?.figures(of) else { return None };
+        let [Some(before), Some(after)] = &self.both.figures(of) else { return None };
+        Some(changed(before, after, Some([before_zero, after_zero]))?.smallest_detectable)
+    }
+
     /// The row that the ratio is divided by, unless it is this one.
     fn divided_by(&self) -> Option<&str> {
         let other = self.zero.filter(|zero| zero.index() != self.both.index());
@@ -275,8 +284,10 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
     let count = shown.len();
     if count == 0 {
         let others = if unshown == 1 { "" } else { ", and alike the others" };
+        let smallest = all.iter().filter_map(|it| it.smallest_detectable(message_ns));
+        let would = would_have_shown(smallest.reduce(f64::max));
         return Some(format!(
-            "No difference is shown between the p50 of the record and of the base: {}{others}.",
+            "No difference is shown between the p50 of the record and of the base: {}{others}; {would}.",
             words(first)
         ));
     }

@@ -192,9 +192,9 @@ const BEFORE: [&str; 8] = [
 
 const AFTER: [&str; 8] = [
     "baseline",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
+    "p50_ratio",
+    "p50_ratio_low",
+    "p50_ratio_high",
     "server_memory_bytes",
     "believed",
     "doubted",

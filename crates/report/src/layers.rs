@@ -31,7 +31,8 @@ pub(crate) fn added(record: &RunRecord, verdict: &Verdict) -> Table {
                 bytes(added.received_bytes_per_message),
             ],
         };
-        table.row([vec![Cell::words(equation)], cells].concat());
+        let level = ends.iter().map(|index| verdict.row(*index).level).max().unwrap_or_default();
+        table.row([vec![Cell::words(equation).judged(level)], cells].concat());
     }
     table.noted([
         "CPU of generator and server together is what a layer costs. The round trip is that of the closed loop: with \

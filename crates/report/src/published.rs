@@ -8,7 +8,9 @@ use crate::document::{Cell, Column, Depth, Fact, Part, Section, Table, Tone};
 use crate::measured::{Group, Measured, Spread, mean_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::steps::{self, EventBytes, carried_by_both, last_carried, of_line};
-use record::{Claim, ClaimMeasure, Knee, Published, PublishedRow, RunRecord, Sweep, SweepStep};
+use record::{
+    Claim, ClaimMeasure, Knee, Level, Published, PublishedRow, RunRecord, Sweep, SweepStep,
+};
 
 /// Everything that was published; `None` if nothing was.
 pub(crate) fn section(record: &RunRecord, groups: &[Group<'_>]) -> Option<Section> {
@@ -23,7 +25,7 @@ pub(crate) fn section(record: &RunRecord, groups: &[Group<'_>]) -> Option<Sectio
     let unmatched: Vec<&str> = unmatched.map(|row| row.name.as_str()).collect();
     if !unmatched.is_empty() {
         let text =
-            format!("Without a counterpart that was measured here: {}.", unmatched.join(", "));
+            format!("Without a counterpart here that is a result: {}.", unmatched.join(", "));
         parts.push(Part::Text(Tone::Plain, text));
     }
     if let Some(sweep) = record.sweep.as_ref().filter(|_| !claims.is_empty()) {
@@ -73,11 +75,11 @@ fn as_published(value: f64) -> Cell {
     if text.len() > PUBLISHED_MAX { Cell::Number(value, None) } else { Cell::words(text) }
 }
 
-/// The row that is the counterpart of a published one, if it was measured.
+/// The row that is the counterpart of a published one, if it was measured and is a result.
 fn here<'a>(groups: &'a [Group<'a>], row: &PublishedRow) -> Option<&'a Measured<'a>> {
     let name = row.here.as_deref()?;
     let mut all = groups.iter().flat_map(|group| &group.rows);
-    all.find(|it| it.row.name() == name).filter(|it| it.result.is_some())
+    all.find(|it| it.row.name() == name).filter(|it| it.result.is_some() && it.is_allowed)
 }
 
 /// The row that a published ratio is to: the last row before it whose own is 1.
@@ -109,7 +111,8 @@ const fn field(
 }
 
 /// By how much a row is more than the base.
-const RATIO: Field = Field { name: "ratio", there: |row| row.ratio, here: Here::ToBase };
+const RATIO: Field =
+    Field { name: "ratio of mean times", there: |row| row.ratio, here: Here::ToBase };
 
 /// Numbers that were published together are one table.
 const KINDS: [&[Field]; 3] = [
@@ -277,6 +280,7 @@ fn response(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, St
     // More load does not make it shorter.
     let step = |line: usize| {
         of_line(sweep, line)
+            .filter(|step| step.level != Level::Invalid)
             .filter(|step| step.offered_per_s >= 0.9 * at && step.response.is_some())
             .min_by(|one, other| one.offered_per_s.total_cmp(&other.offered_per_s))
     };

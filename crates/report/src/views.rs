@@ -41,6 +41,11 @@ fn measured<'a>(groups: &'a [Group<'a>]) -> impl Iterator<Item = (String, &'a Me
     })
 }
 
+/// The first cell of a row: its name, with the mark of its verdict.
+fn head(name: String, it: &Measured<'_>) -> Cell {
+    Cell::words(name).judged(it.trust.level)
+}
+
 /// Columns of one unit.
 fn columns(first: &str, heads: &[(&str, Unit)]) -> Vec<Column> {
     let others = heads.iter().map(|(head, unit)| Column::new(*head, *unit));
@@ -76,7 +81,7 @@ fn wall_per_message(groups: &[Group<'_>]) -> Table {
             example = Some((in_flight, text));
         }
         table.row(vec![
-            Cell::words(name),
+            head(name, it),
             Cell::Number(wall_us * 1e3, None),
             Cell::Number(in_flight, None),
             Cell::number(mean_us.map(|us| us * 1e3)),
@@ -120,7 +125,7 @@ fn benchmark(record: &RunRecord, groups: &[Group<'_>]) -> Table {
         if means.iter().filter(|mean| mean.spins()).count() * 2 > means.len() {
             spinning.push(name.clone());
         }
-        let mut row = vec![Cell::words(name)];
+        let mut row = vec![head(name, it)];
         row.extend(cells(Some(&wall)));
         row.extend(cells(cpu.as_deref()));
         row.push(Cell::Number(number::float(iterations), None));
@@ -151,17 +156,20 @@ fn lives(groups: &[Group<'_>]) -> Table {
         let Some(Spread { count, min_ns, mean_ns, max_ns }) = Spread::of(lives) else { continue };
         let numbers = [min_ns, mean_ns, max_ns, number::float(count)];
         let numbers = numbers.map(|number| Cell::Number(number, None));
-        table.row([Cell::words(name)].into_iter().chain(numbers).collect());
+        table.row([head(name, it)].into_iter().chain(numbers).collect());
     }
     let about =
         "From just before the connect to the last whole reply; the close is not in it.".to_owned();
     table.noted([about].into_iter().chain(groups.iter().filter_map(pairs)))
 }
 
-/// The pairs of a group whose median lives are shown to differ, and those that are not.
+/// The pairs of unmarked rows whose median lives are shown to differ, and those that are not.
 fn pairs(group: &Group<'_>) -> Option<String> {
-    let lives: Vec<&Measured<'_>> =
-        group.ranked(message_ns).into_iter().filter(|it| it.row.round_trips().is_some()).collect();
+    let lives: Vec<&Measured<'_>> = group
+        .unmarked(message_ns)
+        .into_iter()
+        .filter(|it| it.row.round_trips().is_some())
+        .collect();
     let (mut count, mut without, mut alike) = (0_usize, 0_usize, Vec::new());
     for (at, one) in lives.iter().enumerate() {
         for other in &lives[at + 1..] {
@@ -211,7 +219,7 @@ fn phases(groups: &[Group<'_>]) -> Table {
         means.extend([steady_ns(&it.blocks), Spread::of(opens).map(|all| all.mean_ns)]);
         if means.iter().any(Option::is_some) {
             let means = means.into_iter().map(Cell::number);
-            table.row([Cell::words(name)].into_iter().chain(means).collect());
+            table.row([head(name, it)].into_iter().chain(means).collect());
         }
     }
     table.noted([
@@ -271,7 +279,9 @@ fn memory(groups: &[Group<'_>]) -> Table {
             let between = many.checked_sub(*few).filter(|between| *between > 0)?;
             Some((more - less) / number::float(between))
         });
-        let mut row = vec![Cell::words(name)];
+        let levels = measured(groups).filter(|(_, it)| it.name == name);
+        let worst = levels.map(|(_, it)| it.trust.level).max();
+        let mut row = vec![Cell::words(name).judged(worst.unwrap_or_default())];
         row.extend(loads.iter().map(|load| Cell::number(of(name, *load))));
         row.push(Cell::number(each));
         table.row(row);
@@ -284,14 +294,14 @@ fn memory(groups: &[Group<'_>]) -> Table {
     ])
 }
 
-/// Our own client beside the fastest of the others, for each server that both were set on.
+/// Our own client beside the fastest of the others, for each server that both were set on; unmarked rows alone.
 fn clients(groups: &[Group<'_>]) -> Table {
     let heads = [("fastest other", Unit::Words), ("ratio", Unit::Ratio), ("so", Unit::Words)];
     let title = "Our own client by the fastest other one on the same server";
     let mut table = Table::new(title, columns("row", &heads));
     for group in groups {
-        let ranked = group.ranked(message_ns);
-        for ours in ranked.iter().filter(|it| it.row.client().is_none()) {
+        let unmarked = group.unmarked(message_ns);
+        for ours in unmarked.iter().filter(|it| it.row.client().is_none()) {
             let server = |it: &Measured<'_>| it.row.server().map(|server| server.name.clone());
             let is_other = |it: &&&Measured<'_>| {
                 it.row.client().is_some()
@@ -299,7 +309,7 @@ fn clients(groups: &[Group<'_>]) -> Table {
                     && server(it) == server(ours)
                     && it.row.transport() == ours.row.transport()
             };
-            let fastest = ranked.iter().find(is_other);
+            let fastest = unmarked.iter().find(is_other);
             let found = fastest.and_then(|it| Some((it, ours.to(it, message_ns)?)));
             let Some((fastest, ratio)) = found else { continue };
             let verdict = match ratio.is_shown() {

@@ -11,7 +11,7 @@
 //! Start reading at [`changed`].
 
 use crate::pooled::Pooled;
-use crate::student;
+use crate::{normal, student};
 
 /// A number of one run by that of another, with what the machine did taken out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Between {
     pub low: f64,
     /// The upper end.
     pub high: f64,
+    /// The smallest difference from 1 that a ratio this noisy shows four times of five, as a share.
+    pub smallest_detectable: f64,
 }
 
 /// Compares a number by the baseline's of the same rounds in `base` with the same in `record`, run at another time;
@@ -37,11 +39,17 @@ pub fn between(base: &Pooled, record: &Pooled, machine: f64) -> Option<Between> 
     // Welch and Satterthwaite: of both runs together.
     let share = |variance: f64, run: &Pooled| variance.powi(2) / f64::from(run.freedom());
     let freedom = (one + other).powi(2) / (share(one, base) + share(other, record));
-    let half =
-        error * student::quantile(0.975, at_least_one(freedom)) + base.blur() + record.blur();
+    let reach = student::quantile(0.975, at_least_one(freedom));
+    let blur = base.blur() + record.blur();
+    let half = error * reach + blur;
     let value = record.value() / base.value();
     let is_known = value.is_finite() && half.is_finite();
-    is_known.then(|| Between { value, low: value * (-half).exp(), high: value * half.exp() })
+    is_known.then(|| Between {
+        value,
+        low: value * (-half).exp(),
+        high: value * half.exp(),
+        smallest_detectable: (error * (reach + normal::quantile(0.8)) + blur).exp_m1(),
+    })
 }
 
 /// Compares a number of `base` with the same of `record`, each by the number of a row that both runs have unchanged;

@@ -16,7 +16,7 @@ fn what_the_baseline_did_is_the_machine() {
         false,
         &expect![[r#"
             No difference is shown between the p50 of the record and of the base: ws 1.00x
-            [0.95, 1.05].
+            [0.95, 1.05]; 7.1 % or more would have shown.
 
                            base record
             p50 round trip   us     us machine ratio [95 %]

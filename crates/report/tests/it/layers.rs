@@ -184,10 +184,10 @@ fn what_an_invalid_rung_adds_is_not_said() {
         &record,
         &expect![[r#"
             What a layer adds [95 % interval]
-                                CPU of both        round trip p50     bytes out bytes in
-            rung = base + layer us                 us                         B        B
-            ws = tcp + framing  +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]        +6       +2
-            wss = ws + TLS      invalid
+                                 CPU of both        round trip p50     bytes out bytes in
+            rung = base + layer  us                 us                         B        B
+              ws = tcp + framing +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]        +6       +2
+            x wss = ws + TLS     invalid
             CPU of generator and server together is what a layer costs. The round trip is
             that of the closed loop: with many in flight, most of what it grows by is
             waiting for one another.

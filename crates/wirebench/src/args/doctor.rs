@@ -158,6 +158,12 @@ fn amount(at: u64, of: Unit) -> String {
     format!("{}{of}", Count(at))
 }
 
+/// `None` if nothing that is known is too small, and something is not known.
+fn fits(diagnosis: &Diagnosis) -> Option<bool> {
+    let fits = diagnosis.fits();
+    (!fits || diagnosis.unknown().next().is_none()).then_some(fits)
+}
+
 fn json_of(diagnosis: &Diagnosis) -> Value {
     let Question { wish, server } = diagnosis.question;
     let first = |unit| {
@@ -170,7 +176,7 @@ fn json_of(diagnosis: &Diagnosis) -> Value {
             "messages_per_s": wish.messages_per_s(),
         })),
         "server": match server { Place::Here => "here", Place::Elsewhere => "elsewhere" },
-        "fits": wish.map(|_| diagnosis.fits()),
+        "fits": wish.and_then(|_| fits(diagnosis)),
         "unknown": diagnosis.unknown().map(|finding| finding.code).collect::<Vec<_>>(),
         "first_to_bind": {
             "connections": first(Unit::Connections),
@@ -230,12 +236,16 @@ mod tests {
         let answer = |findings| {
             let wish = Some("100 connections".parse().unwrap());
             let question = Question { wish, server: Place::Here };
-            let heading = heading(&Diagnosis { question, findings });
-            heading.split_once(": ").unwrap().1.split_once(". ").unwrap().0.to_owned()
+            let diagnosis = Diagnosis { question, findings };
+            let heading = heading(&diagnosis);
+            let answer = heading.split_once(": ").unwrap().1.split_once(". ").unwrap().0.to_owned();
+            (answer, json_of(&diagnosis)["fits"].clone())
         };
-        assert_eq!(answer(vec![files(true)]), "fits");
+        let said = |words: &str, fits: Value| (words.to_owned(), fits);
+        assert_eq!(answer(vec![files(true)]), said("fits", json!(true)));
         let partly = answer(vec![files(true), unknown()]);
-        assert_eq!(partly, "fits as far as is known (not known: messages)");
-        assert_eq!(answer(vec![files(false), unknown()]), "does not fit (open files)");
+        assert_eq!(partly, said("fits as far as is known (not known: messages)", Value::Null));
+        let no = answer(vec![files(false), unknown()]);
+        assert_eq!(no, said("does not fit (open files)", json!(false)));
     }
 }
