@@ -208,9 +208,10 @@ impl<'a> Line<'a> {
             .filter(|found| self.failed.is_none() && !self.is_generator_bound(found))
     }
 
-    /// The largest load that was kept.
+    /// The largest load of whose messages, of all its blocks together, enough were answered.
     pub(super) fn largest_carried(&self) -> Option<u64> {
-        self.knee.largest_carried()
+        let kept = self.loads.iter().rev().find(|(_, at)| at.due > 0.0 && at.is_kept());
+        kept.map(|(load, _)| *load)
     }
 
     /// The smallest load that was not kept, from the knee on if one was found.

@@ -114,17 +114,6 @@ impl Search {
         self.counts().into_keys()
     }
 
-    /// The largest load that was kept in most of its measurements.
-    pub fn largest_carried(&self) -> Option<u64> {
-        let is_carried = |load: &u64| {
-            let of_load = self.trials.iter().filter(|trial| trial.load == *load);
-            let (kept, not_kept): (Vec<&Trial>, Vec<&Trial>) =
-                of_load.partition(|trial| trial.is_kept);
-            kept.len() > not_kept.len()
-        };
-        self.counts().into_keys().rev().find(is_carried)
-    }
-
     fn counts(&self) -> BTreeMap<u64, u32> {
         let mut counts = BTreeMap::new();
         for trial in &self.trials {
@@ -283,7 +272,7 @@ mod tests {
     fn what_keeps_everything_has_no_knee_and_the_largest_load_is_measured_again() {
         let mut knee = Search::new(RANGE, 1);
         assert_eq!(loads(&mut knee, 1e9), [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
-        assert_eq!((knee.interval(), knee.largest_carried()), (None, Some(5000)));
+        assert_eq!(knee.interval(), None);
     }
 
     #[test]
@@ -292,7 +281,6 @@ mod tests {
         assert_eq!(loads(&mut knee, 0.0), [100, 50, 25, 13, 7, 7, 7]);
         let interval = knee.interval().unwrap();
         assert!(interval.low == 0.0 && interval.high <= 7.0 && !interval.is_confirmed);
-        assert_eq!(knee.largest_carried(), None);
     }
 
     #[test]
