@@ -113,6 +113,17 @@ fn a_server_that_only_gets_through_the_warm_up_is_overloaded_and_not_silent() {
 }
 
 #[test]
+fn a_message_or_a_microsecond_is_too_little_to_be_trusted() {
+    let server = Server::start(&Sandbox::new(), "ws");
+    let (_, record) = run(&format!("{} -n 1", server.url));
+    check_reason(&record, "too_little_measured", Level::Degraded);
+    // Its few messages are answered within it, or not.
+    let (_, record) = run(&format!("{} -d 1us", server.url));
+    let level = record.verdict.as_ref().unwrap().level;
+    assert_ne!(level, Level::Trusted, "{record:?}");
+}
+
+#[test]
 fn messages_without_room_for_a_header_are_measured_and_the_record_says_so() {
     let server = Server::start(&Sandbox::new(), "ws");
     for (options, why) in [

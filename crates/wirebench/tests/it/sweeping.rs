@@ -103,7 +103,7 @@ fn a_server_that_dies_gets_no_knee_and_its_steps_stay() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "ws");
     let line = format!(
-        "sweep {} --from 400 --to 16k -d 500ms --settle 200ms --repeats 1 --timeout 1s --budget 60s \
+        "sweep {} --from 1000 --to 16k -d 500ms --settle 200ms --repeats 1 --timeout 1s --budget 25s \
          -o sweep.json",
         server.url
     );
@@ -119,12 +119,12 @@ fn a_server_that_dies_gets_no_knee_and_its_steps_stay() {
     let Ended::Partial { reason } = &record.ended else { panic!("{:?}", record.ended) };
     assert!(reason.contains("the server failed at "), "{reason}");
     assert!(reason.contains(&server_name), "{reason} does not name {server_name}");
-    assert!(record.duration_ns < 60_000_000_000, "{} ns", record.duration_ns);
+    assert!(record.duration_ns < 30_000_000_000, "{} ns", record.duration_ns);
     let sweep = record.sweep.as_ref().unwrap();
     let Knee::NotReached { offered_max_per_s, .. } = sweep.lines[0].knee else {
         panic!("{:?}", sweep.lines)
     };
-    assert!(offered_max_per_s >= 400.0, "{offered_max_per_s}");
+    assert!(offered_max_per_s >= 1000.0, "{offered_max_per_s}");
     let last = record.blocks.last().unwrap();
     assert!(last.failed.as_ref().is_some_and(|reason| reason.contains("nothing")), "{last:?}");
     let earlier = &record.blocks[..record.blocks.len() - 1];
@@ -134,7 +134,7 @@ fn a_server_that_dies_gets_no_knee_and_its_steps_stay() {
 #[test]
 fn a_loss_that_does_not_depend_on_the_load_is_a_failure_and_no_knee() {
     let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox, "oracle ws --drop 10% --seed 7");
+    let server = Server::start(&sandbox, "oracle ws --drop 5% --seed 7");
     let line = format!(
         "sweep {} --from 2000 -d 500ms --warm-up 0s --repeats 1 --timeout 500ms --drain 600ms \
          --slo p99<2s -o sweep.json",
