@@ -1,9 +1,9 @@
-//! `cargo xtask bench knee`: how often sweeps on sockets find the knee of a server whose cap is known, beside programs
-//! that take the machine's CPU in bursts.
+//! `cargo xtask bench knee`: how often sweeps on sockets find the knee of a server whose cap is known, beside each
+//! disturbance.
 //!
 //! The same with simulated blocks, and many more of them, is a test of `stats`.
 
-use super::neighbours::Neighbour;
+use super::neighbours::Disturbance;
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::{self, Process};
 use anyhow::{Context as _, Result};
@@ -12,16 +12,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Sweep a server of 1500 replies a second beside 0, 1, 2 and 4 busy programs, and count the knees that are right
+/// Sweep a server of 1500 replies a second beside each disturbance, and count the knees that are right
 #[derive(clap::Args, Debug)]
 pub(super) struct KneeArgs {
-    /// Sweeps for each number of programs
+    /// Sweeps beside each disturbance
     #[arg(long, default_value_t = 10, value_name = "N")]
     seeds: u32,
     /// The measured time of each block
     #[arg(long, default_value = "700ms", value_name = "TIME")]
     duration: String,
-    /// The time of each sweep at most: forty of them take 25 minutes
+    /// Only disturbances whose name contains this
+    #[arg(long, default_value = "", value_name = "NAME")]
+    only: String,
+    /// The time of each sweep at most: a hundred of them take an hour
     #[arg(long, default_value = "35s", value_name = "TIME")]
     budget: String,
     /// The binary to measure with, in place of the release build of this tree
@@ -34,22 +37,29 @@ pub(super) fn run(arguments: &KneeArgs) -> Result<()> {
     let (wirebench, scratch) =
         (super::program(arguments.program.as_deref())?, super::scratch("knee")?);
     println!("{HEAD}");
-    for neighbours in [0, 1, 2, 4] {
-        let _busy: Vec<Process> = (0..neighbours)
-            .map(|index| Neighbour::Cpu.start(index, &scratch))
-            .collect::<Result<_>>()?;
+    for (name, disturbance) in Disturbance::ALL {
+        if !name.contains(&arguments.only) {
+            continue;
+        }
         let mut sweeps = Sweeps::default();
         for seed in 1..=arguments.seeds {
-            eprintln!("  {neighbours} busy programs: {seed} of {}", arguments.seeds);
-            sweeps.add(&sweep(&wirebench, &scratch, arguments, seed)?);
+            eprintln!("  {name}: {seed} of {}", arguments.seeds);
+            let _busy = disturbance.beside(&scratch)?;
+            sweeps.add(&sweep(&wirebench, &scratch, arguments, disturbance, seed)?);
         }
-        println!("{}", sweeps.row(neighbours));
+        println!("{}", sweeps.row(name));
     }
     Ok(())
 }
 
 /// The record of one sweep of a server of its own; null if that gave no answer.
-fn sweep(wirebench: &Path, scratch: &Path, arguments: &KneeArgs, seed: u32) -> Result<Value> {
+fn sweep(
+    wirebench: &Path,
+    scratch: &Path,
+    arguments: &KneeArgs,
+    disturbance: Disturbance,
+    seed: u32,
+) -> Result<Value> {
     let mut serve = Command::new(wirebench);
     serve.args(["serve", "oracle", "ws", "--listen", "127.0.0.1:0", "--cap", "1500/s"]);
     let mut server = Process::start("server", SERVER_CORE, &serve, scratch)?;
@@ -59,14 +69,16 @@ fn sweep(wirebench: &Path, scratch: &Path, arguments: &KneeArgs, seed: u32) -> R
     sweep.args(["sweep", &url, "--from", "1000", "--warm-up", "200ms", "--output", "-"]);
     sweep.args(["--duration", duration, "--budget", budget, "--seed", &seed.to_string()]);
     let mut sweep = Process::start("sweep", GENERATOR_CORE, &sweep, scratch)?;
+    let acts = disturbance.upon(sweep.id(), seed.into());
     let record = sweep.finish_with(&[0, 12, 13, 15], PATIENCE)?;
+    drop(acts);
     if record.is_empty() {
         return Ok(Value::Null); // It got no answer, and so found no knee.
     }
     serde_json::from_str(&record).with_context(|| format!("the record of seed {seed} is no JSON"))
 }
 
-/// The sweeps beside one number of programs, counted by what they found.
+/// The sweeps beside one disturbance, counted by what they found.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Sweeps {
     count: u32,
@@ -95,13 +107,13 @@ impl Sweeps {
         self.widths.push(high / low.max(1.0));
     }
 
-    fn row(&self, neighbours: usize) -> String {
+    fn row(&self, name: &str) -> String {
         let Self { count, not_found, confirmed, covers, far_off, blocks, .. } = self;
         let width = stats::median(&self.widths)
             .map_or_else(|_| "-".to_owned(), |width| format!("{:.1} %", 100.0 * (width - 1.0)));
         let blocks = f64::from(u32::try_from(*blocks).unwrap_or(u32::MAX)) / f64::from(*count);
         format!(
-            "| {neighbours} | {count} | {not_found} | {confirmed} | {covers} | {far_off} | {width} | {blocks:.1} |"
+            "| {name} | {count} | {not_found} | {confirmed} | {covers} | {far_off} | {width} | {blocks:.1} |"
         )
     }
 }
@@ -109,8 +121,8 @@ impl Sweeps {
 /// By the rule of 99 %, the knee of the server.
 const TRUTH: f64 = 1500.0 / 0.99;
 const HEAD: &str = "\
-| busy programs | sweeps | not found | confirmed | cover 1515/s | off by 5 % | median width | blocks |
-|--:|--:|--:|--:|--:|--:|--:|--:|";
+| machine | sweeps | not found | confirmed | cover 1515/s | off by 5 % | median width | blocks |
+|---|--:|--:|--:|--:|--:|--:|--:|";
 /// A sweep that has not ended after so long has failed.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
@@ -132,6 +144,6 @@ mod tests {
         sweeps.add(&found(1200.0, 1400.0, false));
         sweeps.add(&record(json!({"is": "not_reached", "offered_max_per_s": 1.0})));
         sweeps.add(&Value::Null);
-        assert_eq!(sweeps.row(2), "| 2 | 4 | 2 | 1 | 1 | 1 | 9.3 % | 1.5 |");
+        assert_eq!(sweeps.row("quiet"), "| quiet | 4 | 2 | 1 | 1 | 1 | 9.3 % | 1.5 |");
     }
 }

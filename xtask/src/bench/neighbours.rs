@@ -1,5 +1,5 @@
-//! Disturbances of known kind: programs that take the machine's CPU, memory or loopback interface, and stops of the
-//! programs that measure.
+//! Disturbances of known kind: programs that take the machine's CPU, memory or loopback interface, stops of the
+//! programs that measure, and cores that move.
 //!
 //! A neighbour is this program again, as a child whose standard input is a pipe: it ends when the pipe does, however
 //! its parent ended.
@@ -13,6 +13,7 @@ use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::{self, Process};
 use crate::shell;
 use anyhow::{Context as _, Result};
+use std::fs;
 use std::hint::black_box;
 use std::io::{Read, Write, copy, sink, stdin};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -28,6 +29,8 @@ use units::Random;
 pub(super) enum Neighbour {
     /// A core for 50 to 400 ms, nothing for as long, and again.
     Cpu,
+    /// A share of a core that grows from nothing by 4 % each second, to half of it.
+    Rising,
     /// Memory bandwidth: it reads and writes 256 MiB without a pause.
     Memory,
     /// The loopback interface: 1 MiB over a TCP connection to itself, every 2 ms.
@@ -52,6 +55,7 @@ pub(super) fn run(arguments: &NeighbourArgs) -> Result<()> {
     let random = Random::new(arguments.seed);
     match arguments.what {
         Neighbour::Cpu => burn(random),
+        Neighbour::Rising => rise(),
         Neighbour::Memory => stream(),
         Neighbour::Traffic => talk(),
     }
@@ -70,11 +74,24 @@ impl Neighbour {
 
 fn burn(mut random: Random) -> Result<()> {
     loop {
-        let until = Instant::now() + between(&mut random, BURST);
-        while Instant::now() < until {
-            std::hint::spin_loop();
-        }
+        spin(between(&mut random, BURST));
         sleep(between(&mut random, BURST));
+    }
+}
+
+fn rise() -> Result<()> {
+    let start = Instant::now();
+    loop {
+        let share = (RISE_PER_S * start.elapsed().as_secs_f64()).min(RISE_TO);
+        spin(RISING.mul_f64(share));
+        sleep(RISING.mul_f64(1.0 - share));
+    }
+}
+
+fn spin(time: Duration) {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        std::hint::spin_loop();
     }
 }
 
@@ -103,36 +120,136 @@ fn talk() -> Result<()> {
     }
 }
 
-/// The side of a measurement that is stopped now and then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stopped {
-    /// The program that measures.
-    Generator,
-    /// One of the servers that it has started.
-    Server,
+/// Something that happens beside a measurement, or to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Disturbance {
+    /// A number of programs on the same cores.
+    Beside(Neighbour, usize),
+    /// Something that is done to the programs that measure, for a while, again and again.
+    Done(Act),
 }
 
-/// Stops of 5 to 200 ms, with pauses of 100 ms to 1 s between them, of a program that measures. They end, and with them
-/// the last stop, when the value is dropped.
-pub(super) struct Stops {
+impl Disturbance {
+    /// All of them, by name.
+    pub(super) const ALL: [(&str, Self); 10] = [
+        ("quiet", Self::Beside(Neighbour::Cpu, 0)),
+        ("1 neighbour", Self::Beside(Neighbour::Cpu, 1)),
+        ("2 neighbours", Self::Beside(Neighbour::Cpu, 2)),
+        ("4 neighbours", Self::Beside(Neighbour::Cpu, 4)),
+        ("a neighbour that grows", Self::Beside(Neighbour::Rising, 1)),
+        ("busy memory", Self::Beside(Neighbour::Memory, 1)),
+        ("other traffic", Self::Beside(Neighbour::Traffic, 1)),
+        ("generator stops for 5 to 200 ms", Self::Done(Act::StopGenerator)),
+        ("server stops for 5 to 200 ms", Self::Done(Act::StopServer)),
+        ("cores that move", Self::Done(Act::Together)),
+    ];
+
+    /// Starts the programs that are beside a measurement; they end when they are dropped.
+    pub(super) fn beside(self, scratch: &Path) -> Result<Vec<Process>> {
+        match self {
+            Self::Beside(what, count) => {
+                (0..count).map(|index| what.start(index, scratch)).collect()
+            }
+            Self::Done(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Begins to act upon the measurement that process `id` makes, until the value is dropped.
+    pub(super) fn upon(self, id: u32, seed: u64) -> Option<Acts> {
+        match self {
+            Self::Beside(..) => None,
+            Self::Done(act) => Some(Acts::of(act, id, seed)),
+        }
+    }
+}
+
+/// Something that is done to the programs that measure, for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// The program that measures stands still.
+    StopGenerator,
+    /// One of the servers that we or it have started stands still.
+    StopServer,
+    /// The threads of the program that measures are on the core of the servers.
+    Together,
+}
+
+impl Act {
+    /// Begins to act upon the measurement of process `id`; what undoes it, `None` if there is nothing to act upon.
+    fn begin(self, id: u32, random: &mut Random) -> Option<Undo> {
+        match self {
+            Self::StopGenerator => Some(Undo::stop(id)),
+            Self::StopServer => server(random).map(Undo::stop),
+            Self::Together => Some(Undo::move_to(SERVER_CORE, id)),
+        }
+    }
+
+    /// The least and the most milliseconds of one.
+    fn length(self) -> [usize; 2] {
+        match self {
+            Self::StopGenerator | Self::StopServer => STOP,
+            Self::Together => PAUSE,
+        }
+    }
+}
+
+/// Ends what was begun when it is dropped.
+///
+/// A process or thread may have ended by itself; then there was nothing to act upon, and there is nothing to undo.
+enum Undo {
+    Stop(u32),
+    /// Threads, and the cores that each was on.
+    Move(Vec<(String, String)>),
+}
+
+impl Undo {
+    fn stop(id: u32) -> Self {
+        drop(shell::signal("STOP", id));
+        Self::Stop(id)
+    }
+
+    fn move_to(core: usize, id: u32) -> Self {
+        let threads = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+        let threads = threads.filter_map(|thread| {
+            let status = fs::read_to_string(thread.path().join("status")).ok()?;
+            let cores = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+            Some((thread.file_name().into_string().ok()?, cores.trim().to_owned()))
+        });
+        let threads: Vec<_> = threads.collect();
+        threads.iter().for_each(|(thread, _)| pin(thread, &core.to_string()));
+        Self::Move(threads)
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        match self {
+            Self::Stop(id) => drop(shell::signal("CONT", *id)),
+            Self::Move(threads) => threads.iter().for_each(|(thread, cores)| pin(thread, cores)),
+        }
+    }
+}
+
+fn pin(thread: &str, cores: &str) {
+    drop(shell::output(shell::command("taskset").args(["--pid", "--cpu-list", cores, thread])));
+}
+
+/// Acts with pauses of 100 ms to 1 s between them: stops of 5 to 200 ms, moves of 100 ms to 1 s. They end, and the last
+/// one is undone, when the value is dropped.
+pub(super) struct Acts {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Stops {
-    /// Stops `side` of the measurement that process `id` makes.
-    pub(super) fn of(side: Stopped, id: u32, seed: u64) -> Self {
+impl Acts {
+    fn of(act: Act, id: u32, seed: u64) -> Self {
         let (end, ended) = mpsc::channel();
         let mut random = Random::new(seed);
         let thread = thread::spawn(move || {
             let is_over = |time| ended.recv_timeout(time) != Err(RecvTimeoutError::Timeout);
             while !is_over(between(&mut random, PAUSE)) {
-                let Some(target) = target(side, id, &mut random) else { continue };
-                // It may have ended by itself; then there is nothing to stop, or to let go on.
-                drop(shell::signal("STOP", target));
-                let is_over = is_over(between(&mut random, STOP));
-                drop(shell::signal("CONT", target));
-                if is_over {
+                let Some(_undo) = act.begin(id, &mut random) else { continue };
+                if is_over(between(&mut random, act.length())) {
                     return;
                 }
             }
@@ -141,7 +258,7 @@ impl Stops {
     }
 }
 
-impl Drop for Stops {
+impl Drop for Acts {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {
@@ -150,18 +267,12 @@ impl Drop for Stops {
     }
 }
 
-/// The process to stop; `None` if no server runs.
-fn target(side: Stopped, id: u32, random: &mut Random) -> Option<u32> {
-    match side {
-        Stopped::Generator => Some(id),
-        Stopped::Server => {
-            let is_server =
-                |id: &u32| process::arguments(*id).get(1).is_some_and(|it| it == "serve");
-            let servers: Vec<u32> =
-                process::descendants(id).into_iter().filter(is_server).collect();
-            (!servers.is_empty()).then(|| servers[random.below(servers.len())])
-        }
-    }
+/// One of the servers below this process; `None` if none runs.
+fn server(random: &mut Random) -> Option<u32> {
+    let is_server = |id: &u32| process::arguments(*id).get(1).is_some_and(|it| it == "serve");
+    let servers: Vec<u32> =
+        process::descendants(std::process::id()).into_iter().filter(is_server).collect();
+    (!servers.is_empty()).then(|| servers[random.below(servers.len())])
 }
 
 /// A random time between two numbers of milliseconds.
@@ -175,6 +286,10 @@ const BURST: [usize; 2] = [50, 400];
 /// Milliseconds of a stop, and of the time between two.
 const STOP: [usize; 2] = [5, 200];
 const PAUSE: [usize; 2] = [100, 1000];
+/// The time in which the neighbour that grows takes its share once, what the share grows by in a second, and to what.
+const RISING: Duration = Duration::from_millis(10);
+const RISE_PER_S: f64 = 0.04;
+const RISE_TO: f64 = 0.5;
 /// Bytes that the neighbour of memory goes through: more than caches hold.
 const STREAMED: usize = 256 << 20;
 /// Bytes that the neighbour of traffic sends at a time.
@@ -193,21 +308,45 @@ mod tests {
         assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&5), Some(&9)));
     }
 
-    #[test]
-    fn a_program_that_was_stopped_goes_on_when_the_stops_end() {
+    /// One line of the status of a program that waits: before something is done to it, when that shows, and at its end.
+    fn acted_upon(act: Act, line: &str, shows: fn(&str) -> bool) -> [String; 3] {
         let scratch = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "read line"]);
-        let process = Process::start_tied("stopped", 0, &command, scratch.path()).unwrap();
-        let state = || {
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap();
-            stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap()
+        let cores = format!("{SERVER_CORE},{GENERATOR_CORE}");
+        let process = Process::start_tied("waiting", cores, &command, scratch.path()).unwrap();
+        let status = || {
+            let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+            status.lines().find(|it| it.starts_with(line)).unwrap().to_owned()
         };
-        let stops = Stops::of(Stopped::Generator, process.id(), 1);
-        while state() != 'T' {
+        // Until then it is the program that pins it.
+        while process::arguments(process.id()).first().is_none_or(|name| name != "sh") {
             thread::yield_now();
         }
-        drop(stops);
-        assert_ne!(state(), 'T');
+        let before = status();
+        let acts = Acts::of(act, process.id(), 1);
+        let during = loop {
+            match status() {
+                status if shows(&status) => break status,
+                _ => thread::yield_now(),
+            }
+        };
+        drop(acts);
+        [before, during, status()]
+    }
+
+    #[test]
+    fn a_program_that_was_stopped_goes_on_when_the_stops_end() {
+        let is_stopped = |status: &str| status.contains("stopped");
+        let [before, _, after] = acted_upon(Act::StopGenerator, "State:", is_stopped);
+        assert!(!is_stopped(&before) && !is_stopped(&after), "{before}, then {after}");
+    }
+
+    #[test]
+    fn a_program_that_was_moved_is_back_on_its_cores_when_the_moves_end() {
+        let is_moved = |cores: &str| cores.ends_with("\t0");
+        let [before, _, after] = acted_upon(Act::Together, "Cpus_allowed_list:", is_moved);
+        assert_eq!(before, after);
+        assert!(!is_moved(&before), "{before}");
     }
 }

@@ -24,6 +24,9 @@ pub(super) struct NoiseArgs {
     /// Measure real servers beside real disturbances, for about ten seconds each time
     #[arg(long)]
     sockets: bool,
+    /// With --sockets: what is known of the servers, and differs
+    #[arg(long, default_value = "work", value_name = "TRUTH", requires = "sockets")]
+    truth: sockets::Truth,
     /// With --sockets: pairs of equal servers, and of servers of known difference, for each disturbance
     #[arg(long, default_value_t = 40, value_name = "N", requires = "sockets")]
     pairs: usize,
@@ -41,6 +44,7 @@ pub(super) fn run(arguments: &NoiseArgs) -> Result<()> {
         let bench = sockets::Bench {
             wirebench: super::program(arguments.program.as_deref())?,
             scratch: super::scratch("noise")?,
+            truth: arguments.truth,
             pairs: arguments.pairs,
             rounds: arguments.rounds,
             block: arguments.block.clone(),

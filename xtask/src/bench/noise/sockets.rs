@@ -1,11 +1,10 @@
 //! The noise bench on sockets: labs of real servers, beside real disturbances.
 //!
-//! Each lab has a server of ours five times: the one that others are compared with, the same again, and with 3, 5 and
-//! 10 % more CPU time for each message (`wirebench serve ws --work`). So of each disturbance each lab gives one pair of
-//! equal sides and three of sides that differ by a known amount. The server works 5 us for each message anyway, so that
-//! it is the slower end, and times and rates have the same truth as its CPU time.
+//! Each lab has a server of ours five times: the one that others are compared with, the same again, and slower by 3, 5
+//! and 10 % in what is known of it ([`Truth`]). So of each disturbance each lab gives one pair of equal sides and three
+//! of sides that differ by a known amount.
 
-use super::super::neighbours::{Neighbour, Stopped, Stops};
+use super::super::neighbours::Disturbance;
 use super::super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::Process;
 use anyhow::{Context as _, Result};
@@ -19,53 +18,79 @@ use units::Nanos;
 pub(super) struct Bench {
     pub(super) wirebench: PathBuf,
     pub(super) scratch: PathBuf,
+    pub(super) truth: Truth,
     pub(super) pairs: usize,
     pub(super) rounds: usize,
     /// The measured time of each block.
     pub(super) block: String,
 }
 
+/// The known difference of the servers of a lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Truth {
+    /// The CPU time for each message, of an echo under a closed loop. It works 5 us for each message anyway, so that it
+    /// is the slower end, and times and rates have the same truth as its CPU time
+    Work,
+    /// The delay of each reply, exponential with a mean of 2 ms, under an open loop: all percentiles of the response
+    /// times are known, and far above what else a message takes
+    Tail,
+}
+
 /// Prints the table as Markdown, a disturbance at a time; only those whose name contains `only`.
 pub(super) fn run(bench: &Bench, only: &str) -> Result<()> {
-    let each = bench.server_time()?;
-    eprintln!("a message costs the server {each} of CPU time");
+    let least = match bench.truth {
+        Truth::Work => bench.server_time()?,
+        Truth::Tail => DELAY,
+    };
+    eprintln!("a message takes the server {least} of {}", bench.truth.name());
     println!("{HEAD}");
-    for (name, disturbance) in DISTURBANCES.into_iter().filter(|(name, _)| name.contains(only)) {
-        let mut found = Found::default();
+    for (name, disturbance) in Disturbance::ALL.into_iter().filter(|(name, _)| name.contains(only))
+    {
+        let mut found = Found::of(bench.truth);
         for pair in 0..bench.pairs {
             eprintln!("  {name}: {} of {}", pair + 1, bench.pairs);
             let seed = u64::try_from(pair).unwrap_or(0) + 1;
-            found.add(bench.lab(&rows(each), disturbance, seed)?.as_ref());
+            found.add(bench.lab(&bench.truth.rows(least), disturbance, seed)?.as_ref());
         }
         found.rows(name).iter().for_each(|row| println!("{row}"));
     }
     Ok(())
 }
 
-/// Something that happens beside a measurement, or to it.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Disturbance {
-    Beside(Neighbour, usize),
-    Stops(Stopped),
-}
+impl Truth {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Work => "CPU time",
+            Self::Tail => "mean delay",
+        }
+    }
 
-const DISTURBANCES: [(&str, Disturbance); 8] = [
-    ("quiet", Disturbance::Beside(Neighbour::Cpu, 0)),
-    ("1 neighbour", Disturbance::Beside(Neighbour::Cpu, 1)),
-    ("2 neighbours", Disturbance::Beside(Neighbour::Cpu, 2)),
-    ("4 neighbours", Disturbance::Beside(Neighbour::Cpu, 4)),
-    ("busy memory", Disturbance::Beside(Neighbour::Memory, 1)),
-    ("other traffic", Disturbance::Beside(Neighbour::Traffic, 1)),
-    ("generator stops for 5 to 200 ms", Disturbance::Stops(Stopped::Generator)),
-    ("server stops for 5 to 200 ms", Disturbance::Stops(Stopped::Server)),
-];
+    /// The five rows, where a message takes the server `least` where it is not slower.
+    fn rows(self, least: Nanos) -> Vec<Row> {
+        let own = match self {
+            Self::Work => WORK,
+            Self::Tail => DELAY,
+        };
+        let slower =
+            SLOWER.map(|(name, share)| Row { name, own: Nanos(own.0 + least.0 * share / 100) });
+        let same = [BASE, AGAIN].map(|name| Row { name, own });
+        same.into_iter().chain(slower).collect()
+    }
+
+    /// The numbers that have this truth.
+    fn figures(self) -> &'static [Figure] {
+        match self {
+            Self::Work => &FIGURES,
+            Self::Tail => &TAILS,
+        }
+    }
+}
 
 impl Bench {
     /// The server's CPU time for each message, of a lab without neighbours.
     fn server_time(&self) -> Result<Nanos> {
-        let quiet = DISTURBANCES[0].1;
-        let row = |name: &str, work: &str| Row { name: name.to_owned(), work: work.to_owned() };
-        let record = self.lab(&[row(BASE, "5us"), row(AGAIN, "5000ns")], quiet, 1)?;
+        let [(_, quiet), ..] = Disturbance::ALL;
+        let record = self.lab(&[BASE, AGAIN].map(|name| Row { name, own: WORK }), quiet, 1)?;
         let record = record.context("no right reply on a machine without disturbance")?;
         let each = number(&record["results"][0]["pooled"]["server_cpu_us_per_message"]["value"]);
         let each = each.context("the record has no CPU time of the server")?;
@@ -81,23 +106,15 @@ impl Bench {
     fn lab(&self, rows: &[Row], disturbance: Disturbance, seed: u64) -> Result<Option<Value>> {
         let file = self.scratch.join("lab.toml");
         std::fs::write(&file, self.file(rows))?;
-        let _busy: Vec<Process> = match disturbance {
-            Disturbance::Beside(what, count) => {
-                (0..count).map(|index| what.start(index, &self.scratch)).collect::<Result<_>>()?
-            }
-            Disturbance::Stops(_) => Vec::new(),
-        };
+        let _busy = disturbance.beside(&self.scratch)?;
         let mut lab = Command::new(&self.wirebench);
         lab.arg("lab").arg(&file).args(["--quiet", "--output", "-", "--seed", &seed.to_string()]);
         let cores = format!("{SERVER_CORE},{GENERATOR_CORE}");
         let mut lab = Process::start("lab", cores, &lab, &self.scratch)?;
-        let stops = match disturbance {
-            Disturbance::Beside(..) => None,
-            Disturbance::Stops(side) => Some(Stops::of(side, lab.id(), seed)),
-        };
+        let acts = disturbance.upon(lab.id(), seed);
         // A server that is stopped while it starts may not be reached: that is an outcome too, without a record.
         let record = lab.finish_with(&[0, 1, 12, 13, 15], PATIENCE)?;
-        drop(stops);
+        drop(acts);
         if record.is_empty() {
             return Ok(None);
         }
@@ -107,64 +124,73 @@ impl Bench {
     }
 
     fn file(&self, rows: &[Row]) -> String {
-        let Self { rounds, block, .. } = self;
-        let rows = rows.iter().map(|Row { name, work }| {
-            format!(
-                "[[row]]\nname = '{name}'\nserver = 'embedded'\ntransport = 'ws'\nserve-options = ['--work={work}']\n"
-            )
+        let Self { truth, rounds, block, .. } = self;
+        let program = self.wirebench.display();
+        let rows = rows.iter().enumerate().map(|(index, Row { name, own: Nanos(own) })| match truth {
+            // Another text is another process, even if it is the same time.
+            Truth::Work => {
+                let work =
+                    if index == 0 { format!("{}us", own / 1000) } else { format!("{own}ns") };
+                format!(
+                    "[[row]]\nname = '{name}'\nserver = 'embedded'\ntransport = 'ws'\nserve-options = ['--work={work}']\n"
+                )
+            }
+            Truth::Tail => format!(
+                "[[row]]\nname = '{name}'\nurl = 'ws://127.0.0.1:9'\nstart = \"exec '{program}' serve oracle ws --quiet \
+                 --listen 127.0.0.1:{{port}} --delay exponential:{own}ns\"\n",
+            ),
         });
+        let load = match truth {
+            Truth::Work => "connections = 50",
+            Truth::Tail => "connections = 200\nrate = '10k/s'",
+        };
         format!(
             "question = 'Does an interval miss the truth beside a disturbance?'\nbaseline = '{BASE}'\nrounds = {rounds}\n\
-             duration = '{block}'\nwarm-up = '50ms'\nconnections = 50\nsize = '64B'\n{}",
+             duration = '{block}'\nwarm-up = '50ms'\n{load}\nsize = '64B'\n{}",
             rows.collect::<String>()
         )
     }
 }
 
 /// A row of the lab.
+#[derive(Debug, PartialEq)]
 struct Row {
-    name: String,
-    /// The work of its server for each message; another text is another process, even if it is the same time.
-    work: String,
-}
-
-/// The five rows, where a message costs the server so much without more work.
-fn rows(each: Nanos) -> Vec<Row> {
-    let slower = SLOWER.map(|(name, share)| {
-        let more = each.0 * share / 100;
-        Row { name: name.to_owned(), work: format!("{}ns", WORK.0 + more) }
-    });
-    let same = |name: &str, work: String| Row { name: name.to_owned(), work };
-    let equal = [same(BASE, format!("{}us", WORK.0 / 1000)), same(AGAIN, format!("{}ns", WORK.0))];
-    equal.into_iter().chain(slower).collect()
+    name: &'static str,
+    /// The known part of its server: its own work for each message, or the mean of its delays.
+    own: Nanos,
 }
 
 /// The outcomes of the pairs beside one disturbance.
-#[derive(Default)]
 struct Found {
+    figures: &'static [Figure],
     /// For each figure: of equal sides, and of the slower ones.
-    counts: [[Count; 4]; FIGURES.len()],
+    counts: Vec<[Count; 4]>,
     /// Records by their verdicts: trusted, degraded, invalid, without any result.
     verdicts: [usize; 4],
 }
 
 impl Found {
+    fn of(truth: Truth) -> Self {
+        let figures = truth.figures();
+        Self { figures, counts: vec![Default::default(); figures.len()], verdicts: [0; 4] }
+    }
+
     /// Adds a lab; `None`: it measured nothing.
     fn add(&mut self, record: Option<&Value>) {
         let level = record.map_or("", |record| record["verdict"]["level"].as_str().unwrap_or(""));
         let place = LEVELS.iter().position(|known| *known == level).unwrap_or(LEVELS.len());
         self.verdicts[place] += 1;
-        for (counts, figure) in self.counts.iter_mut().zip(FIGURES) {
+        for (counts, figure) in self.counts.iter_mut().zip(self.figures) {
             for (count, (name, _)) in counts.iter_mut().zip([(AGAIN, 0)].into_iter().chain(SLOWER))
             {
-                count.add(record.and_then(|record| interval(record, name, &figure)), figure.rises);
+                count.add(record.and_then(|record| interval(record, name, figure)), figure.rises);
             }
         }
     }
 
     fn rows(&self, name: &str) -> Vec<String> {
         let verdicts = self.verdicts.map(|count| count.to_string()).join(" / ");
-        let row = |(counts, figure): (&[Count; 4], Figure)| {
+        let row = |(counts, figure): (&[Count; 4], &Figure)| {
             let [same, slower @ ..] = counts;
             let found = slower.each_ref().map(|count| count.right.to_string());
             let wrong: usize = slower.iter().map(|count| count.wrong).sum();
@@ -179,7 +205,7 @@ impl Found {
                 found.join(" | "),
             )
         };
-        self.counts.iter().zip(FIGURES).map(row).collect()
+        self.counts.iter().zip(self.figures).map(row).collect()
     }
 }
 
@@ -228,6 +254,10 @@ const FIGURES: [Figure; 4] = [
     Figure { name: "p99", field: "round_trip_p99_ns", judged: Some("p99"), rises: true },
     Figure { name: "CPU", field: "server_cpu_us_per_message", judged: None, rises: true },
 ];
+const TAILS: [Figure; 2] = [
+    Figure { name: "p50", field: "response_p50_ns", judged: Some("ratio"), rises: true },
+    Figure { name: "p99", field: "response_p99_ns", judged: Some("p99"), rises: true },
+];
 
 /// The interval of a row's ratio; `None` without one, and where the verdict has it for no result.
 fn interval(record: &Value, row: &str, figure: &Figure) -> Option<[f64; 2]> {
@@ -253,8 +283,9 @@ const BASE: &str = "same";
 const AGAIN: &str = "again";
 /// Rows whose servers need so many percent more CPU time for each message.
 const SLOWER: [(&str, u64); 3] = [("slower by 3", 3), ("slower by 5", 5), ("slower by 10", 10)];
-/// The work of every server for each message.
+/// The work of every server for each message, and the mean delay of every reply.
 const WORK: Nanos = Nanos::from_micros(5);
+const DELAY: Nanos = Nanos::from_millis(2);
 const LEVELS: [&str; 3] = ["trusted", "degraded", "invalid"];
 /// A lab that has not ended after so long has failed.
 const PATIENCE: Duration = Duration::from_secs(900);
@@ -290,7 +321,7 @@ mod tests {
 
     #[test]
     fn claims_are_counted_by_their_truth_and_their_sign() {
-        let mut found = Found::default();
+        let mut found = Found::of(Truth::Work);
         found.add(Some(&record(AGAIN, [1.02, 1.1], [0.9, 1.1], "trusted")));
         found.add(Some(&record(AGAIN, [0.9, 1.1], [0.8, 0.9], "invalid")));
         found.add(Some(&record("slower by 10", [1.05, 1.2], [0.8, 0.95], "degraded")));
@@ -311,8 +342,33 @@ mod tests {
     }
 
     #[test]
-    fn servers_differ_by_their_work_and_equal_ones_are_processes_of_their_own() {
-        let work: Vec<String> = rows(Nanos(8_000)).into_iter().map(|row| row.work).collect();
-        assert_eq!(work, ["5us", "5000ns", "5240ns", "5400ns", "5800ns"]);
+    fn servers_differ_by_what_is_known_of_them() {
+        let own = |truth: Truth, least| truth.rows(least).into_iter().map(|row| row.own.0);
+        let work = own(Truth::Work, Nanos(8_000)).collect::<Vec<u64>>();
+        assert_eq!(work, [5_000, 5_000, 5_240, 5_400, 5_800]);
+        let delays = own(Truth::Tail, DELAY).collect::<Vec<u64>>();
+        assert_eq!(delays, [2_000_000, 2_000_000, 2_060_000, 2_100_000, 2_200_000]);
+    }
+
+    #[test]
+    fn each_row_of_a_lab_has_a_server_of_its_own() {
+        let bench = |truth| Bench {
+            wirebench: PathBuf::from("/wirebench"),
+            scratch: PathBuf::new(),
+            truth,
+            pairs: 1,
+            rounds: 10,
+            block: "150ms".to_owned(),
+        };
+        for truth in [Truth::Work, Truth::Tail] {
+            let text = bench(truth).file(&truth.rows(DELAY));
+            let servers: Vec<&str> = text
+                .lines()
+                .filter(|line| line.contains("serve"))
+                .filter(|line| !line.starts_with("server"))
+                .collect();
+            assert_eq!(servers.len(), 5, "{text}");
+            assert!(truth == Truth::Tail || servers[0] != servers[1], "{text}");
+        }
     }
 }
