@@ -17,7 +17,7 @@ use crate::raw::Raw;
 use crate::socketio::SocketIo;
 use crate::sockjs::SockJs;
 use crate::tls::Tls;
-use crate::web::Web;
+use crate::web::{Spoken, Web};
 use crate::websocket::WebSocket;
 use units::Nanos;
 
@@ -179,15 +179,15 @@ impl Connection {
         matches!(self, Self::Before(_))
     }
 
-    /// True if it is a server's end of WebSocket that a client opened at the address of a session of SockJS, where its
-    /// first request decides on what is spoken ([`Web`]).
-    pub fn is_sockjs_session(&self) -> bool {
+    /// The things that its messages are, if it is a server's end of WebSocket whose first request decides on what is
+    /// spoken ([`Web`]).
+    pub fn spoken(&self) -> Spoken {
         if let Self::Web(web) = self {
-            web.is_sockjs_session()
+            web.spoken()
         } else if let Self::Tls(tls) = self {
-            tls.inner().is_sockjs_session()
+            tls.inner().spoken()
         } else {
-            false
+            Spoken::Messages
         }
     }
 

@@ -11,11 +11,18 @@
 //! A message is an event called `message` with one text; every other packet is a notice. [`SocketIo`] is the client's
 //! half. Over WebSocket a packet is a text message ([`websocket_target`] makes the path); over HTTP packets are polled
 //! for and posted, several in one body, by [`OverHttp`](crate::over_http::OverHttp) ([`session()`] has its requests).
-//! [`server`] reads those requests and packets, and writes those responses; sessions belong to whoever serves them.
+//! [`server`] reads those requests and packets, and writes those responses; sessions belong to whoever serves them, and
+//! so does the upgrade from polling to WebSocket:
 //!
-//! Left out: the upgrade from polling to WebSocket, other namespaces, a client's acknowledgements, binary events, and
-//! the end of a connection whose server has not pinged for long.
+//! ```text
+//! client, over the WebSocket of a session that polls: 2probe      server: 3probe, and 6 to a poll that waits
+//! client, once it has stopped polling: 5                          from here on all packets go over WebSocket
+//! ```
+//!
+//! Left out: a client that upgrades, other namespaces, a client's acknowledgements, binary events, and the end of a
+//! connection whose server has not pinged for long.
 
+mod address;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzz;
 pub mod server;
@@ -29,6 +36,7 @@ use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
+pub use address::Entry;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use fuzz::{fuzz_socketio, fuzz_socketio_http};
 

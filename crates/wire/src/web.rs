@@ -11,6 +11,7 @@ use crate::contract::{
 };
 use crate::http1::head::{self, HeadError, HeadLimits};
 use crate::http1::{self, Http1, Site, StreamPiece};
+use crate::socketio::Entry;
 use crate::sockjs;
 use crate::websocket::handshake::ServerOptions;
 use crate::websocket::{self, WebSocket};
@@ -33,9 +34,30 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Web {
     options: Arc<Options>,
-    /// True if the address of its WebSocket is that of a session of SockJS.
-    is_sockjs_session: bool,
+    spoken: Spoken,
     state: State,
+}
+
+/// The things that the messages of a WebSocket are, by the address at which it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Spoken {
+    /// Messages of its owner, as they are.
+    #[default]
+    Messages,
+    /// Frames of SockJS: it is a session.
+    Frames,
+    /// Packets of Socket.IO, in this session.
+    Packets(Entry),
+}
+
+impl Spoken {
+    fn at(target: &str) -> Self {
+        match Entry::at(target) {
+            Some(entry) => Self::Packets(entry),
+            None if sockjs::is_websocket_of_session(target) => Self::Frames,
+            None => Self::Messages,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -51,12 +73,12 @@ enum State {
 impl Web {
     /// A connection that was just accepted.
     pub fn new(options: Arc<Options>) -> Self {
-        Self { options, is_sockjs_session: false, state: State::AwaitHead(Vec::new()) }
+        Self { options, spoken: Spoken::default(), state: State::AwaitHead(Vec::new()) }
     }
 
-    /// True if it speaks WebSocket, and was opened at the address of a session of SockJS.
-    pub(crate) fn is_sockjs_session(&self) -> bool {
-        self.is_sockjs_session
+    /// The things that its messages are, if it speaks WebSocket.
+    pub(crate) fn spoken(&self) -> Spoken {
+        self.spoken.clone()
     }
 
     /// Chooses the protocol, once the whole head is there; `false` if the head goes on after `input`.
@@ -82,8 +104,8 @@ impl Web {
         }
         let mut held = std::mem::take(held);
         let options = &self.options;
-        self.state = if let Choice::WebSocket { is_sockjs_session } = choice {
-            self.is_sockjs_session = is_sockjs_session;
+        self.state = if let Choice::WebSocket(spoken) = choice {
+            self.spoken = spoken;
             let handshake = Arc::clone(&options.handshake);
             State::WebSocket(WebSocket::server_with(handshake, options.websocket))
         } else {
@@ -133,15 +155,13 @@ impl Web {
 }
 
 /// The protocol that a first head asks for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 enum Choice {
     /// HTTP: any other head, also a broken one, which HTTP has an answer to.
     Http,
     /// It is not complete.
     Later,
-    WebSocket {
-        is_sockjs_session: bool,
-    },
+    WebSocket(Spoken),
 }
 
 impl Options {
@@ -158,12 +178,7 @@ impl Options {
                     header.name.eq_ignore_ascii_case("upgrade")
                         && head::has_member(header.value, "websocket")
                 });
-                if asks {
-                    let is_sockjs_session = sockjs::is_websocket_of_session(head.target);
-                    Choice::WebSocket { is_sockjs_session }
-                } else {
-                    Choice::Http
-                }
+                if asks { Choice::WebSocket(Spoken::at(head.target)) } else { Choice::Http }
             }
             Ok(Some(_)) | Err(_) => Choice::Http,
         }
@@ -298,23 +313,25 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_websocket_tells_sessions_of_sockjs_apart() {
+    fn the_address_of_websocket_says_what_its_messages_are() {
+        let entry = Spoken::Packets(Entry::Open);
         for (target, expected) in [
-            ("/", false),
-            ("/echo/websocket", false),
-            ("/echo/000/abc/websocket", true),
-            ("/000/abc/websocket?x=1", true),
-            ("http://h/000/abc/websocket", true),
-            ("/000/abc/websocket/", false),
-            ("/000/a.c/websocket", false),
-            ("/000/abc/xhr", false),
+            ("/", Spoken::Messages),
+            ("/echo/websocket", Spoken::Messages),
+            ("/echo/000/abc/websocket", Spoken::Frames),
+            ("/000/abc/websocket?x=1", Spoken::Frames),
+            ("http://h/000/abc/websocket", Spoken::Frames),
+            ("/000/abc/websocket/", Spoken::Messages),
+            ("/000/a.c/websocket", Spoken::Messages),
+            ("/000/abc/xhr", Spoken::Messages),
+            ("/a/socket.io/?EIO=4&transport=websocket", entry),
         ] {
             let options = Options { site: None, ..(*web().options).clone() };
             let mut machine = Web::new(Arc::new(options));
             let mut bytes = format!("GET {target} HTTP/1.1\r\n{HANDSHAKE}").into_bytes();
             let opened = machine.receive(&mut Input::new(&mut bytes), &mut Vec::new());
             assert_eq!(opened, Ok(Some(Event::Open)), "{target}");
-            assert_eq!(machine.is_sockjs_session(), expected, "{target}");
+            assert_eq!(machine.spoken(), expected, "{target}");
         }
     }
 

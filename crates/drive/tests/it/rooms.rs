@@ -181,7 +181,7 @@ fn each_receiver_gets_each_message_over_every_transport() {
         // Each publication was acknowledged.
         assert_eq!(played.outcome.exchanges[&0].service.count(), 120, "{scheme}");
         // One socket receives; the second is there for those that have something to say, and all join or publish.
-        let sockets = if ["ws", "sockjs"].contains(&scheme) { 18 } else { 36 };
+        let sockets = if ["ws", "sockjs", "socketio"].contains(&scheme) { 18 } else { 36 };
         assert_eq!(relay.totals().connections, sockets, "{scheme}");
     }
 }
@@ -412,7 +412,7 @@ fn the_sums_close_while_streams_of_events_are_cut_and_come_again() {
 }
 
 /// The schemes over which a relay is spoken to.
-const TRANSPORTS: [&str; 8] = [
+const TRANSPORTS: [&str; 9] = [
     "ws",
     "sockjs",
     "sockjs+xhr",
@@ -420,6 +420,7 @@ const TRANSPORTS: [&str; 8] = [
     "sockjs+eventsource",
     "sockjs+htmlfile",
     "sockjs+jsonp",
+    "socketio",
     "socketio+polling",
 ];
 

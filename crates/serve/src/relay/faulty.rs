@@ -37,7 +37,9 @@ impl Relay {
     ) -> bool {
         let can_have = match speaks {
             Speaks::Messages => true,
-            Speaks::Frames | Speaks::Requests => str::from_utf8(&words.bytes).is_ok(),
+            Speaks::Frames | Speaks::Packets | Speaks::Requests => {
+                str::from_utf8(&words.bytes).is_ok()
+            }
             Speaks::Events => published(&words.bytes).is_some(),
         };
         let Some(Fate(fault)) = self.fate.as_mut().filter(|_| can_have) else { return false };

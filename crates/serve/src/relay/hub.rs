@@ -22,9 +22,9 @@ struct Room {
 /// A member of rooms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
-    /// A session of SockJS or Socket.IO over HTTP.
+    /// A session of SockJS over HTTP, or of Socket.IO.
     Session(u32),
-    /// A connection over WebSocket.
+    /// A connection over WebSocket without a session, or one that reads server-sent events.
     Socket(ConnectionId),
 }
 

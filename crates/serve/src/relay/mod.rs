@@ -1,12 +1,12 @@
 //! The relay: what one client publishes in a room goes to all clients in that room.
 //!
 //! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room: connections over
-//! WebSocket, as it is or with the frames of SockJS, and where the stack takes requests also sessions over HTTP of
-//! SockJS (`over_http`, `sessions`) and of Socket.IO (`socketio`), and streams of server-sent events (`plain`). A
-//! message is encoded once for all who get it in the same form, where no layer (TLS, compression) has a state of its
-//! own for each connection. What a receiver does not read waits for it up to a limit; beyond that the receiver is
-//! dropped, so that it costs no other one anything. A relay whose faults are known lets each delivery wait for its
-//! turn (`late`, `faulty`).
+//! WebSocket, as it is or with the frames of SockJS, sessions of Socket.IO (`socketio`, `upgrade`), and where the stack
+//! takes requests also sessions over HTTP of SockJS and of Socket.IO (`over_http`, `sessions`), and streams of
+//! server-sent events (`plain`). A message is encoded once for all who get it in the same form, where no layer (TLS,
+//! compression) has a state of its own for each connection. What a receiver does not read waits for it up to a limit;
+//! beyond that the receiver is dropped, so that it costs no other one anything. A relay whose faults are known lets
+//! each delivery wait for its turn (`late`, `faulty`).
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
@@ -19,6 +19,7 @@ mod over_http;
 mod plain;
 mod sessions;
 mod socketio;
+mod upgrade;
 mod words;
 
 pub use late::Fault;
@@ -35,7 +36,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Bytes, Instant, Random};
+use wire::socketio::server::message as message_packet;
 use wire::sockjs::server::{event, framed_texts, message_frame, write_text};
+use wire::web::Spoken;
 use wire::{Input, Kind, Message, Protocol, Stack};
 use words::Said;
 
@@ -70,10 +73,11 @@ pub struct Relay {
 /// The part that a connection has.
 #[derive(Debug, Default)]
 struct Member {
-    /// The rooms that it is in, over WebSocket.
+    /// The rooms that it is in, over WebSocket without a session.
     seats: Vec<Seat>,
     speaks: Speaks,
-    /// The session that it receives for: a request waits for its answer, or a response goes on.
+    /// The session that it receives for: a request waits for its answer, a response goes on, or it is the WebSocket of
+    /// the session, or tries to become that.
     session: Option<u32>,
     /// The origin of the page that its last request came from, where a browser named it.
     origin: Option<Box<str>>,
@@ -93,6 +97,8 @@ enum Speaks {
     Frames,
     /// None: it hears server-sent events.
     Events,
+    /// Packets of Socket.IO in messages of WebSocket.
+    Packets,
 }
 
 /// A delivery as connections get it, written when the first one gets it that speaks so; empty before.
@@ -101,6 +107,7 @@ struct Forms {
     message: Vec<u8>,
     frame: Vec<u8>,
     event: Vec<u8>,
+    packet: Vec<u8>,
 }
 
 impl Forms {
@@ -110,12 +117,14 @@ impl Forms {
             Speaks::Messages | Speaks::Requests => &mut self.message,
             Speaks::Frames => &mut self.frame,
             Speaks::Events => &mut self.event,
+            Speaks::Packets => &mut self.packet,
         }
     }
 
     /// Calls `each` with every form.
     fn for_each(&mut self, each: impl Fn(&mut Vec<u8>)) {
-        [&mut self.message, &mut self.frame, &mut self.event].into_iter().for_each(each);
+        let Self { message, frame, event, packet } = self;
+        [message, frame, event, packet].into_iter().for_each(each);
     }
 }
 
@@ -235,11 +244,11 @@ impl<E: Engine> Node<E> for Relay {
                     self.totals.connections += 1;
                 }
                 Completion::Ended(id) => {
-                    self.leave_all(id);
+                    self.leave_all(engine, id);
                     self.peers.ended(engine, id);
                 }
                 Completion::Failed(id, _) => {
-                    self.leave_all(id);
+                    self.leave_all(engine, id);
                     self.peers.forget(id);
                 }
                 Completion::Connected(id) => engine.close(id), // We connect nowhere.
@@ -283,12 +292,8 @@ impl Relay {
                 Some(Heard::Closed) => is_over = true,
                 Some(Heard::Secured { is_resumed }) => secured = Some(is_resumed),
                 Some(Heard::Open) => {
-                    peer.state.speaks = Speaks::Messages;
-                    if peer.machine.is_sockjs_session() {
-                        peer.state.speaks = Speaks::Frames;
-                        let opening = Message { kind: Kind::Text, payload: b"o" };
-                        let _sent: Result<_, _> = peer.machine.send(opening, &mut self.tx);
-                    }
+                    let spoken = peer.machine.spoken();
+                    self.opened(engine, id, spoken);
                     is_progress = true;
                 }
                 Some(Heard::Nothing) => {}
@@ -309,15 +314,33 @@ impl Relay {
         }
         self.peers.was_read(id, engine.now(), is_progress);
         if is_over {
-            self.leave_all(id);
+            self.leave_all(engine, id);
             if let Some(peer) = self.peers.find(id) {
                 peer.over = true;
                 self.peers.linger(engine, id);
             }
         } else if self.peers.holds_too_much(engine, id, 0) {
             self.totals.broken += 1;
-            self.leave_all(id);
+            self.leave_all(engine, id);
             self.peers.close(engine, id);
+        }
+    }
+
+    /// A WebSocket is open, and its address says what is spoken.
+    fn opened<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, spoken: Spoken) {
+        let Some(peer) = self.peers.find(id) else { return };
+        match spoken {
+            Spoken::Messages => peer.state.speaks = Speaks::Messages,
+            Spoken::Frames => {
+                peer.state.speaks = Speaks::Frames;
+                let opening = Message { kind: Kind::Text, payload: b"o" };
+                let _sent: Result<_, _> = peer.machine.send(opening, &mut self.tx);
+            }
+            Spoken::Packets(entry) => {
+                peer.state.speaks = Speaks::Packets;
+                flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+                self.enter(engine, id, &entry);
+            }
         }
     }
 
@@ -329,8 +352,10 @@ impl Relay {
         speaks: Speaks,
         kind: Kind,
     ) -> bool {
-        if speaks == Speaks::Requests {
+        if matches!(speaks, Speaks::Requests | Speaks::Packets) {
             flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+        }
+        if speaks == Speaks::Requests {
             return self.request(engine, id);
         }
         let heard = std::mem::take(&mut self.heard);
@@ -345,6 +370,10 @@ impl Relay {
             }
             Speaks::Messages => {
                 self.hear(engine, Who::Socket(id), kind, &heard);
+                true
+            }
+            Speaks::Packets => {
+                self.packet(engine, id, kind, &heard);
                 true
             }
             // Nothing can be answered behind an answer that does not end.
@@ -447,10 +476,21 @@ impl Relay {
     /// The things that a member's messages are; `None` if it is gone.
     fn speaks(&mut self, who: Who) -> Option<Speaks> {
         match who {
-            Who::Session(session) => self.sessions.find(session).map(|_| Speaks::Requests),
+            Who::Session(number) => match self.sessions.find(number)?.socket() {
+                Some(_) => Some(Speaks::Packets),
+                None => Some(Speaks::Requests),
+            },
             Who::Socket(id) => {
                 self.peers.find(id).filter(|peer| !peer.over).map(|peer| peer.state.speaks)
             }
+        }
+    }
+
+    /// The connection that a member gets forms by; `None` for a session whose requests are answered.
+    fn connection_of(&mut self, who: Who) -> Option<ConnectionId> {
+        match who {
+            Who::Session(number) => self.sessions.find(number)?.socket(),
+            Who::Socket(id) => Some(id),
         }
     }
 
@@ -463,10 +503,10 @@ impl Relay {
         message: Message<'_>,
         json: &mut Option<Option<String>>,
     ) -> bool {
-        let Self { forms, peers, stack, .. } = self;
-        let Who::Socket(to) = who else {
+        let Some(to) = self.connection_of(who) else {
             return json.get_or_insert_with(|| json_of(message.payload)).is_some();
         };
+        let Self { forms, peers, stack, .. } = self;
         let form = forms.of(speaks);
         if !form.is_empty() && !stack.has_layers() {
             return true;
@@ -475,12 +515,13 @@ impl Relay {
         let Some(peer) = peers.find(to) else { return false };
         let written = match speaks {
             Speaks::Messages | Speaks::Requests => peer.machine.send(message, form),
-            Speaks::Frames => {
+            Speaks::Frames | Speaks::Packets => {
                 let json = json.get_or_insert_with(|| json_of(message.payload));
                 let Some(json) = json else { return false };
-                let frame = message_frame(json);
-                let frame = Message { kind: Kind::Text, payload: frame.as_bytes() };
-                peer.machine.send(frame, form)
+                let is_packet = speaks == Speaks::Packets;
+                let text = if is_packet { message_packet(json) } else { message_frame(json) };
+                let text = Message { kind: Kind::Text, payload: text.as_bytes() };
+                peer.machine.send(text, form)
             }
             Speaks::Events => {
                 let Some(data) = published(message.payload) else { return false };
@@ -498,11 +539,11 @@ impl Relay {
         speaks: Speaks,
         json: Option<&str>,
     ) -> bool {
-        let to = match who {
-            Who::Session(session) => {
+        let to = match (self.connection_of(who), who) {
+            (Some(to), _) | (None, Who::Socket(to)) => to,
+            (None, Who::Session(session)) => {
                 return json.is_none_or(|json| self.give(engine, session, json));
             }
-            Who::Socket(to) => to,
         };
         let form = self.forms.of(speaks);
         engine.send(to, form);
@@ -514,9 +555,9 @@ impl Relay {
     fn drop_slow<E: Engine>(&mut self, engine: &mut E) {
         while let Some(who) = self.slow.pop() {
             let connection = match who {
-                Who::Session(number) => self.end_session(number),
+                Who::Session(number) => self.end_session(engine, number),
                 Who::Socket(id) => {
-                    self.leave_all(id);
+                    self.leave_all(engine, id);
                     Some(id)
                 }
             };
@@ -562,8 +603,8 @@ impl Relay {
     }
 
     /// A connection is gone: it leaves all its rooms, and the session ends that it received for.
-    fn leave_all(&mut self, id: ConnectionId) {
-        self.receiver_is_gone(id);
+    fn leave_all<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        self.receiver_is_gone(engine, id);
         let Some(peer) = self.peers.find(id) else { return };
         for seat in std::mem::take(&mut peer.state.seats) {
             self.vacate(seat);

@@ -172,16 +172,29 @@ impl Relay {
         }
     }
 
-    /// A connection is gone, and with it the session that it received for: what was on its way is lost.
-    pub(super) fn receiver_is_gone(&mut self, id: ConnectionId) {
-        if let Some(number) = self.session_of(id) {
-            self.end_session(number);
+    /// A connection is gone, and with it the session that it received for: what was on its way is lost. One that only
+    /// tried to become the WebSocket of its session leaves it to polling.
+    pub(super) fn receiver_is_gone<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let Some(number) = self.session_of(id) else { return };
+        let upgrade = self.sessions.find(number).and_then(|session| session.upgrade());
+        if upgrade.is_some_and(|upgrade| upgrade.id == id) {
+            self.end_upgrade(number);
+        } else {
+            self.end_session(engine, number);
         }
     }
 
-    /// A session ends: it leaves all its rooms. Returns the connection that received for it.
-    pub(super) fn end_session(&mut self, number: u32) -> Option<ConnectionId> {
+    /// A session ends: it leaves all its rooms, and an upgrade ends with it. Returns the connection that received for
+    /// it.
+    pub(super) fn end_session<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        number: u32,
+    ) -> Option<ConnectionId> {
         let session = self.sessions.end(number)?;
+        if let Some(upgrade) = session.upgrade() {
+            self.close_socket(engine, upgrade.id);
+        }
         for seat in session.seats {
             self.vacate(seat);
         }
@@ -198,11 +211,12 @@ impl Relay {
             match due {
                 Due::End(number) => self.close_session(engine, number, CLOSE),
                 Due::Heartbeat(number) => self.beat(engine, number),
+                Due::Upgrade(number) => self.give_up_upgrade(engine, number),
             }
         }
     }
 
-    fn session_of(&mut self, id: ConnectionId) -> Option<u32> {
+    pub(super) fn session_of(&mut self, id: ConnectionId) -> Option<u32> {
         self.peers.find(id)?.state.session
     }
 

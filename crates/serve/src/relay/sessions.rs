@@ -1,4 +1,4 @@
-//! Sessions of SockJS and Socket.IO over HTTP: what waits for each, and the connection that receives for it.
+//! Sessions of SockJS over HTTP, and of Socket.IO: what waits for each, and the connection that receives for it.
 
 use super::hub::Seat;
 use super::late::Line;
@@ -6,7 +6,7 @@ use engine::ConnectionId;
 use spec::Transport;
 use std::collections::HashMap;
 use units::{Instant, Nanos};
-use wire::socketio::server::{self, PING_EVERY, PING_TIMEOUT};
+use wire::socketio::server::{self, PING_EVERY, PING_TIMEOUT, UPGRADE_TIMEOUT};
 use wire::sockjs::server::{self as sockjs, message_frame};
 
 /// All sessions that have not ended.
@@ -25,7 +25,7 @@ pub(super) struct Sessions {
 pub(super) struct Session {
     pub(super) name: Box<str>,
     pub(super) seats: Vec<Seat>,
-    /// The connection whose request is not answered, or whose response goes on.
+    /// The connection whose request is not answered, whose response goes on, or which is its WebSocket.
     pub(super) receiver: Option<Receiver>,
     /// `None`: it speaks SockJS.
     pub(super) socketio: Option<SocketIo>,
@@ -45,6 +45,18 @@ pub(super) struct SocketIo {
     /// True in the default namespace.
     pub(super) is_connected: bool,
     pub(super) heart: Heart,
+    /// `None`: it stays with the transport that it has.
+    pub(super) upgrade: Option<Upgrade>,
+}
+
+/// The upgrade of a session that polls, from the opening of its WebSocket on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Upgrade {
+    /// The WebSocket.
+    pub(super) id: ConnectionId,
+    pub(super) since: Instant,
+    /// True once the client has tried it: from then on polls are answered at once.
+    pub(super) is_probed: bool,
 }
 
 /// The heartbeat of a session of Socket.IO.
@@ -80,9 +92,24 @@ impl Session {
         frame
     }
 
+    /// Its WebSocket, if it has one.
+    pub(super) fn socket(&self) -> Option<ConnectionId> {
+        self.receiver.as_ref().filter(|receiver| receiver.is_socket()).map(|receiver| receiver.id)
+    }
+
+    /// The upgrade that is under way.
+    pub(super) fn upgrade(&self) -> Option<Upgrade> {
+        self.socketio?.upgrade
+    }
+
     /// The thing that is due for it at `now`.
     fn due(&self, number: u32, now: Instant) -> Option<Due> {
         let quiet = now.since(self.since);
+        if let Some(upgrade) = self.upgrade()
+            && now.since(upgrade.since) >= UPGRADE_TIMEOUT
+        {
+            return Some(Due::Upgrade(number));
+        }
         match (self.socketio.map(|it| it.heart), &self.receiver) {
             (Some(Heart::Beats(at)), _) if now.since(at) >= PING_EVERY => {
                 Some(Due::Heartbeat(number))
@@ -110,6 +137,10 @@ impl Receiver {
     pub(super) fn way(&self) -> sockjs::Receiver<'_> {
         sockjs::Receiver { transport: self.transport, callback: &self.callback }
     }
+
+    fn is_socket(&self) -> bool {
+        self.transport == server::SOCKET.transport
+    }
 }
 
 /// A thing that is due for a session.
@@ -119,6 +150,8 @@ pub(super) enum Due {
     End(u32),
     /// Its receiver has heard nothing for long.
     Heartbeat(u32),
+    /// Its upgrade is not complete, and has had its time.
+    Upgrade(u32),
 }
 
 impl Sessions {

@@ -1,4 +1,4 @@
-//! Clients that speak Socket.IO over HTTP polling: requests of Engine.IO, and the packets in them.
+//! Clients that speak Socket.IO: requests of Engine.IO's polling, and packets in them or over WebSocket.
 
 use super::Relay;
 use super::hub::Who;
@@ -9,7 +9,7 @@ use wire::socketio::server::{
     Asked, CLOSE, Fault, NOOP, PAYLOAD_LEN_MAX, PING, POLL, Said, acknowledged, add, connected,
     new_sid, no_namespace, opening, packets, refuse,
 };
-use wire::sockjs::server::{self, Request};
+use wire::sockjs::server::{self, Receiver, Request};
 
 impl Relay {
     /// Does what a request of Engine.IO asks for; `false` if its connection cannot go on.
@@ -21,7 +21,7 @@ impl Relay {
         request: &Request<'_>,
     ) -> bool {
         match asked {
-            Asked::Open => self.open_session(engine, id),
+            Asked::Open => self.open_session(engine, id, POLL),
             Asked::Poll { sid } => self.poll(engine, id, sid),
             Asked::Post { sid } => self.post_packets(engine, id, sid, request.body),
             Asked::Preflight => self.write(engine, id, |machine, origin, tx| {
@@ -31,29 +31,40 @@ impl Relay {
         }
     }
 
-    /// A session begins, and its request is answered by the opening packet alone.
-    fn open_session<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) -> bool {
+    /// A session begins: its request is answered by the opening packet alone, which is the first one over WebSocket.
+    pub(super) fn open_session<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        way: Receiver<'static>,
+    ) -> bool {
         let (sid, now) = (new_sid(&mut self.entropy), engine.now());
         let number = self.sessions.begin(&sid, now);
         if let Some(session) = self.sessions.find(number) {
             let heart = Heart::Beats(now);
-            session.socketio = Some(SocketIo { is_connected: false, heart });
-            add(&opening(&sid), &mut session.waiting);
+            session.socketio = Some(SocketIo { is_connected: false, heart, upgrade: None });
+            add(&opening(&sid, way.transport), &mut session.waiting);
         }
-        self.attach(engine, id, number, POLL);
+        self.attach(engine, id, number, way);
         true
     }
 
-    /// A connection asks for the packets of a session. A second one that does so closes it.
+    /// A connection asks for the packets of a session. A second one that does so closes it. While an upgrade is under
+    /// way polls are answered at once, so that the client can stop them.
     fn poll<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, sid: &str) -> bool {
-        let Some(number) = self.session_of_socketio(sid) else {
-            return self.refuse_by(engine, id, Fault::UnknownSession);
+        let number = match self.session_that_polls(sid) {
+            Ok(number) => number,
+            Err(fault) => return self.refuse_by(engine, id, fault),
         };
         if self.sessions.find(number).is_some_and(|session| session.receiver.is_some()) {
             self.close_session(engine, number, CLOSE);
             return self.refuse_by(engine, id, Fault::BadRequest);
         }
         self.attach(engine, id, number, POLL);
+        let upgrade = self.sessions.find(number).and_then(|session| session.upgrade());
+        if upgrade.is_some_and(|upgrade| upgrade.is_probed) {
+            self.say(engine, number, NOOP); // Unless something waited: then it is answered.
+        }
         true
     }
 
@@ -65,8 +76,9 @@ impl Relay {
         sid: &str,
         body: &[u8],
     ) -> bool {
-        let Some(number) = self.session_of_socketio(sid) else {
-            return self.refuse_by(engine, id, Fault::UnknownSession);
+        let number = match self.session_that_polls(sid) {
+            Ok(number) => number,
+            Err(fault) => return self.refuse_by(engine, id, fault),
         };
         if body.len() > PAYLOAD_LEN_MAX {
             return self.refuse_request(engine, id, "413 Payload Too Large", "");
@@ -87,7 +99,12 @@ impl Relay {
     }
 
     /// Does what a packet asks for; `false` if its session has ended.
-    fn understand_packet<E: Engine>(&mut self, engine: &mut E, number: u32, said: Said) -> bool {
+    pub(super) fn understand_packet<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        number: u32,
+        said: Said,
+    ) -> bool {
         let now = engine.now();
         let Some(session) = self.sessions.find(number) else { return false };
         let Some(state) = &mut session.socketio else { return false };
@@ -153,13 +170,28 @@ impl Relay {
         }
     }
 
-    /// A session ends; the poll that waits, if one does, is answered by `last`.
+    /// A session ends; the poll that waits, if one does, is answered by `last`, and its WebSocket is closed.
     pub(super) fn close_session<E: Engine>(&mut self, engine: &mut E, number: u32, last: &str) {
-        self.say(engine, number, last);
-        self.end_session(number);
+        let socket = self.connection_of(Who::Session(number));
+        if socket.is_none() {
+            self.say(engine, number, last);
+        }
+        self.end_session(engine, number);
+        if let Some(id) = socket {
+            self.close_socket(engine, id);
+        }
     }
 
-    fn session_of_socketio(&mut self, sid: &str) -> Option<u32> {
+    /// The session of this name, for requests; those over WebSocket take none.
+    fn session_that_polls(&mut self, sid: &str) -> Result<u32, Fault> {
+        let number = self.session_of_socketio(sid).ok_or(Fault::UnknownSession)?;
+        match self.connection_of(Who::Session(number)) {
+            Some(_) => Err(Fault::BadRequest),
+            None => Ok(number),
+        }
+    }
+
+    pub(super) fn session_of_socketio(&mut self, sid: &str) -> Option<u32> {
         let number = self.sessions.named(sid)?;
         self.sessions.find(number)?.socketio.is_some().then_some(number)
     }

@@ -1,4 +1,5 @@
-//! The relay over SockJS's transports of HTTP, by the bytes of raw clients: the rules of sessions.
+//! The relay over SockJS's transports of HTTP, by the bytes of raw clients: the rules of sessions. The clients of
+//! WebSocket are for those sessions that go on there.
 
 use engine::sim::{Conditions, Network, Outcome, Party, Sim};
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
@@ -7,7 +8,9 @@ use serve::relay::Totals;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::{Instant, Nanos};
-use wire::{Role, ServerOptions};
+use wire::{
+    ClientOptions, Connection, Event, Input, Kind, Message, Opening, Protocol, Role, ServerOptions,
+};
 
 #[test]
 fn between_two_polls_messages_wait_and_come_in_one_frame() {
@@ -344,7 +347,11 @@ fn a_session_for_which_too_much_waits_is_dropped() {
 #[derive(Clone, Debug)]
 pub(crate) enum Do {
     Leave,
+    /// Connects, and opens a WebSocket at a path.
+    Open(String),
     Say(String),
+    /// Sends a message over its WebSocket.
+    Tell(Kind, String),
 }
 
 pub(crate) fn say(method: &str, path: &str, fields: &str, body: &str) -> Do {
@@ -375,6 +382,8 @@ pub(crate) fn post(session: &str, body: &str) -> Do {
 /// All that the clients heard.
 pub(crate) struct Heard {
     pub(crate) all: Vec<String>,
+    /// The messages that came over WebSocket, and `closed` where it was closed properly.
+    pub(crate) messages: Vec<Vec<String>>,
     pub(crate) totals: Totals,
 }
 
@@ -435,6 +444,8 @@ pub(crate) fn play_with(queue_max: usize, script: &[(u64, usize, Do)]) -> Heard 
         ids: vec![None; clients],
         script: script.iter().rev().cloned().collect(),
         heard: vec![Vec::new(); clients],
+        machines: (0..clients).map(|_| None).collect(),
+        messages: vec![Vec::new(); clients],
         rx: vec![0; 1 << 16],
     };
     let mut relay = Relay::new(server, Arc::new(AtomicBool::new(false))).with_queue_max(queue_max);
@@ -444,7 +455,7 @@ pub(crate) fn play_with(queue_max: usize, script: &[(u64, usize, Do)]) -> Heard 
     let end = Instant::START + Nanos::from_millis(last + 500);
     assert_eq!(network.run(&mut parties, end), Outcome::TimeUp);
     let texts = people.heard.into_iter().map(|heard| String::from_utf8(heard).unwrap());
-    Heard { all: texts.collect(), totals: relay.totals() }
+    Heard { all: texts.collect(), messages: people.messages, totals: relay.totals() }
 }
 
 struct People {
@@ -453,15 +464,52 @@ struct People {
     /// The last of them comes first.
     script: Vec<(u64, usize, Do)>,
     heard: Vec<Vec<u8>>,
+    machines: Vec<Option<Connection>>,
+    messages: Vec<Vec<String>>,
     rx: Vec<u8>,
+}
+
+impl People {
+    /// A connection is there; one for WebSocket opens it.
+    fn connected(&mut self, engine: &mut Sim, id: ConnectionId) {
+        let client = self.client(id);
+        if let Some(machine) = &mut self.machines[client] {
+            let mut tx = Vec::new();
+            assert_eq!(machine.open(&mut tx), Opening::Awaited);
+            engine.send(id, &tx);
+        }
+    }
+
+    fn received(&mut self, engine: &mut Sim, id: ConnectionId, len: usize) {
+        let client = self.client(id);
+        let Some(machine) = &mut self.machines[client] else {
+            return self.heard[client].extend_from_slice(&self.rx[..len]);
+        };
+        let (mut input, mut tx) = (Input::new(&mut self.rx[..len]), Vec::new());
+        while let Some(event) = machine.receive(&mut input, &mut tx).unwrap() {
+            if let Event::Message(Message { kind: Kind::Text, payload }) = event {
+                self.messages[client].push(String::from_utf8(payload.to_vec()).unwrap());
+            } else if let Event::Closed(_) = event {
+                self.messages[client].push("closed".to_owned());
+            } else {
+                assert_eq!(event, Event::Open);
+            }
+        }
+        engine.send(id, &tx);
+    }
+
+    fn client(&self, id: ConnectionId) -> usize {
+        self.ids.iter().position(|known| *known == Some(id)).unwrap()
+    }
 }
 
 impl Node<Sim> for People {
     fn step(&mut self, engine: &mut Sim) -> Step {
         while let Some(completion) = engine.complete(&mut self.rx) {
-            if let Completion::Received { connection, len } = completion {
-                let client = self.ids.iter().position(|id| *id == Some(connection));
-                self.heard[client.unwrap()].extend_from_slice(&self.rx[..len]);
+            match completion {
+                Completion::Connected(id) => self.connected(engine, id),
+                Completion::Received { connection, len } => self.received(engine, connection, len),
+                Completion::Accepted(_) | Completion::Ended(_) | Completion::Failed(..) => {}
             }
         }
         while let Some((at, client, what)) = self.script.last().cloned() {
@@ -472,6 +520,18 @@ impl Node<Sim> for People {
             self.script.pop();
             match what {
                 Do::Leave => engine.close(self.ids[client].take().unwrap()),
+                Do::Open(path) => {
+                    let url = format!("ws://relay.example{path}").parse().unwrap();
+                    let stack = wire::stack(&url, Role::Client(&ClientOptions::default())).unwrap();
+                    self.machines[client] = Some(stack.connection(1, 0));
+                    self.ids[client] = Some(engine.connect(&self.address, None));
+                }
+                Do::Tell(kind, text) => {
+                    let (machine, mut tx) = (&mut self.machines[client], Vec::new());
+                    let message = Message { kind, payload: text.as_bytes() };
+                    machine.as_mut().unwrap().send(message, &mut tx).unwrap();
+                    engine.send(self.ids[client].unwrap(), &tx);
+                }
                 Do::Say(text) => {
                     let id = *self.ids[client]
                         .get_or_insert_with(|| engine.connect(&self.address, None));

@@ -1,8 +1,11 @@
-//! The relay over Engine.IO's polling, by the bytes of raw clients: the rules of Engine.IO 4 and of Socket.IO 5.
+//! The relay over Engine.IO's polling and WebSocket, by the bytes of raw clients: the rules of Engine.IO 4 and of
+//! Socket.IO 5.
 
 use crate::relay_over_http::{Do, get, play, play_with, poll as poll_sockjs, say};
+use serve::relay::Totals;
 use units::Random;
-use wire::socketio::server::{CLOSE, NOOP, new_sid, opening};
+use wire::Kind;
+use wire::socketio::server::{CLOSE, NOOP, POLL, SOCKET, new_sid, opening};
 
 const JOINED: &str = "200 42[\"message\",\"joined a\"]";
 
@@ -58,6 +61,7 @@ fn what_opens_no_session_is_refused_by_its_number() {
         (600, 0, request("PUT", "?EIO=4&transport=polling&sid=none")),
         (700, 0, request("GET", "?transport=polling")),
         (800, 0, request("GET", "?EIO=3&transport=polling")),
+        (900, 0, request("GET", "?EIO=4&transport=websocket")),
     ]);
     let expected = [
         "{\"code\":0,\"message\":\"Transport unknown\"}",
@@ -69,9 +73,10 @@ fn what_opens_no_session_is_refused_by_its_number() {
         "{\"code\":3,\"message\":\"Bad request\"}",
         "{\"code\":5,\"message\":\"Unsupported protocol version\"}",
         "{\"code\":5,\"message\":\"Unsupported protocol version\"}",
+        "{\"code\":3,\"message\":\"Bad request\"}",
     ];
     assert_eq!(heard.answers(0), expected.map(|body| format!("400 {body}")));
-    assert_eq!((heard.totals.refused, heard.totals.broken), (9, 0));
+    assert_eq!((heard.totals.refused, heard.totals.broken), (10, 0));
 }
 
 #[test]
@@ -255,6 +260,240 @@ fn a_page_of_another_origin_may_poll_and_post() {
     assert_eq!(heard.all[0].matches(named).count(), 4, "{}", heard.all[0]);
 }
 
+#[test]
+fn a_session_may_begin_over_websocket_where_each_packet_is_a_message() {
+    let (sid, other) = (sid(0), sid(1));
+    let heard = play(&[
+        (0, 0, Do::Open("/rooms/socket.io/?EIO=4&transport=websocket".to_owned())),
+        (100, 0, tell("40")),
+        (200, 0, tell("42[\"message\",\"join a\"]")),
+        (300, 1, open()),
+        (400, 2, post(&other, "40\u{1e}42[\"message\",\"join a\"]")),
+        (500, 0, tell("421[\"message\",\"publish a id=7\\nx\"]")),
+        (600, 3, publish("\u{1e}\"\u{e9}")),
+        (700, 1, poll(&other)),
+        (800, 0, tell("40/admin,")),
+        (900, 3, poll(&sid)),
+        (1_000, 0, tell("1")),
+        (1_100, 3, publish("y")),
+    ]);
+    let connected = |sid: &str| format!("40{{\"sid\":\"{sid}\"}}");
+    let (first, second) = (opening(&sid, SOCKET.transport), connected(&sid));
+    let deliveries =
+        ["42[\"message\",\"message a\\nx\"]", "42[\"message\",\"message a\\n\\u001e\\\"\u{e9}\"]"];
+    let joined = "42[\"message\",\"joined a\"]";
+    let expected = [
+        &*first,
+        &*second,
+        joined,
+        deliveries[0],
+        "42[\"message\",\"published id=7 receivers=2\"]",
+        "431[]",
+        deliveries[1],
+        "44/admin,{\"message\":\"Invalid namespace\"}",
+        "closed",
+    ];
+    assert_eq!(heard.messages[0], expected);
+    let polled = [&*connected(&other), joined, deliveries[0], deliveries[1]].join("\u{1e}");
+    assert_eq!(heard.answers(1)[1], format!("200 {polled}"));
+    assert_eq!(heard.answers(3), ["200 receivers=2\n", BAD, "200 receivers=1\n"]);
+    assert_eq!((heard.totals.refused, heard.totals.broken), (1, 0));
+}
+
+#[test]
+fn a_session_goes_on_over_websocket_and_nothing_is_lost() {
+    let sid = sid(0);
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 1, post(&sid, "40\u{1e}42[\"message\",\"join a\"]")),
+        (200, 0, poll(&sid)),
+        (300, 0, poll(&sid)),
+        (400, 2, socket(&sid)),
+        (500, 3, publish("to the poll that waits")),
+        (600, 0, poll(&sid)),
+        (700, 2, tell("2probe")), // The poll is answered by a noop.
+        (800, 3, publish("to the next poll")),
+        (900, 0, poll(&sid)),
+        (1_000, 0, poll(&sid)), // It is answered at once: the client has to stop.
+        (1_100, 1, post(&sid, "42[\"message\",\"join b\"]")),
+        (1_200, 3, publish("between")),
+        (1_300, 2, tell("5")),
+        (1_400, 3, publish("behind")),
+        (1_500, 2, tell("421[\"message\",\"publish b\\nx\"]")),
+    ]);
+    let message = |room: &str, text: &str| format!("42[\"message\",\"message {room}\\n{text}\"]");
+    let expected = [
+        "3probe",
+        "42[\"message\",\"joined b\"]",
+        &message("a", "between"),
+        &message("a", "behind"),
+        &message("b", "x"),
+        "431[]",
+    ];
+    assert_eq!(heard.messages[2], expected);
+    let polled = [
+        format!("200 {}", message("a", "to the poll that waits")),
+        format!("200 {NOOP}"),
+        format!("200 {}", message("a", "to the next poll")),
+        format!("200 {NOOP}"),
+    ];
+    assert_eq!(heard.answers(0)[2..], polled);
+    assert_eq!(heard.answers(3), ["200 receivers=1\n"; 4]);
+    let Totals { published, delivered, refused, broken, .. } = heard.totals;
+    assert_eq!((published, delivered, refused, broken), (5, 5, 0, 0));
+}
+
+#[test]
+fn behind_the_upgrade_there_are_no_requests_and_no_second_websocket() {
+    let sid = sid(0);
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 1, socket(&sid)),
+        (200, 2, socket(&sid)), // While the first one is tried.
+        (300, 1, tell("2probe")),
+        (400, 3, socket(&sid)),
+        (500, 1, tell("5")),
+        (600, 4, socket(&sid)),
+        (700, 0, poll(&sid)),
+        (800, 0, post(&sid, "40")),
+        (900, 1, tell("40")),
+    ]);
+    let connected = format!("40{{\"sid\":\"{sid}\"}}");
+    assert_eq!(heard.messages[1], ["3probe", &*connected]);
+    assert_eq!(heard.messages[2..], vec![vec!["closed".to_owned()]; 3]);
+    assert_eq!(heard.answers(0)[1..], [BAD, BAD]);
+    assert_eq!((heard.totals.refused, heard.totals.broken), (5, 0));
+}
+
+#[test]
+fn an_upgrade_half_done_ends_and_the_session_goes_on_by_polling() {
+    let binary = |packet: &str| Do::Tell(Kind::Binary, packet.to_owned());
+    #[rustfmt::skip]
+    let table: [(Vec<Do>, &[&str], u64); _] = [
+        // said over its WebSocket,                     heard there,           broke the protocol
+        (vec![tell("5")],                               &["closed"],               1),
+        (vec![tell("42[\"message\",\"join b\"]")],     &["closed"],               1),
+        (vec![tell("2")],                               &["closed"],               1),
+        (vec![tell("")],                                &["closed"],               1),
+        (vec![binary("2probe")],                        &["closed"],               1),
+        (vec![Do::Leave],                               &[],                       0),
+        (vec![tell("2probe"), tell("2probe")],          &["3probe", "3probe", "closed"], 1),
+        (vec![tell("2probe"), tell("3")],               &["3probe", "closed"],     1),
+        (vec![tell("2probe"), tell("40")],              &["3probe", "closed"],     1),
+        (vec![tell("2probe"), tell("6")],               &["3probe", "closed"],     1),
+        (vec![tell("2probe"), binary("5")],             &["3probe", "closed"],     1),
+        (vec![tell("2probe"), Do::Leave],               &["3probe"],               0),
+        (vec![tell("2probe")],                          &["3probe", "closed"],     1), // Given up after 10 s.
+        (vec![],                                        &["closed"],               1),
+    ];
+    for (said, expected, broken) in table {
+        let sid = sid(0);
+        let what = format!("{said:?}");
+        let steps = (0..).zip(said).map(|(step, what)| (500 + 100 * step, 2, what));
+        let script: Vec<_> = [
+            (0, 0, open()),
+            (100, 1, post(&sid, "40\u{1e}42[\"message\",\"join a\"]")),
+            (200, 0, poll(&sid)),
+            (300, 2, socket(&sid)),
+        ]
+        .into_iter()
+        .chain(steps)
+        .chain([
+            (12_000, 0, poll(&sid)),
+            (12_100, 1, post(&sid, "421[\"message\",\"publish a\\nx\"]")),
+            (12_200, 0, poll(&sid)),
+        ])
+        .collect();
+        let heard = play(&script);
+        assert_eq!(heard.messages[2], expected, "{what}");
+        let answers = heard.answers(0);
+        // The poll is held until there is something, as before the upgrade.
+        let delivery = "200 42[\"message\",\"message a\\nx\"]";
+        assert_eq!(answers[2..], [delivery, "200 431[]"], "{what}");
+        let Totals { refused, broken: found, .. } = heard.totals;
+        assert_eq!((refused, found), (0, broken), "{what}");
+    }
+}
+
+#[test]
+fn a_session_takes_its_upgrade_with_it_when_it_ends() {
+    for (end, answer) in [("1", "200 ok"), ("abc", BAD)] {
+        let sid = sid(0);
+        let heard = play(&[
+            (0, 0, open()),
+            (100, 2, socket(&sid)),
+            (200, 2, tell("2probe")),
+            (300, 1, post(&sid, end)),
+            (400, 0, poll(&sid)),
+        ]);
+        assert_eq!(heard.messages[2], ["3probe", "closed"], "{end}");
+        assert_eq!(heard.answers(1), [answer], "{end}");
+        assert_eq!(heard.answers(0)[1..], [UNKNOWN], "{end}");
+    }
+}
+
+#[test]
+fn a_websocket_whose_address_breaks_a_rule_is_closed() {
+    let script: Vec<_> = [
+        "",
+        "?EIO=4",
+        "?transport=websocket",
+        "?EIO=3&transport=websocket",
+        "?EIO=4&transport=abc",
+        "?EIO=4&transport=polling",
+        "?EIO=4&transport=websocket&sid=none",
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(client, query)| (100 * client as u64, client, Do::Open(format!("/socket.io/{query}"))))
+    .collect();
+    let heard = play(&script);
+    assert_eq!(heard.messages, vec![vec!["closed".to_owned()]; script.len()]);
+    assert_eq!((heard.totals.refused, heard.totals.broken), (7, 0));
+}
+
+#[test]
+fn packets_that_are_none_close_the_websocket_of_a_session() {
+    let binary = |packet: &str| Do::Tell(Kind::Binary, packet.to_owned());
+    for said in [
+        tell(""),
+        tell("2"),
+        tell("2probe"),
+        tell("5"),
+        tell("42{}"),
+        tell("3\u{1e}3"),
+        tell("41"), // It has not joined.
+        binary("3"),
+        Do::Leave,
+    ] {
+        let sid = sid(0);
+        let heard = play(&[
+            (0, 0, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
+            (100, 0, said.clone()),
+            (200, 1, socket(&sid)),
+        ]);
+        let is_left = matches!(said, Do::Leave);
+        let closed: &[&str] = if is_left { &[] } else { &["closed"] };
+        assert_eq!(heard.messages[0][1..], *closed, "{said:?}");
+        assert_eq!(heard.messages[1], ["closed"], "{said:?}");
+        let Totals { refused, broken, .. } = heard.totals;
+        assert_eq!((refused, broken), (1, u64::from(!is_left)), "{said:?}");
+    }
+}
+
+#[test]
+fn a_ping_that_is_not_answered_closes_the_websocket_of_a_session() {
+    let sid = sid(0);
+    let heard = play(&[
+        (0, 0, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
+        (27_000, 0, tell("3")),
+        (100_000, 1, socket(&sid)),
+    ]);
+    assert_eq!(heard.messages[0][1..], ["2", "2", "closed"]);
+    assert_eq!(heard.messages[1], ["closed"]);
+    assert_eq!((heard.totals.refused, heard.totals.broken), (1, 0));
+}
+
 /// The name of a session, by its number from 0.
 fn sid(number: usize) -> String {
     let mut random = Random::new(0);
@@ -270,7 +509,21 @@ fn open() -> Do {
 }
 
 fn opened(sid: &str) -> String {
-    format!("200 {}", opening(sid))
+    format!("200 {}", opening(sid, POLL.transport))
+}
+
+/// Opens a WebSocket for a session.
+fn socket(sid: &str) -> Do {
+    Do::Open(format!("/rooms/socket.io/?EIO=4&transport=websocket&sid={sid}"))
+}
+
+fn tell(packet: &str) -> Do {
+    Do::Tell(Kind::Text, packet.to_owned())
+}
+
+/// Publishes in room `a`, by a client without any library.
+fn publish(text: &str) -> Do {
+    say("POST", "/publish?room=a", "", text)
 }
 
 fn poll(sid: &str) -> Do {

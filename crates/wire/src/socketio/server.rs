@@ -1,10 +1,10 @@
-//! The server's half of Engine.IO 4 over HTTP polling and of the packets of Socket.IO in it, without sessions: requests
+//! The server's half of Engine.IO 4 and of the packets of Socket.IO in it, without sessions: requests of HTTP polling
 //! and packets are read, and what answers them is written.
 
+use super::address::query_of;
 use super::message_of;
 use crate::connection::Connection;
 use crate::contract::MisuseError;
-use crate::http1::site::path_of;
 use crate::over_http::SEPARATOR;
 use crate::sockjs::server::{JSON, Receiver, Request, respond};
 use serde::de::IgnoredAny;
@@ -50,18 +50,11 @@ pub enum Fault {
 impl<'a> Asked<'a> {
     /// Understands a request; `None` if its address is none of Socket.IO.
     pub fn read(request: &Request<'a>) -> Option<Self> {
-        let path = path_of(request.target);
-        if !path.strip_suffix('/').unwrap_or(path).ends_with("/socket.io") {
-            return None;
-        }
-        let (_, query) = request.target.split_once('?').unwrap_or_default();
-        let value = |name: &str| {
-            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next()
-        };
+        let value = query_of(request.target)?;
         Some(match (request.method, value("transport"), value("sid"), value("EIO")) {
             ("OPTIONS", ..) => Self::Preflight,
             (_, None, ..) => Self::Wrong(Fault::UnknownTransport),
+            (_, Some("websocket"), ..) => Self::Wrong(Fault::BadRequest), // It does not ask for one.
             (_, Some(transport), ..) if transport != "polling" => {
                 Self::Wrong(Fault::UnknownTransport)
             }
@@ -111,13 +104,15 @@ pub fn packets(body: &[u8]) -> Option<Vec<Said>> {
 }
 
 impl Said {
-    fn read(packet: &str) -> Option<Self> {
+    /// Reads one packet; `None` if it is none that a client sends in a session: the session is to be closed.
+    pub fn read(packet: &str) -> Option<Self> {
         match (packet, packet.split_at_checked(1)?) {
+            _ if packet.contains(char::from(SEPARATOR)) => None,
             ("1", _) => Some(Self::Close),
             (_, ("3", _)) => Some(Self::Pong),
             (_, ("4", packet)) => Self::read_inside(packet),
             ("6", _) => Some(Self::Nothing),
-            // Pings are the server's, and so is the opening packet; there is no transport to upgrade to.
+            // Pings are the server's, and so is the opening packet; an upgrade has a connection of its own.
             _ => None,
         }
     }
@@ -160,11 +155,12 @@ pub fn acknowledged(ack: u64) -> String {
     format!("43{ack}[]")
 }
 
-/// The packet that opens a session: what both ends keep to.
-pub fn opening(sid: &str) -> String {
+/// The packet that opens a session: what both ends keep to, and the transport that polling may be left for.
+pub fn opening(sid: &str, transport: Transport) -> String {
     let [every, timeout] = [PING_EVERY, PING_TIMEOUT].map(|time| time.0 / 1_000_000);
+    let upgrades = if transport == Transport::Polling { "\"websocket\"" } else { "" };
     format!(
-        "0{{\"sid\":\"{sid}\",\"upgrades\":[],\"pingInterval\":{every},\"pingTimeout\":{timeout},\
+        "0{{\"sid\":\"{sid}\",\"upgrades\":[{upgrades}],\"pingInterval\":{every},\"pingTimeout\":{timeout},\
          \"maxPayload\":{PAYLOAD_LEN_MAX}}}"
     )
 }
@@ -221,10 +217,25 @@ pub fn refuse(
 /// The way in which packets reach a client that polls.
 pub const POLL: Receiver<'static> = Receiver { transport: Transport::Polling, callback: "" };
 
+/// The way in which packets reach a client over WebSocket: each is a message.
+pub const SOCKET: Receiver<'static> = Receiver { transport: Transport::Usual, callback: "" };
+
+/// The packet by which a client tries the WebSocket that its session is to go on over.
+pub const PROBE: &[u8] = b"2probe";
+
+/// The packet that answers a probe.
+pub const PROBED: &str = "3probe";
+
+/// The packet by which a client that has stopped polling goes on over WebSocket.
+pub const UPGRADE: &[u8] = b"5";
+
+/// An upgrade that is not complete so long after its WebSocket was opened is given up, as with Socket.IO.
+pub const UPGRADE_TIMEOUT: Nanos = Nanos::from_secs(10);
+
 /// The packet that answers a poll of a session that the server has ended.
 pub const CLOSE: &str = "1";
 
-/// The packet that answers a poll of a session that its client has ended.
+/// The packet that answers a poll of a session that its client has ended, or that goes on over WebSocket.
 pub const NOOP: &str = "6";
 
 /// The packet that a client answers with a pong.
@@ -259,6 +270,7 @@ mod tests {
             ("OPTIONS /socket.io/?EIO=4&transport=polling&sid=a.b",  Some(Asked::Preflight)),
             ("GET /socket.io/?EIO=4",                                wrong(Fault::UnknownTransport)),
             ("GET /socket.io/?EIO=4&transport=abc",                  wrong(Fault::UnknownTransport)),
+            ("GET /socket.io/?EIO=4&transport=websocket",            wrong(Fault::BadRequest)),
             ("GET /socket.io/",                                      wrong(Fault::UnknownTransport)),
             ("POST /socket.io/?EIO=4&transport=polling",             wrong(Fault::BadHandshakeMethod)),
             ("PUT /socket.io/?EIO=4&transport=polling",              wrong(Fault::BadHandshakeMethod)),
@@ -316,6 +328,7 @@ mod tests {
             assert_eq!(packets(body.as_bytes()), expected, "{body:?}");
         }
         assert_eq!(packets(b"4\xff"), None);
+        assert_eq!(Said::read("3\u{1e}3"), None);
     }
 
     #[test]
@@ -343,14 +356,16 @@ mod tests {
 
     #[test]
     fn the_opening_packet_says_what_both_ends_keep_to() {
-        let opening = opening("a.b");
-        let json: serde_json::Value =
-            serde_json::from_str(opening.strip_prefix('0').unwrap()).unwrap();
-        let expected = serde_json::json!({
-            "sid": "a.b", "upgrades": [], "pingInterval": 25_000, "pingTimeout": 20_000,
-            "maxPayload": 1_000_000,
-        });
-        assert_eq!(json, expected);
+        for (way, upgrades) in [(POLL, &["websocket"][..]), (SOCKET, &[])] {
+            let opening = opening("a.b", way.transport);
+            let json: serde_json::Value =
+                serde_json::from_str(opening.strip_prefix('0').unwrap()).unwrap();
+            let expected = serde_json::json!({
+                "sid": "a.b", "upgrades": upgrades, "pingInterval": 25_000, "pingTimeout": 20_000,
+                "maxPayload": 1_000_000,
+            });
+            assert_eq!(json, expected);
+        }
         let mut random = Random::new(7);
         let (sid, other) = (new_sid(&mut random), new_sid(&mut random));
         assert!(sid != other && sid.len() == 21, "{sid} {other}");

@@ -9,8 +9,8 @@
 //! The raw endpoint of a service (`/echo/websocket`) has none of this: it is plain WebSocket.
 //!
 //! Over WebSocket a server's half is these frames as well: a connection knows if it was opened at the address of a
-//! session ([`Connection::is_sockjs_session`](crate::Connection::is_sockjs_session)), and what its owner then says and
-//! hears are frames ([`server::message_frame`], [`server::framed_texts`]).
+//! session ([`Connection::spoken`](crate::Connection::spoken)), and what its owner then says and hears are frames
+//! ([`server::message_frame`], [`server::framed_texts`]).
 //!
 //! Left out: cookies, and the page for `iframe`s.
 

@@ -7,6 +7,7 @@ use crate::contract::{Kind, Message, MisuseError, Protocol};
 use crate::http1::head::{self, HEADERS_MAX, HeadLimits, RequestHead};
 use crate::http1::site::{append_permission, field_of, origin_of, path_of};
 use crate::http1::{StreamPiece, percent_decoded};
+use crate::over_http::SEPARATOR;
 use crate::sse::append_event;
 use spec::Transport;
 use std::fmt::Write;
@@ -267,7 +268,8 @@ pub fn begin(
     machine.stream(StreamPiece::Bytes(&prelude), tx)
 }
 
-/// Writes a frame; a poll is answered by it. Returns the bytes of a stream that count towards its end.
+/// Writes a frame; a poll is answered by it, and over WebSocket each packet in it is a message. Returns the bytes of a
+/// stream that count towards its end.
 ///
 /// # Errors
 ///
@@ -280,7 +282,13 @@ pub fn frame(
     tx: &mut Vec<u8>,
 ) -> Result<usize, MisuseError> {
     let body = match receiver.transport {
-        Transport::Usual | Transport::Xhr => {
+        Transport::Usual => {
+            for packet in frame.split(char::from(SEPARATOR)) {
+                machine.send(Message { kind: Kind::Text, payload: packet.as_bytes() }, tx)?;
+            }
+            return Ok(0);
+        }
+        Transport::Xhr => {
             respond(machine, "200 OK", JAVASCRIPT, &format!("{frame}\n"), origin, tx)?;
             return Ok(0);
         }

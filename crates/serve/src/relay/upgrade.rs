@@ -1,0 +1,122 @@
+//! Clients that speak Socket.IO over WebSocket, from the first packet or once they have polled.
+//!
+//! ```text
+//!            a WebSocket with `sid`          2probe: 3probe, and 6 to a poll            5
+//! polls ------------------------> tried --------------------------------> probed ---------> over WebSocket
+//!   ^                               |                                        |
+//!   +-------------------------------+----------------------------------------+
+//!     it ends, says anything else, or is not done within 10 s: it is closed
+//! ```
+//!
+//! Until the last step the session polls: what is published goes to polls, or waits.
+
+use super::Relay;
+use super::sessions::Upgrade;
+use engine::{ConnectionId, Engine};
+use units::Instant;
+use wire::socketio::Entry;
+use wire::socketio::server::{CLOSE, NOOP, PROBE, PROBED, SOCKET, Said, UPGRADE};
+use wire::{Kind, Message, Protocol};
+
+impl Relay {
+    /// A WebSocket was opened at an address of Socket.IO.
+    pub(super) fn enter<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, entry: &Entry) {
+        let may_enter = match entry {
+            Entry::Open => self.open_session(engine, id, SOCKET),
+            Entry::Upgrade { sid } => self.begin_upgrade(id, sid, engine.now()),
+            Entry::Wrong => false,
+        };
+        if !may_enter {
+            self.totals.refused += 1;
+            self.close_socket(engine, id);
+        }
+    }
+
+    /// A session may go on over a connection; false if there is no such session, or if it has a WebSocket already.
+    fn begin_upgrade(&mut self, id: ConnectionId, sid: &str, since: Instant) -> bool {
+        let Some(number) = self.session_of_socketio(sid) else { return false };
+        let Some(session) = self.sessions.find(number) else { return false };
+        let is_free = session.socket().is_none();
+        let Some(state) = session.socketio.as_mut().filter(|it| is_free && it.upgrade.is_none())
+        else {
+            return false;
+        };
+        state.upgrade = Some(Upgrade { id, since, is_probed: false });
+        if let Some(peer) = self.peers.find(id) {
+            peer.state.session = Some(number);
+        }
+        true
+    }
+
+    /// Does what a message over WebSocket asks for: it is a packet, or a step of the upgrade.
+    pub(super) fn packet<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        kind: Kind,
+        packet: &[u8],
+    ) {
+        let Some(number) = self.session_of(id) else { return };
+        let Some(session) = self.sessions.find(number) else { return };
+        let is_text = kind == Kind::Text;
+        if let Some(state) = &mut session.socketio
+            && let Some(upgrade) = &mut state.upgrade
+        {
+            match packet {
+                PROBE if is_text => {
+                    upgrade.is_probed = true;
+                    self.write(engine, id, |machine, _origin, tx| {
+                        machine.send(Message { kind, payload: PROBED.as_bytes() }, tx)
+                    });
+                    self.say(engine, number, NOOP);
+                }
+                UPGRADE if is_text && upgrade.is_probed => {
+                    self.end_upgrade(number);
+                    self.attach(engine, id, number, SOCKET);
+                }
+                _ => self.give_up_upgrade(engine, number),
+            }
+            return;
+        }
+        let text = str::from_utf8(packet).ok().filter(|_| is_text);
+        match text.and_then(Said::read) {
+            Some(said) => {
+                self.understand_packet(engine, number, said);
+            }
+            None => {
+                self.totals.broken += 1;
+                self.close_session(engine, number, CLOSE);
+            }
+        }
+    }
+
+    /// The session goes on over the transport that it has. Returns the connection that it is not to go on over.
+    pub(super) fn end_upgrade(&mut self, number: u32) -> Option<ConnectionId> {
+        let upgrade = self.sessions.find(number)?.socketio.as_mut()?.upgrade.take()?;
+        if let Some(peer) = self.peers.find(upgrade.id) {
+            peer.state.session = None;
+        }
+        Some(upgrade.id)
+    }
+
+    /// An upgrade cannot be completed: its connection is closed.
+    pub(super) fn give_up_upgrade<E: Engine>(&mut self, engine: &mut E, number: u32) {
+        if let Some(id) = self.end_upgrade(number) {
+            self.totals.broken += 1;
+            self.close_socket(engine, id);
+        }
+    }
+
+    /// Closes a WebSocket properly; no session receives by it any more.
+    pub(super) fn close_socket<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        self.write(engine, id, |machine, _origin, tx| {
+            machine.close(tx);
+            Ok(())
+        });
+        if let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) {
+            peer.over = true;
+            peer.state.session = None;
+            self.peers.linger(engine, id);
+        }
+    }
+}
