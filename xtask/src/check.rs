@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
 
 /// A task of cargo over all crates and everything that can be in the program, so that each is compiled once.
 fn of_workspace(task: &str) -> Command {
-    shell::cargo(&format!("{task} --locked --workspace --features {FEATURES}"))
+    shell::cargo(&format!("{task} --locked --workspace --features {}", shell::FEATURES))
 }
 
 /// The same command, which hears signals even where a shell or `nohup` had this program ignore them: tests send some.
@@ -64,9 +64,6 @@ fn heard(command: &Command) -> Command {
     heard.arg("--default-signal=HUP,INT,QUIT").arg(command.get_program()).args(command.get_args());
     heard
 }
-
-/// Parts of the program that are not in its usual build.
-const FEATURES: &str = "wirebench/fleet,wirebench/otlp,wirebench/postgres";
 
 /// The steps that have passed, and how long each took.
 #[derive(Default)]

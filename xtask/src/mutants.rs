@@ -17,6 +17,8 @@ use outcome::Outcome;
 use plants::{Plant, plants};
 use programs::Program;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::thread;
 use std::time::Instant;
 use tree::Tree;
 
@@ -40,25 +42,44 @@ pub(crate) fn run(arguments: &MutantsArgs) -> Result<()> {
     let wanted = arguments.only.as_deref().unwrap_or_default();
     let plants: Vec<&Plant> = plants().filter(|plant| plant.name.contains(wanted)).collect();
     ensure!(!plants.is_empty(), "no plant is named like `{wanted}`");
-    let tree = planted_tree()?;
-    let crates: BTreeSet<&str> = plants.iter().map(|plant| plant.caught_by).collect();
-    let programs = programs::build(&tree, &crates)?;
+    let programs = programs::build(&planted_tree()?, &crates(plants.iter().copied()))?;
     eprintln!("mutants: without any plant");
-    for name in &crates {
-        let outcome = programs::test(&programs, name, "", None)?;
-        ensure!(
-            outcome == Outcome::Survived,
-            "the tests of {name} fail without any plant: {outcome}"
-        );
-    }
-    let caught = plants
-        .iter()
-        .map(|plant| try_plant(&programs, plant))
-        .filter(|outcome| !matches!(outcome, Ok(Outcome::Survived)))
-        .collect::<Result<Vec<Outcome>>>()?;
+    let tests: BTreeSet<_> = plants.iter().map(|plant| (plant.caught_by, plant.test)).collect();
+    side_by_side(tests, |(name, test)| must_pass(&programs, name, test))?;
+    let count = plants.len();
+    let outcomes = side_by_side(plants, |plant| try_plant(&programs, plant))?;
+    let caught = outcomes.iter().filter(|outcome| **outcome != Outcome::Survived).count();
     println!("\n{:.0} s", start.elapsed().as_secs_f64());
-    println!("{} of {} caught", caught.len(), plants.len());
-    if caught.len() < plants.len() { bail!("a planted bug survived") } else { Ok(()) }
+    println!("{caught} of {count} caught");
+    if caught < count { bail!("a planted bug survived") } else { Ok(()) }
+}
+
+/// The crates whose tests catch those.
+fn crates<'a>(plants: impl Iterator<Item = &'a Plant>) -> BTreeSet<&'static str> {
+    plants.map(|plant| plant.caught_by).collect()
+}
+
+/// Does `work` with each of `all`, with as many at a time as there are cores; the outcomes are in no order.
+fn side_by_side<T: Send, O: Send>(
+    all: impl IntoIterator<Item = T, IntoIter: Send>,
+    work: impl Fn(T) -> Result<O> + Sync,
+) -> Result<Vec<O>> {
+    let waiting = Mutex::new(all.into_iter());
+    let next = || waiting.lock().expect("taking one does not panic").next();
+    let worker = || std::iter::from_fn(next).map(&work).collect::<Result<Vec<O>>>();
+    thread::scope(|scope| {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        let done = workers.into_iter().map(|worker| worker.join().expect("no work panics"));
+        Ok(done.collect::<Result<Vec<Vec<O>>>>()?.into_iter().flatten().collect())
+    })
+}
+
+/// Sees that tests of a crate pass without any plant.
+fn must_pass(programs: &[Program], name: &str, test: &str) -> Result<()> {
+    let outcome = programs::test(programs, name, test, None)?;
+    ensure!(outcome == Outcome::Survived, "the tests of {name} fail without any plant: {outcome}");
+    Ok(())
 }
 
 /// Runs the test that is to catch a bug with it awake, then all of the crate, and prints what became of it.
@@ -67,6 +88,7 @@ fn try_plant(programs: &[Program], plant: &Plant) -> Result<Outcome> {
     let mut outcome = test(plant.test).with_context(|| format!("plant `{}`", plant.name))?;
     if outcome == Outcome::Survived {
         eprintln!("mutants: {} is not what catches `{}`", plant.test, plant.name);
+        must_pass(programs, plant.caught_by, "")?;
         outcome = test("")?;
     }
     println!("{:<30} {outcome}\n    {}; had by: {}", plant.name, plant.lie, plant.had_by);

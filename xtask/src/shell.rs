@@ -37,6 +37,9 @@ pub(crate) fn cargo(arguments: &str) -> Command {
     command
 }
 
+/// Parts of the program that are not in its usual build.
+pub(crate) const FEATURES: &str = "wirebench/fleet,wirebench/otlp,wirebench/postgres";
+
 /// Runs to the end; its output goes where ours goes.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start `{}`", shown(command)))?;
