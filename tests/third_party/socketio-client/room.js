@@ -1,12 +1,13 @@
-// Clients of Socket.IO in a room of `wirebench serve relay`, with npm `socket.io-client`: `room.js URL ROOM COUNT TRANSPORT
-// CLIENT...` opens one for each name, over a transport that it may not leave. When all have joined, each publishes COUNT
-// messages; when each has heard all of them and every acknowledgement, by the relay and by Socket.IO, it prints what each
-// has had. Anything else that a client hears, the messages of another out of order among it, ends it with exit code 1.
+// Clients of Socket.IO in a room of `wirebench serve relay`, with npm `socket.io-client`: `room.js URL ROOM COUNT
+// TRANSPORTS...` opens one for each list of transports, which begins with the first and has to end with the last. When all
+// have joined, each publishes COUNT messages; when each has heard all of them and every acknowledgement, by the relay and
+// by Socket.IO, and has upgraded, it prints what each has had. Anything else that a client hears, the messages of another
+// out of order among it, ends it with exit code 1.
 "use strict";
 
 const { io } = require("socket.io-client");
 
-const [url, room, counted, transport, ...names] = process.argv.slice(2);
+const [url, room, counted, ...names] = process.argv.slice(2);
 const count = Number(counted);
 const { origin, pathname } = new URL(url);
 
@@ -17,18 +18,22 @@ function check(condition, what) {
 /** A client in the room; `joined` and `done` are called when it has come so far. */
 function client(name, joined, done) {
   const path = `${pathname.replace(/\/$/, "")}/socket.io/`;
-  const socket = io(origin, { path, transports: [transport], reconnection: false, forceNew: true });
+  const transports = name.split(",");
+  const socket = io(origin, { path, transports, reconnection: false, forceNew: true });
+  const transport = () => socket.io.engine.transport.name;
   const heard = new Map(names.map((other) => [other, 0]));
   let acknowledged = 0;
   let called = 0;
   const look = () => {
     const delivered = [...heard.values()].reduce((sum, each) => sum + each);
-    if (delivered === count * names.length && acknowledged === count && called === count) {
+    const hasAll = delivered === count * names.length && acknowledged === count && called === count;
+    if (hasAll && transport() === transports.at(-1)) {
       done(`${name}: ${acknowledged} acknowledged, ${delivered} delivered`);
     }
   };
   socket.on("connect", () => {
-    check(socket.io.engine.transport.name === transport, socket.io.engine.transport.name);
+    check(transports.includes(transport()), transport());
+    socket.io.engine.on("upgrade", look);
     socket.emit("message", `join ${room}`);
   });
   socket.on("connect_error", (error) => check(false, error.message));
