@@ -176,6 +176,17 @@ pub(crate) struct Key {
     /// Its colour and dashes, see [`Chart::look`]; `None`: those of no subject.
     pub(crate) look: Option<usize>,
     pub(crate) name: String,
+    /// True if the name stands at the end of its line too ([`Chart::ends`]).
+    pub(crate) is_at_line: bool,
+}
+
+/// The end of a line, where its name stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct End {
+    /// Its colour, see [`Chart::look`].
+    pub(crate) look: usize,
+    pub(crate) name: String,
+    pub(crate) at: Point,
 }
 
 impl Chart {
@@ -239,28 +250,45 @@ impl Chart {
         }
     }
 
-    /// The lines of its legend: subjects where there are several, then measures.
-    pub(crate) fn keys(&self) -> Vec<Key> {
-        let key = |subject, measure, look, name: &String| Key {
-            subject,
-            measure,
-            look,
-            name: name.clone(),
+    /// The ends of lines that have a name: of several subjects the first line of each, otherwise every line. None where
+    /// the only line needs no name, or where more names than have room would stand one below the other.
+    pub(crate) fn ends(&self) -> Vec<End> {
+        let is_named = |index: usize, series: &Series| match self.subjects.len() {
+            ..2 => self.measures.len() > 1,
+            _ => !self.series[..index].iter().any(|before| before.subject == series.subject),
         };
-        let mut keys = Vec::new();
-        if self.subjects.len() > 1 {
-            let subjects = self.subjects.iter().enumerate();
-            keys.extend(subjects.map(|(index, name)| key(Some(index), None, Some(index), name)));
-        }
-        if self.measures.len() > 1 || keys.is_empty() {
-            let is_only = keys.is_empty();
-            let measures = self.measures.iter().enumerate();
-            keys.extend(
-                measures
-                    .map(|(index, name)| key(None, Some(index), is_only.then_some(index), name)),
-            );
-        }
-        keys
+        let named = self.series.iter().enumerate().filter(|(index, it)| is_named(*index, it));
+        let end = |(_, series): (usize, &Series)| {
+            let names = if self.subjects.len() > 1 { &self.subjects } else { &self.measures };
+            let look = self.look(series.subject, series.measure);
+            Some(End { look, name: names.get(look)?.clone(), at: *series.points.last()? })
+        };
+        let ends: Vec<End> = named.filter_map(end).collect();
+        let most = if self.strip { STRIP_ENDS_MAX } else { ENDS_MAX };
+        if ends.len() > most { Vec::new() } else { ends }
+    }
+
+    /// The lines of its legend: subjects where there are several, then measures. An only line needs none.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        let (subjects, measures) = (self.subjects.len() > 1, self.measures.len() > 1);
+        let has_ends = !self.ends().is_empty();
+        let subject = |(index, name): (usize, &String)| Key {
+            subject: Some(index),
+            measure: None,
+            look: Some(index),
+            name: name.clone(),
+            is_at_line: has_ends,
+        };
+        let measure = |(index, name): (usize, &String)| Key {
+            subject: None,
+            measure: Some(index),
+            look: (!subjects).then_some(index),
+            name: name.clone(),
+            is_at_line: has_ends && !subjects,
+        };
+        let of_subjects = self.subjects.iter().enumerate().filter(|_| subjects).map(subject);
+        let of_measures = self.measures.iter().enumerate().filter(|_| measures).map(measure);
+        of_subjects.chain(of_measures).collect()
     }
 }
 
@@ -331,9 +359,77 @@ fn trimmed(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// The names that have room one below the other at the ends of lines.
+const ENDS_MAX: usize = 15;
+/// The same in a strip.
+const STRIP_ENDS_MAX: usize = 6;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A chart in which each subject has a line for each measure.
+    fn chart(subjects: usize, measures: usize) -> Chart {
+        let names =
+            |count: usize, of: &str| (0..count).map(|index| format!("{of}{index}")).collect();
+        let point = |x: f64, y: usize| Point { x, y: number::float(y as u64), interval: None };
+        let line = |(measure, subject): (usize, usize)| Series {
+            subject,
+            measure,
+            points: vec![point(1.0, 7), point(2.0, 10 * measure + subject)],
+        };
+        let all = (0..measures).flat_map(|measure| (0..subjects).map(move |it| (measure, it)));
+        let axis = Axis { label: "", unit: Unit::PerSecond, scale: Scale::Linear };
+        Chart {
+            id: "it",
+            title: String::new(),
+            caption: String::new(),
+            group: "it",
+            x: axis.clone(),
+            y: axis,
+            subjects: names(subjects, "s"),
+            measures: names(measures, "m"),
+            series: all.map(line).collect(),
+            marks: Vec::new(),
+            ideal: false,
+            names_marks: false,
+            strip: false,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn lines_have_names_at_their_ends_as_long_as_these_have_room() {
+        let shown = |chart: &Chart| {
+            let ends = chart.ends().into_iter().map(|end| format!("{}@{}", end.name, end.at.y));
+            let keys = chart.keys().into_iter().filter(|key| !key.is_at_line);
+            (
+                ends.collect::<Vec<_>>().join(" "),
+                keys.map(|key| key.name).collect::<Vec<_>>().join(" "),
+            )
+        };
+        // The subjects and measures, the names at the ends of lines, and those that are in the legend alone.
+        #[rustfmt::skip]
+        let table = [
+            (1, 1,  "",               ""),
+            (1, 3,  "m0@0 m1@10 m2@20", ""),
+            (2, 1,  "s0@0 s1@1",      ""),
+            (2, 3,  "s0@0 s1@1",      "m0 m1 m2"),
+        ];
+        for (subjects, measures, ends, keys) in table {
+            let found = shown(&chart(subjects, measures));
+            assert_eq!(found, (ends.to_owned(), keys.to_owned()), "{subjects} {measures}");
+        }
+        assert_eq!(chart(ENDS_MAX, 1).ends().len(), ENDS_MAX);
+        let many = chart(ENDS_MAX + 1, 1);
+        assert_eq!((many.ends().len(), many.keys().len()), (0, ENDS_MAX + 1));
+        let strip = Chart { strip: true, ..chart(STRIP_ENDS_MAX + 1, 1) };
+        assert_eq!(strip.ends(), []);
+        // A line that could not be drawn has no end, and the next one of its subject stands for it.
+        let mut gone = chart(2, 2);
+        gone.series.remove(0);
+        assert_eq!(shown(&gone).0, "s1@1 s0@10");
+    }
 
     #[test]
     fn ticks_are_short_and_have_their_unit() {

@@ -7,7 +7,8 @@
 //! Start reading at [`draw`].
 
 use crate::chart::{
-    Axis, Chart, Figure, Key, LAYERS, Layers, Mark, Point, RatioRow, Ratios, Scale, Series, Unit,
+    Axis, Chart, End, Figure, Key, LAYERS, Layers, Mark, Point, RatioRow, Ratios, Scale, Series,
+    Unit,
 };
 use crate::escape::{columns, cut};
 use crate::number;
@@ -66,7 +67,13 @@ impl Frame {
         let heading = if place == Place::Alone { 26.0 } else { 0.0 };
         let top = heading + 30.0;
         let bottom = top + if chart.strip { 84.0 } else { 210.0 };
-        let legend = if place == Place::Alone { 20.0 * rows(chart) + 10.0 } else { 0.0 };
+        let legend = match (place, rows(chart)) {
+            (Place::Alone, rows) if rows > 0.0 => 20.0 * rows + 10.0,
+            _ => 0.0,
+        };
+        // Beside the plot there is room for the names of lines, in the larger letters of a narrow page too.
+        let names = chart.ends().into_iter().map(|end| width_of(&cut(&end.name, LINE_NAME)));
+        let beside = names.map(|width| width * 1.15 + 8.0).fold(0.0, f64::max);
         let x_max = chart.x_max();
         let xs = chart.points().map(|point| point.x);
         let ys = chart.points().flat_map(|point| {
@@ -94,7 +101,7 @@ impl Frame {
             y,
             left: 56.0,
             top,
-            right: WIDTH - MARGIN,
+            right: WIDTH - MARGIN - beside,
             bottom,
             height: bottom + 44.0 + legend,
         }
@@ -245,6 +252,7 @@ impl Writer {
         for series in &chart.series {
             self.series(series, chart.look(series.subject, series.measure), &frame);
         }
+        self.ends(chart, &frame);
         if place == Place::Alone {
             self.legend(chart, &frame);
         }
@@ -413,9 +421,24 @@ impl Writer {
         self.line("</g>");
     }
 
+    /// The names of lines, where these end.
+    fn ends(&mut self, chart: &Chart, frame: &Frame) {
+        let place = |end: End| (frame.place(end.at.x, end.at.y), end);
+        let mut ends: Vec<([f64; 2], End)> = chart.ends().into_iter().map(place).collect();
+        ends.sort_by(|([_, one], _), ([_, other], _)| one.total_cmp(other));
+        let wanted: Vec<f64> = ends.iter().map(|([_, y], _)| y + 4.0).collect();
+        let heights = spread(&wanted, frame.bottom);
+        for (([x, _], end), y) in ends.into_iter().zip(heights) {
+            self.line(&format!("<g class=\"{}\">", subject_classes(end.look)));
+            self.text("name beside", x + 7.0, y, &cut(&end.name, LINE_NAME));
+            self.line("</g>");
+        }
+    }
+
+    /// The legend, of what has no name at a line.
     fn legend(&mut self, chart: &Chart, frame: &Frame) {
         let (mut x, mut y) = (MARGIN, frame.bottom + 60.0);
-        for key in chart.keys() {
+        for key in chart.keys().into_iter().filter(|key| !key.is_at_line) {
             let width = key_width(&key.name);
             if x + width > WIDTH && x > MARGIN {
                 (x, y) = (MARGIN, y + 20.0);
@@ -428,11 +451,28 @@ impl Writer {
     }
 }
 
+/// Heights for names whose lines end at `wanted`, from the top down: there, or as far off as keeps each below the one
+/// before it and above `bottom`.
+fn spread(wanted: &[f64], bottom: f64) -> Vec<f64> {
+    let mut heights: Vec<f64> = wanted.to_vec();
+    let mut least = f64::NEG_INFINITY;
+    for height in &mut heights {
+        *height = height.max(least);
+        least = *height + NAME_HEIGHT;
+    }
+    let mut most = bottom;
+    for height in heights.iter_mut().rev() {
+        *height = height.min(most);
+        most = *height - NAME_HEIGHT;
+    }
+    heights
+}
+
 /// The number of rows that the legend takes.
 fn rows(chart: &Chart) -> f64 {
-    let (mut rows, mut x) = (1.0, MARGIN);
-    for Key { name, .. } in chart.keys() {
-        let width = key_width(&name);
+    let (mut rows, mut x) = (0.0, WIDTH);
+    for Key { name, .. } in chart.keys().iter().filter(|key| !key.is_at_line) {
+        let width = key_width(name);
         if x + width > WIDTH && x > MARGIN {
             (x, rows) = (MARGIN, rows + 1.0);
         }
@@ -498,6 +538,10 @@ const MARGIN: f64 = 12.0;
 const DOT: f64 = 3.0;
 /// With more points than this a line goes without marks.
 const DOTS_MAX: usize = 60;
+/// The distance between two names of lines.
+const NAME_HEIGHT: f64 = 14.0;
+/// The longest name beside a line.
+const LINE_NAME: usize = 18;
 /// The length of a name beside a row, if no other is longer.
 const SHORT_NAME: usize = 14;
 const COLOURS: usize = 7;
@@ -527,6 +571,21 @@ mod tests {
         ];
         for (scale, unit, values, expected) in table {
             assert_eq!(ticks(scale, unit, values).join(", "), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_lines_stand_apart_and_above_the_axis() {
+        #[rustfmt::skip]
+        let table: [(&[f64], &[f64]); 5] = [
+            (&[],                        &[]),
+            (&[50.0, 90.0],              &[50.0, 90.0]),
+            (&[50.0, 51.0, 52.0],        &[50.0, 64.0, 78.0]),
+            (&[195.0, 199.0],            &[186.0, 200.0]),
+            (&[100.0, 180.0, 199.0, 200.0], &[100.0, 172.0, 186.0, 200.0]),
+        ];
+        for (wanted, expected) in table {
+            assert_eq!(spread(wanted, 200.0), expected, "{wanted:?}");
         }
     }
 

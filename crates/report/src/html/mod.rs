@@ -86,6 +86,17 @@ struct PartShown<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "keys.html")]
+struct KeysShown<'a> {
+    keys: &'a [KeyShown],
+}
+
+/// A legend as HTML.
+fn legend(keys: &[KeyShown]) -> String {
+    KeysShown { keys }.render().expect("writing to memory does not fail")
+}
+
+#[derive(Template)]
 #[template(path = "table.html")]
 struct TableShown<'a> {
     table: &'a Table,
@@ -106,7 +117,10 @@ fn part(part: &Part) -> String {
 struct Shown<'a> {
     figure: &'a Figure,
     svg: String,
-    keys: Vec<KeyShown>,
+    /// The legend, of what has no name at a line.
+    legend: Vec<KeyShown>,
+    /// The lines that have.
+    lines: Vec<KeyShown>,
     notes: &'a [String],
     /// Every point of a chart.
     table: Option<Part>,
@@ -124,19 +138,24 @@ struct KeyShown {
 
 impl<'a> Shown<'a> {
     fn of(figure: &'a Figure) -> Self {
+        let chart = figure.lines();
+        let keys = chart.map_or_else(Vec::new, Chart::keys);
+        let (lines, legend): (Vec<Key>, Vec<Key>) =
+            keys.into_iter().partition(|key| key.is_at_line);
+        let has_subjects = legend.iter().any(|key| key.subject.is_some());
         let index = |index: Option<usize>| index.map_or_else(String::new, |it| it.to_string());
         let key = |key: Key| KeyShown {
             swatch: svg::swatch(&key),
-            begins_measures: key.look.is_none() && key.measure == Some(0),
+            begins_measures: has_subjects && key.measure == Some(0),
             subject: index(key.subject),
             measure: index(key.measure),
             name: key.name,
         };
-        let chart = figure.lines();
         Self {
             figure,
             svg: svg::draw(figure, Place::Page),
-            keys: chart.map_or_else(Vec::new, |chart| chart.keys().into_iter().map(key).collect()),
+            legend: legend.into_iter().map(key).collect(),
+            lines: lines.into_iter().map(key).collect(),
             notes: chart.map_or(&[], |chart| &chart.notes),
             table: chart.map(|chart| Part::Table(table(chart))),
         }

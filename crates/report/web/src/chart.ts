@@ -1,7 +1,7 @@
 // One chart that moves, in the place of its static drawing.
 
 import uPlot from "uplot";
-import type { Chart, Mark, Point } from "./data";
+import type { Chart, Mark, Point, Series } from "./data";
 import type { Group } from "./group";
 import { colour, dashes, variable, width } from "./look";
 import { range, shown, tick, ticks } from "./number";
@@ -71,7 +71,7 @@ export class LiveChart {
     this.#read(this.#at === null ? undefined : this.#xs[this.#at]);
   }
 
-  #isShown(series: { subject: number; measure: number }): boolean {
+  #isShown(series: Series): boolean {
     return !this.#hiddenSubjects.has(series.subject) && !this.#hiddenMeasures.has(series.measure);
   }
 
@@ -95,8 +95,6 @@ export class LiveChart {
   #switches(): void {
     for (const entry of this.#figure.querySelectorAll<HTMLElement>(".legend li")) {
       const { subject = "", measure = "" } = entry.dataset;
-      const only = this.#chart.subjects.length < 2 && this.#chart.measures.length < 2;
-      if (only) continue;
       const button = document.createElement("button");
       button.type = "button";
       button.dataset["subject"] = subject;
@@ -173,6 +171,20 @@ export class LiveChart {
     return this.#chart.subjects.length > 1 ? subject : measure;
   }
 
+  /** The lines that have their name at their end: as `Chart::ends` of `chart.rs` has them. */
+  #named(): Series[] {
+    const { subjects, measures, series, strip } = this.#chart;
+    const named = series.filter((one, index) =>
+      subjects.length > 1 ? series.findIndex((other) => other.subject === one.subject) === index : measures.length > 1,
+    );
+    return named.length > (strip ? 6 : 15) ? [] : named;
+  }
+
+  #name({ subject, measure }: Series): string {
+    const { subjects, measures } = this.#chart;
+    return (subjects.length > 1 ? subjects[subject] : measures[measure]) ?? "";
+  }
+
   #data(): uPlot.AlignedData {
     const columns = this.#chart.series.map((series) => {
       const byX = new Map(series.points.map((point) => [point.x, point.y]));
@@ -191,6 +203,8 @@ export class LiveChart {
     const few = this.#xs.length <= 60;
     const xMax = Math.max(0, ...this.#xs, ...marks.map((mark) => mark.high)) * 1.02 || 1;
     const isLogarithmic = y.scale === "logarithmic";
+    const named = this.#named();
+    const longest = Math.max(0, ...named.map((one) => this.#name(one).length));
     const axis = {
       stroke: () => variable("--soft"),
       grid: { stroke: () => variable("--grid"), width: 1 },
@@ -201,7 +215,8 @@ export class LiveChart {
     };
     return {
       ...this.#size(),
-      padding: [8, 24, 0, 0],
+      // Beside the plot there is room for the names of lines, as far as the page is wide.
+      padding: [8, () => Math.max(24, Math.min(Math.min(longest, 18) * 7 + 12, this.#size().width * 0.3)), 0, 0],
       legend: { show: false },
       cursor: {
         drag: { x: false, y: false },
@@ -271,6 +286,8 @@ export class LiveChart {
           (plot) => {
             for (const one of series) if (this.#isShown(one)) intervals(plot, one.points, colour(this.#look(one.subject, one.measure)));
             if (this.#chart.names_marks) names(plot, marks.filter((mark) => !this.#hiddenSubjects.has(mark.subject)));
+            const ends = named.filter((one) => this.#isShown(one));
+            namesOfLines(plot, ends.map((one) => [this.#name(one), colour(this.#look(one.subject, one.measure)), one.points]));
           },
         ],
       },
@@ -368,11 +385,7 @@ function intervals(plot: uPlot, points: readonly Point[], stroke: string): void 
 
 function names(plot: uPlot, marks: readonly Mark[]): void {
   inPlot(plot, (context, ratio) => {
-    context.font = `600 ${12 * ratio}px system-ui, sans-serif`;
-    context.lineWidth = 3 * ratio;
-    context.lineJoin = "round";
-    context.textBaseline = "top";
-    context.textAlign = "left";
+    setLetters(context, ratio);
     marks.forEach((mark, index) => {
       const at = plot.valToPos(mark.at, "x", true);
       const { left, top, width } = plot.bbox;
@@ -380,13 +393,64 @@ function names(plot: uPlot, marks: readonly Mark[]): void {
       // To its left where there is room, else to its right as far as that goes.
       const isLeft = at - left > wide + 8 * ratio;
       const from = isLeft ? at - 5 * ratio - wide : Math.min(at + 5 * ratio, left + width - wide - 2 * ratio);
-      const place: [number, number] = [from, top + (3 + index * 16) * ratio];
-      context.strokeStyle = variable("--paper");
-      context.strokeText(mark.label, ...place);
-      context.fillStyle = colour(mark.subject);
-      context.fillText(mark.label, ...place);
+      write(context, mark.label, colour(mark.subject), [from, top + (9 + index * 16) * ratio]);
     });
   });
+}
+
+/** Names, with their colours, at the ends of their lines; one that has no room there is cut. */
+function namesOfLines(plot: uPlot, lines: [string, string, readonly Point[]][]): void {
+  const { ctx: context, bbox } = plot;
+  const ratio = devicePixelRatio;
+  const all = lines.flatMap(([name, tint, points]) => {
+    const end = points.at(-1);
+    return end === undefined ? [] : [{ name, tint, x: plot.valToPos(end.x, "x", true), y: plot.valToPos(end.y, "y", true) }];
+  });
+  all.sort((one, other) => one.y - other.y);
+  const heights = spread(all.map(({ y }) => y), bbox.top + bbox.height, 14 * ratio);
+  context.save();
+  setLetters(context, ratio);
+  all.forEach(({ name, tint, x }, index) => {
+    const from = x + 7 * ratio;
+    const fits = (text: string): boolean => from + context.measureText(text).width <= context.canvas.width;
+    let text = name;
+    while (!fits(text) && text.length > 1) text = `${text.slice(0, text.endsWith("…") ? -2 : -1)}…`;
+    write(context, text, tint, [from, heights[index] ?? 0]);
+  });
+  context.restore();
+}
+
+/** Places at `wanted`, which rise, or as far off as keeps each below the one before it and above `bottom`. */
+function spread(wanted: readonly number[], bottom: number, distance: number): number[] {
+  let least = -Infinity;
+  const down = wanted.map((place) => {
+    const at = Math.max(place, least);
+    least = at + distance;
+    return at;
+  });
+  let most = bottom;
+  return down.reverse().map((place) => {
+    const at = Math.min(place, most);
+    most = at - distance;
+    return at;
+  }).reverse();
+}
+
+function setLetters(context: CanvasRenderingContext2D, ratio: number): void {
+  context.font = `600 ${12 * ratio}px system-ui, sans-serif`;
+  context.lineWidth = 3 * ratio;
+  context.lineJoin = "round";
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+}
+
+/** Writes `text` with an edge in the colour of the page, so that it can be read on lines. */
+function write(context: CanvasRenderingContext2D, text: string, tint: string, place: [number, number]): void {
+  context.setLineDash([]);
+  context.strokeStyle = variable("--paper");
+  context.strokeText(text, ...place);
+  context.fillStyle = tint;
+  context.fillText(text, ...place);
 }
 
 function line(context: CanvasRenderingContext2D, from: [number, number], to: [number, number]): void {

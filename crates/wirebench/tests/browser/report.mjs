@@ -1,9 +1,13 @@
 // Reports in a real browser: `report.mjs SWEEP HOSTILE RUN` opens the three pages from their files, with scripts and
 // without, and prints what came of it as JSON.
 
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const { launch } = await import(process.env.BROWSER);
+const axe = readFileSync(createRequire(process.env.BROWSER).resolve("axe-core/axe.min.js"), "utf8");
 const [sweep, hostile, run] = process.argv.slice(2);
 const FOUR = ["throughput", "cpu", "response", "bandwidth"];
 const browser = await launch();
@@ -77,15 +81,17 @@ async function lookAtSweep(page) {
   const dark = await chart(page);
   await page.emulateMedia({ colorScheme: "light" });
 
-  // Tab alone leads to the first switch, and from there to the first chart.
-  const focused = () => page.evaluate(() => document.activeElement.closest("figure")?.id ?? "");
+  // Tab alone leads to the list of lines, and from there to its first switch.
+  const focused = () => page.evaluate(() => document.activeElement.closest(".lines")?.parentElement.id ?? "");
   let tabs = 0;
   while ((await focused()) === "" && tabs++ < 50) await page.keyboard.press("Tab");
+  await page.keyboard.press("Space");
+  await page.keyboard.press("Tab");
   const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
   await page.keyboard.press("Space");
   const pressed = () =>
     page.evaluate(
-      (four) => four.map((id) => document.querySelector(`#${id} .legend button`).getAttribute("aria-pressed")),
+      (four) => four.map((id) => document.querySelector(`#${id} .lines button`).getAttribute("aria-pressed")),
       FOUR,
     );
   const switchedOff = await pressed();
@@ -119,13 +125,41 @@ async function lookAtHostile(page) {
   return { ...whole, ...found };
 }
 
+/** What holds for every page: it fits, and axe finds nothing serious in it; and the pages that it is printed on. */
+async function judge(page) {
+  const faults = [];
+  await page.evaluate(axe);
+  for (const [colorScheme, width] of [["light", 1280], ["dark", 400]]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    await drawn(page);
+    const { tooWide } = await inventory(page);
+    if (tooWide) faults.push(`it does not fit into ${width}`);
+    const { violations } = await page.evaluate(() => axe.run());
+    const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+    faults.push(...serious.map(({ id, nodes }) => `${id} at ${width}, ${colorScheme}: ${nodes[0].html.slice(0, 200)}`));
+  }
+  const paper = await page.pdf({ format: "A4" });
+  const printed = paper.toString("latin1").match(/\/Type\s*\/Page\b/g)?.length ?? 0;
+  return { faults, printed };
+}
+
 async function lookAtRun(page) {
   return inventory(page);
 }
 
 try {
   const still = { javaScriptEnabled: false };
+  for (const path of [sweep, run]) {
+    const { faults, printed, said, requests, dialogs } = await opened(path, {}, judge);
+    const wrong = [...faults, ...said, ...requests, ...dialogs];
+    // That which was measured just now has as many reasons for doubt as the machine gave it.
+    if (path !== run && printed !== 2) wrong.push(`it is printed on ${printed} pages`);
+    if (wrong.length > 0) throw new Error(`${basename(path)}: ${wrong.join("; ")}`);
+  }
+  const narrow = { ...still, viewport: { width: 400, height: 900 } };
   const result = {
+    stillNarrow: await opened(sweep, narrow, inventory),
     sweep: await opened(sweep, {}, lookAtSweep),
     still: await opened(sweep, still, inventory),
     stillHostile: await opened(hostile, still, inventory),
