@@ -3,7 +3,7 @@
 use crate::{Environment, Level, Reason, RunRecord, TlsSeen, Workload};
 use serde::Serialize;
 use serde_json::Value;
-use spec::{Expect, Lifetime, Load};
+use spec::{Conversation, Expect, Lifetime, Load};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -77,12 +77,25 @@ fn workloads(index: usize, base: &Workload, record: &Workload) -> Vec<Reason> {
         let (one, other) = (one?, other?);
         (one != other).then(|| difference(Some(index), what, one, other))
     });
-    differ.collect()
+    let some = of_some(base).into_iter().zip(of_some(record));
+    let some = some.filter(|((_, one), (_, other))| one != other);
+    let some = some.map(|((what, one), (_, other))| difference(Some(index), what, one, other));
+    let changed = changed(&base.spec, &record.spec).map(|name| {
+        difference(Some(index), "conversation", name, format!("{name}, changed since"))
+    });
+    differ.chain(some).chain(changed).collect()
+}
+
+/// The name of the conversation that both have, if it is not the same any more.
+fn changed<'a>(base: &'a spec::Workload, record: &spec::Workload) -> Option<&'a str> {
+    let content = |it: &Conversation| Conversation { about: String::new(), ..it.bare() };
+    let (one, other) = (base.conversation.as_ref()?, record.conversation.as_ref()?);
+    (one.name == other.name && content(one) != content(other)).then_some(&*one.name)
 }
 
 /// Everything about a workload that changes numbers, as one text: workloads with the same text can be compared.
 pub(crate) fn conditions(workload: &Workload) -> String {
-    let known = of_workload(workload).into_iter();
+    let known = of_workload(workload).into_iter().chain(of_some(workload));
     let known = known.filter_map(|(what, value)| Some((what.to_owned(), value?)));
     Value::Object(known.collect()).to_string()
 }
@@ -114,6 +127,15 @@ fn of_workload(workload: &Workload) -> Vec<(&'static str, Option<Value>)> {
         ("number of threads", value(spec.threads)),
         ("headers", value(headers(spec))),
         ("subprotocols", value(&spec.subprotocols)),
+    ]
+}
+
+/// Everything that changes numbers and that few workloads have: to have none is another condition than to have one.
+fn of_some(workload: &Workload) -> [(&'static str, Option<Value>); 2] {
+    let spec::Workload { conversation, load, .. } = &workload.spec;
+    [
+        ("conversation", conversation.as_ref().and_then(|it| value(&it.name))),
+        ("rooms", load.rooms().and_then(value)),
     ]
 }
 

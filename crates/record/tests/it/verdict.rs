@@ -9,7 +9,8 @@ use record::{
     SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload, incomparable, judge, levels,
 };
 use spec::{
-    ClientSubject, Content, Conversation, Load, Pem, Protocol, Server, ServerSubject, Tls, Trust,
+    ClientSubject, Conduct, Content, Conversation, Load, Pem, Protocol, Rooms, Server,
+    ServerSubject, Tls, Trust,
 };
 use std::num::NonZeroU32;
 use units::{Bytes, Nanos};
@@ -1375,6 +1376,50 @@ fn another_way_of_encrypting_or_compressing_makes_records_incomparable() {
         assert_eq!(reasons[0].message, format!("the two differ in: {what}"));
         assert_eq!((reasons[0].level, reasons[0].workload), (Level::Invalid, Some(1)));
     }
+}
+
+#[test]
+fn another_conversation_and_other_rooms_make_records_incomparable() {
+    let differences = |base: &RunRecord, record: &RunRecord| -> Vec<String> {
+        let all = incomparable(base, record).into_iter();
+        all.map(|reason| format!("{}: {}", reason.message, reason.evidence)).collect()
+    };
+    let held = |name: &str, message: &str| {
+        let text = format!(
+            "speaks = 'tcp'\nframe = 'lines'\n[request.a]\nsend = '{message}'\nreply = {{ starts = 'a' }}"
+        );
+        let mut record = good::ladder();
+        workload(&mut record).spec.conversation = Some(Conversation::read(name, &text).unwrap());
+        record
+    };
+    let chat = held("chat", "hello");
+    let mut described = chat.clone();
+    let conversation = workload(&mut described).spec.conversation.as_mut();
+    conversation.unwrap().about = "What people say".to_owned();
+    assert_eq!(differences(&chat, &described), [""; 0]);
+    for (other, words) in [
+        (good::ladder(), "chat against none"),
+        (held("game", "hello"), "chat against game"),
+        (held("chat", "goodbye"), "chat against chat, changed since"),
+    ] {
+        let expected = [format!("the two differ in: conversation: {words}")];
+        assert_eq!(differences(&chat, &other), expected);
+    }
+
+    let in_rooms = |storm: Option<Nanos>| {
+        let [count, receivers, in_flight_max] =
+            [1, 10, 200].map(|count| NonZeroU32::new(count).unwrap());
+        let conduct = Conduct { storm, ..Conduct::default() };
+        let rooms = Rooms { count, publishers: count, receivers, conduct };
+        let (rate, spacing) = ("5/s".parse().unwrap(), Spacing::Uniform);
+        let mut record = good::ladder();
+        workload(&mut record).spec.load = Load::Publish { rooms, rate, spacing, in_flight_max };
+        record
+    };
+    assert_eq!(differences(&in_rooms(None), &in_rooms(None)), [""; 0]);
+    let found = differences(&in_rooms(None), &in_rooms(Some(Nanos::from_secs(3))));
+    assert!(found.len() == 1 && found[0].contains("in: rooms: "), "{found:?}");
+    assert!(found[0].contains("storm 3s"), "{found:?}");
 }
 
 #[test]
