@@ -7,7 +7,8 @@ use units::Nanos;
 pub enum StoreError {
     /// Others kept it locked for too long.
     #[error(
-        "{store} is locked by another program for more than {patience}; wait for its end, or end it"
+        "{store} is locked by another program for more than {patience}; wait for its end, or end it, then \
+         `wirebench history import` adds what is missing"
     )]
     Busy {
         /// The store.
@@ -50,7 +51,10 @@ pub enum StoreError {
         store: String,
     },
     /// A newer program made it.
-    #[error("{store} has version {version}, this program knows up to {known}; use a newer one")]
+    #[error(
+        "{store} has version {version}, this program knows up to {known}; use a newer program, whose `wirebench history \
+         import` adds what is missing"
+    )]
     Newer {
         /// The store.
         store: String,

@@ -14,7 +14,7 @@ use crate::StoreError;
 use crate::database::{Access, Cell, Database, Statements, Value};
 use crate::migrations::POSTGRES as MIGRATIONS;
 use address::Address;
-use errors::{in_time, told};
+use errors::{for_locks, in_time, told};
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -90,7 +90,7 @@ impl Postgres {
             let (client, connection) = in_time(name, patience, connecting).await?;
             // It is driven while a statement is waited for; its end shows in the next one.
             tokio::spawn(async { connection.await.ok() });
-            in_time(name, patience, client.batch_execute(SESSION)).await?;
+            in_time(name, patience, client.batch_execute(&session(patience))).await?;
             Ok(client)
         })?;
         self.client = Some(client);
@@ -256,6 +256,15 @@ fn cell(row: &Row, column: usize) -> Result<Cell, tokio_postgres::Error> {
     Ok(cell.unwrap_or(Cell::Null))
 }
 
+/// The settings of a connection. A commit is on the disk before it is answered, whatever the server does else.
+fn session(patience: Nanos) -> String {
+    let lock_timeout_ms = (for_locks(patience).0 / 1_000_000).max(1);
+    format!(
+        "SET search_path = wirebench; SET synchronous_commit = on; SET client_min_messages = warning; \
+         SET lock_timeout = {lock_timeout_ms}"
+    )
+}
+
 const fn type_of(value: &Value<'_>) -> Type {
     match value {
         Value::Bytes(_) => Type::BYTEA,
@@ -286,9 +295,6 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// The settings of a connection. A commit is on the disk before it is answered, whatever the server does else.
-const SESSION: &str =
-    "SET search_path = wirebench; SET synchronous_commit = on; SET client_min_messages = warning";
 /// `wben`, the lock of those who bring the tables up to date.
 const LOCK: i64 = 0x7762_656e;
 /// The attempts to reach a server; with the pauses between them they take six seconds.

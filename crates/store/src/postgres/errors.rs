@@ -19,6 +19,11 @@ pub(super) async fn in_time<T>(
     }
 }
 
+/// The longest wait for others who lock what is wanted, which ends before that for an answer: so it is told as a lock.
+pub(super) const fn for_locks(patience: Nanos) -> Nanos {
+    Nanos(patience.0 / 10 * 9)
+}
+
 fn unreachable(name: &str, what: String) -> StoreError {
     StoreError::Unreachable { store: name.to_owned(), what, attempts: 1 }
 }
@@ -37,7 +42,7 @@ pub(super) fn told(name: &str, patience: Nanos, error: &tokio_postgres::Error) -
     // Classes of errors: the first two letters of the code (PostgreSQL, appendix A).
     match (answer.code(), answer.code().code().get(..2)) {
         (&SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED, _) => {
-            StoreError::Busy { store, patience }
+            StoreError::Busy { store, patience: for_locks(patience) }
         }
         (&SqlState::DISK_FULL, _) => StoreError::Full { store },
         (&SqlState::INSUFFICIENT_PRIVILEGE | &SqlState::READ_ONLY_SQL_TRANSACTION, _)

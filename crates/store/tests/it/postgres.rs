@@ -35,6 +35,29 @@ fn a_server_that_was_started_anew_is_reached_anew() {
 }
 
 #[test]
+fn one_that_is_locked_is_waited_for_no_longer_than_it_was_said() {
+    let Some(mut server) = PostgresServer::prepared() else { return };
+    server.set("max_prepared_transactions=1");
+    server.start_again();
+    let url = server.database("bench");
+    let mut store = Postgres::open(&url, Nanos::from_secs(4)).unwrap();
+    let (entry, json) = record(1, |_| {});
+    // A transaction of nobody who is connected: it goes on until somebody ends it.
+    let lock = "LOCK TABLE wirebench.records IN EXCLUSIVE MODE";
+    server.sql("bench", &format!("BEGIN; {lock}; PREPARE TRANSACTION 'held'"));
+    let error = store.add(&entry, &json).unwrap_err();
+    assert!(matches!(error, StoreError::Busy { .. }), "{error}");
+    assert!(
+        error.to_string().contains("is locked by another program for more than 3.6 s"),
+        "{error}"
+    );
+    // Who reads waits for nobody.
+    assert_eq!(store.list(&Filter::default()).unwrap(), []);
+    server.sql("bench", "ROLLBACK PREPARED 'held'");
+    assert!(store.add(&entry, &json).unwrap());
+}
+
+#[test]
 fn what_is_not_for_us_is_told_and_left_alone() {
     let Some(server) = PostgresServer::start() else { return };
     let url = server.database("newer");

@@ -97,8 +97,14 @@ impl PostgresServer {
         // It was free a moment ago.
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         self.port = free.local_addr().unwrap().port();
-        self.settings = ["ssl=on", "listen_addresses=127.0.0.1"].map(str::to_owned).into();
+        self.set("ssl=on");
+        self.set("listen_addresses=127.0.0.1");
         self.port
+    }
+
+    /// Starts it with this setting from the next start on, as in `ssl=on`.
+    pub(crate) fn set(&mut self, setting: &str) {
+        self.settings.push(setting.to_owned());
     }
 
     /// Writes a file of its configuration, which nobody else may read.

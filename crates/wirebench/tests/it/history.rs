@@ -65,6 +65,25 @@ fn files_fill_a_history_anew() {
 }
 
 #[test]
+fn a_history_of_a_newer_program_is_left_alone_and_costs_no_record() {
+    let sandbox = Sandbox::new();
+    write_records(&sandbox.path().join("records"), 0..1);
+    sandbox.run("history import records").check(0, &["1 added"]);
+    let database = sandbox.path().join(".wirebench/history.db");
+    let mut bytes = fs::read(&database).unwrap();
+    // The version that a program gives its database, by the file format of SQLite.
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    fs::write(&database, &bytes).unwrap();
+    let told = "history.db has version 99, this program knows up to 2; use a newer program";
+    sandbox.run("history").check(2, &[told]);
+    // Whoever measures is told, and its record is kept.
+    let run = sandbox.run("ladder --only unix --rounds 1 --block 20ms -c 1");
+    run.check_measured(&["warning: the record is kept, but not in the history: ", told]);
+    assert_eq!(sandbox.records().len(), 1);
+    assert_eq!(fs::read(&database).unwrap(), bytes);
+}
+
+#[test]
 fn a_history_that_may_only_be_read_is_listed_and_costs_no_record() {
     let sandbox = Sandbox::new();
     write_records(&sandbox.path().join("records"), 0..3);
