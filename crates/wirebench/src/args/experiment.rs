@@ -66,7 +66,7 @@ pub(crate) struct Execution {
     /// Begin anew, even if the same experiment was interrupted
     #[arg(long, hide_short_help = true)]
     pub(crate) fresh: bool,
-    /// Write the record for other tools too: csv, markdown, go-benchmark, google-benchmark, k6; repeatable
+    /// Write the record for other tools too: csv, markdown, junit, go-benchmark, google-benchmark, k6; repeatable
     #[arg(long, value_name = "FORMAT=FILE", hide_short_help = true)]
     pub(crate) export: Vec<Export>,
     /// Answer Prometheus at this address while it runs, as in 127.0.0.1:9464

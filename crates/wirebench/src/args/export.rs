@@ -19,6 +19,7 @@ enum Format {
     Csv,
     GoBenchmark,
     GoogleBenchmark,
+    Junit,
     K6,
     Markdown,
 }
@@ -40,6 +41,7 @@ impl Export {
             Format::Csv => Ok(report::csv(record)),
             Format::GoBenchmark => report::go_benchmark(record),
             Format::GoogleBenchmark => report::google_benchmark(record),
+            Format::Junit => Ok(report::junit(record)),
             Format::K6 => report::k6(record),
             Format::Markdown => Ok(report::markdown(record)),
         };
@@ -70,10 +72,11 @@ impl FromStr for Export {
     }
 }
 
-const FORMATS: [(&str, Format); 5] = [
+const FORMATS: [(&str, Format); 6] = [
     ("csv", Format::Csv),
     ("go-benchmark", Format::GoBenchmark),
     ("google-benchmark", Format::GoogleBenchmark),
+    ("junit", Format::Junit),
     ("k6", Format::K6),
     ("markdown", Format::Markdown),
 ];

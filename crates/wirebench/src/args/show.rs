@@ -65,6 +65,8 @@ enum Format {
     GoogleBenchmark,
     /// Benchmarks as Go prints them, a line for each block; benchstat reads them
     GoBenchmark,
+    /// JUnit XML, a test case for the verdict, for the end of the run, and for each limit of each row
+    Junit,
     /// JSON as the summary of k6, a metric of each workload
     K6,
     /// Comma-separated values, a line for each workload
@@ -101,6 +103,7 @@ impl Show {
             }
             Format::GoogleBenchmark => report::google_benchmark(&record).map_err(cannot_export)?,
             Format::GoBenchmark => report::go_benchmark(&record).map_err(cannot_export)?,
+            Format::Junit => report::junit(&record),
             Format::K6 => report::k6(&record).map_err(cannot_export)?,
             Format::Csv => report::csv(&record),
             Format::Markdown => report::markdown(&record),

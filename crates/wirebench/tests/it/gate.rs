@@ -146,6 +146,8 @@ fn a_limit_of_its_own_that_is_not_met_ends_with_10_and_one_by_the_baseline_with_
     let told = gate.run("chat.toml", &["--require", "p50 < 1ns", "--require", "messages/s > 1/s"]);
     told.check(10, 4, 1, 0);
     told.has("type=\"not_met\"", "| ✗ |");
+    // Any record can be written so later.
+    assert_eq!(gate.sandbox.run("show --format junit").stdout, told.junit);
     assert!(told.ended.stderr.contains("::error title=ws%3A//"), "{:?}", told.ended);
 
     // The baseline had half of the bytes, and as many on the bare TCP socket beside it.
