@@ -30,7 +30,6 @@ mod ladder;
 mod man;
 mod outcome;
 mod places;
-mod published;
 mod report;
 mod run;
 mod selftest;
