@@ -9,7 +9,7 @@ use crate::third_party::{Server, installed_subjects};
 use std::io::Write as _;
 
 #[test]
-#[ignore = "some minutes: connections to a server that is looked at are a second apart"]
+#[ignore = "some minutes, for connections are a second apart: cargo test -p wirebench -- --ignored what_is_said_of_each"]
 fn what_is_said_of_each_server_is_right_and_it_goes_on_serving() {
     if installed_subjects().is_none() {
         return;
