@@ -95,6 +95,11 @@ pub fn terminal(record: &RunRecord, depth: Depth, style: &Style) -> String {
     text::print(&page::document(record), depth, style)
 }
 
+/// The lines that the page of a record begins with: each required limit, with its mark and what was found.
+pub fn limits(record: &RunRecord) -> Vec<String> {
+    page::limits(record).map(|it| escape(&format!("{} {}", it.label, it.text))).collect()
+}
+
 /// A line for each record of a history.
 pub fn history(entries: &[Entry], style: &Style) -> String {
     text::print(&history::document(entries), Depth::Details, style)

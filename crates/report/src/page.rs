@@ -3,7 +3,7 @@
 //! Start reading at [`document`].
 
 use crate::deliveries;
-use crate::document::{Depth, Document, Part, Section, Tone};
+use crate::document::{Depth, Document, Part, Remark, Section, Tone};
 use crate::exchanges;
 use crate::figures;
 use crate::measured::Group;
@@ -47,7 +47,7 @@ pub(crate) fn document(record: &RunRecord) -> Document {
         };
     let conclusion = conclusion.or_else(|| (record.kind == Kind::Ladder).then_some(missing));
     Document {
-        requirements: requirements::all(record).into_iter().chain(sides::allowed(record)).collect(),
+        requirements: limits(record).collect(),
         title: title(record),
         title_depth: match record.kind {
             // The answer names what was measured.
@@ -77,6 +77,11 @@ pub(crate) fn document(record: &RunRecord) -> Document {
 pub(crate) fn footprints(all: &[Footprint]) -> Document {
     let section = Section::of_tables("", [views::footprints(all)]);
     Document { sections: section.into_iter().collect(), ..Document::default() }
+}
+
+/// The lines that the page begins with: required limits, and what became of them.
+pub(crate) fn limits(record: &RunRecord) -> impl Iterator<Item = Remark> {
+    requirements::all(record).into_iter().chain(sides::allowed(record))
 }
 
 /// The subject of the measurement.

@@ -5,6 +5,7 @@
 
 mod axis;
 pub mod conversation;
+mod criteria;
 mod digest;
 mod endpoint;
 mod experiment;
@@ -33,6 +34,7 @@ mod workload;
 
 pub use axis::{Axis, AxisOf, Objective};
 pub use conversation::Conversation;
+pub use criteria::Criteria;
 pub use digest::{Sha256, Sha256Error};
 pub use endpoint::{
     Address, Carries, Endpoint, EndpointError, Facts, Fallback, PROTOCOLS, Protocol, Scheme,

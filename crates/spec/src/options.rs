@@ -430,7 +430,7 @@ pub enum Resumption {
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "the schema of a list that may be one value")]
-enum OneOrMore<T> {
+pub(crate) enum OneOrMore<T> {
     One(T),
     More(Vec<T>),
 }

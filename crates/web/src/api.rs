@@ -3,7 +3,7 @@
 //! | path | method | is |
 //! |---|---|---|
 //! | `/` | GET | the page, with `ui.js` and `ui.css` beside it |
-//! | `/api/form` | GET | the JSON Schema of the options of a run |
+//! | `/api/form` | GET | the JSON Schemas of the options of a run and of its criteria |
 //! | `/api/runs` | GET, POST | the runs of this session; starts one |
 //! | `/api/runs/N/feed` | GET | its lines, those so far and those to come (server-sent events) |
 //! | `/api/runs/N/rate`, `…/stop` | POST | a command to it |
@@ -109,8 +109,17 @@ fn typed(kind: &'static str, text: &'static str) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, kind)], text)
 }
 
-async fn form() -> Json<schemars::Schema> {
-    Json(schemars::schema_for!(spec::Options))
+/// The fields of the form.
+#[derive(Serialize)]
+struct Form {
+    options: schemars::Schema,
+    criteria: schemars::Schema,
+}
+
+async fn form() -> Json<Form> {
+    let [options, criteria] =
+        [schemars::schema_for!(spec::Options), schemars::schema_for!(spec::Criteria)];
+    Json(Form { options, criteria })
 }
 
 async fn runs(State(shared): Our) -> impl IntoResponse {

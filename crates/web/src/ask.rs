@@ -2,7 +2,7 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use spec::Options;
+use spec::{Criteria, Options};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -34,6 +34,9 @@ enum What {
         /// The options, under the names that they have in a file.
         #[serde(deserialize_with = "options")]
         options: toml::Table,
+        /// The criteria by which it ends and is judged.
+        #[serde(default)]
+        criteria: Criteria,
     },
 }
 
@@ -89,8 +92,9 @@ impl Ask {
         if self.public_allowed {
             words.push("--i-may-load-this-target".into());
         }
-        if let What::Target { .. } = self.what {
+        if let What::Target { criteria, .. } = &self.what {
             words.extend(["--settings".into(), file.into()]);
+            words.extend(flags(criteria).into_iter().map(OsString::from));
         }
         // The target comes from the page: behind `--` it is never read as an option.
         words.push("--".into());
@@ -100,6 +104,18 @@ impl Ask {
         });
         words
     }
+}
+
+/// Criteria as flags. They hold no secret, and each is written anew, so that none is read as another option.
+fn flags(criteria: &Criteria) -> Vec<String> {
+    let Criteria { rounds, until, budget, require, strict } = criteria;
+    let mut flags: Vec<String> = Vec::new();
+    flags.extend(rounds.map(|rounds| format!("--rounds={}", rounds.0)));
+    flags.extend(until.iter().map(|goal| format!("--until={goal}")));
+    flags.extend(budget.map(|budget| format!("--budget={}ns", budget.0)));
+    flags.extend(require.iter().map(|limit| format!("--require={limit}")));
+    flags.extend(strict.then(|| "--strict".to_owned()));
+    flags
 }
 
 /// A file name of letters, digits and `-` alone, made from `name`.
@@ -143,6 +159,23 @@ mod tests {
         }
         let settings: Settings = toml::from_str(&asked.text().unwrap()).unwrap();
         assert_eq!(settings.run.set(), ["connections", "duration", "rate", "header"]);
+    }
+
+    #[test]
+    fn criteria_are_flags_in_the_words_of_the_program() {
+        let asked = ask(
+            r#"{"target": {"url": "a", "options": {}, "criteria": {"rounds": "1k", "until": "p99 within 3%",
+                "budget": "90s", "require": ["p99<20ms", "error_rate < 0.1%"], "strict": true}}}"#,
+        );
+        assert_eq!(
+            words(&asked.unwrap()),
+            "run -q --settings the/file --rounds=1000 --until=p99 within 3% --budget=90000000000ns \
+             --require=p99 < 20ms --require=error_rate < 0.1% --strict -- a"
+        );
+        let json =
+            r#"{"target": {"url": "a", "options": {}, "criteria": {"require": ["p99 < 20"]}}}"#;
+        let error = ask(json).unwrap_err();
+        assert!(error.contains("column 7: `20`"), "{error}");
     }
 
     #[test]

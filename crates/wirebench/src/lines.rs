@@ -52,6 +52,7 @@ pub(crate) fn record(record: &RunRecord, path: Option<&Path>) -> String {
         file: path.map(|path| path.display().to_string()),
         verdict: verdict.map_or("trusted", |verdict| verdict.level.name()).to_owned(),
         answer: record.conclusion.clone(),
+        limits: report::limits(record),
         reasons: verdict
             .map(|it| it.reasons.iter().map(|reason| reason.message.clone()).collect())
             .unwrap_or_default(),
@@ -122,6 +123,7 @@ enum Line {
         file: Option<String>,
         verdict: String,
         answer: Option<String>,
+        limits: Vec<String>,
         reasons: Vec<String>,
     },
 }

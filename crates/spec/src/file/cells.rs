@@ -3,12 +3,12 @@
 mod rounds;
 mod sides;
 
-use super::description::{Asked, BLOCK, File, Quick, Row, RowKeys, Several, Words};
+use super::description::{Asked, BLOCK, File, Quick, Row, RowKeys, Words};
 use super::held::{Held, measured};
 use crate::secrets::url_without_secrets;
 use crate::{
-    AxisOf, Carries, ClientSubject, Context, Embedded, Endpoint, Experiment, Layer, LeftOut,
-    Options, Order, Protocol, Scheme, Server, ServerSubject, Workload,
+    AxisOf, Carries, ClientSubject, Context, Criteria, Embedded, Endpoint, Experiment, Layer,
+    LeftOut, Options, Order, Protocol, Scheme, Server, ServerSubject, Workload,
 };
 use std::collections::BTreeSet;
 use toml::Spanned;
@@ -77,11 +77,13 @@ impl File {
         context: &Context<'_>,
     ) -> Result<Experiment, String> {
         let axis = self.axis(asked).map_err(|problem| self.named(&problem))?;
+        let criteria = asked.criteria.clone().over(self.criteria.clone());
         let quick = self.quick(asked);
         let is_url = self.is_url();
         let mut cells = Cells {
             file: self,
             asked,
+            criteria,
             quick,
             subjects,
             context,
@@ -107,6 +109,8 @@ impl File {
 struct Cells<'a> {
     file: &'a File,
     asked: &'a Asked,
+    /// Those that are asked for, or those of the file.
+    criteria: Criteria,
     quick: Option<Quick>,
     subjects: &'a dyn Subjects,
     context: &'a Context<'a>,
@@ -185,7 +189,7 @@ impl<'a> Cells<'a> {
         let (Some(servers), Some(transports)) = (&row.keys.server, &row.keys.transport) else {
             unreachable!("the row was checked when it was read");
         };
-        let ourselves = Several(vec![OURSELVES.to_owned()]);
+        let ourselves = Words(vec![OURSELVES.to_owned()]);
         let server = self.parts(servers, servers.get_ref(), EMBEDDED, Role::Server)?;
         let client = match &row.keys.client {
             Some(client) => self.parts(client, client.get_ref(), OURSELVES, Role::Client)?,
@@ -501,7 +505,7 @@ impl<'a> Cells<'a> {
             until,
             require,
             regression_max,
-            strict: self.asked.strict || self.file.strict,
+            strict: self.criteria.strict,
             order: match compares || axis.is_some() || rounds > 1 {
                 true => Order::Shuffled,
                 false => Order::AsListed,

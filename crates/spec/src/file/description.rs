@@ -5,7 +5,7 @@
 use crate::secrets::url_without_secrets;
 use crate::table::{Error, Source, Table};
 use crate::{
-    Axis, AxisOf, Endpoint, Goal, Objective, Options, Published, Requirement, Server, Started, View,
+    Axis, AxisOf, Criteria, Endpoint, Objective, Options, Published, Server, Started, View,
 };
 use serde::Deserialize;
 use toml::Spanned;
@@ -18,15 +18,9 @@ pub struct File {
     pub(super) source: Source,
     pub(super) question: String,
     pub(super) show: Vec<View>,
-    pub(super) rounds: Option<Count>,
-    /// The goals that end it, and the time that they may take.
-    pub(super) until: Several<Goal>,
-    pub(super) budget: Option<Nanos>,
-    /// The limits that its numbers are held against.
-    pub(super) require: Several<Requirement>,
+    pub(super) criteria: Criteria,
     /// Of two sides: the most by which a number of the second may be worse.
     pub(super) regression_max: Option<Share>,
-    pub(super) strict: bool,
     /// The row that others are compared with; without one, a bare TCP socket of ours is added under every load.
     pub(super) baseline: Option<Spanned<String>>,
     /// The answer of servers, in place of an echo.
@@ -175,19 +169,10 @@ impl AxisKeys {
 }
 
 /// One text or several.
-pub(super) type Words = Several<String>;
-
-/// One value or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Several<T>(pub(super) Vec<T>);
+pub(super) struct Words(pub(super) Vec<String>);
 
-impl<T> Default for Several<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Several<T> {
+impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         crate::lists::one_or_more(deserializer).map(Self)
     }
@@ -207,18 +192,10 @@ pub struct Asked {
     pub all: bool,
     /// Rows by their names or by who takes part; empty: the usual ones.
     pub only: Vec<String>,
-    /// Blocks of each workload, in place of the file's.
-    pub rounds: Option<Count>,
-    /// Goals that end the experiment, in place of the file's.
-    pub until: Vec<Goal>,
-    /// The time for them, in place of the file's.
-    pub budget: Option<Nanos>,
-    /// Limits that numbers are held against, in place of the file's.
-    pub require: Vec<Requirement>,
+    /// Criteria over those of the file.
+    pub criteria: Criteria,
     /// Of two sides: the most by which a number of the second may be worse, in place of the file's.
     pub regression_max: Option<Share>,
-    /// True if noise passes no limit, whatever the file says.
-    pub strict: bool,
     /// Options over those of the file.
     pub options: Options,
     /// Keys over those of the file's axis.
@@ -256,12 +233,8 @@ impl File {
             source: Source { name, text: String::new() },
             question: String::new(),
             show: Vec::new(),
-            rounds: None,
-            until: Several::default(),
-            budget: None,
-            require: Several::default(),
+            criteria: Criteria::default(),
             regression_max: None,
-            strict: false,
             baseline: None,
             reply: None,
             usual: None,
@@ -285,12 +258,8 @@ impl File {
             source,
             question: table.take("question")?.unwrap_or_default(),
             show: table.take("show")?.unwrap_or_default(),
-            rounds: table.take("rounds")?,
-            until: table.take("until")?.unwrap_or_default(),
-            budget: table.take("budget")?,
-            require: table.take("require")?.unwrap_or_default(),
+            criteria: table.take_keys(Criteria::KEYS)?,
             regression_max: table.take("max-regression")?,
-            strict: table.take("strict")?.unwrap_or_default(),
             baseline: table.take("baseline")?,
             reply: table.take("reply")?,
             usual: table.take("rows")?,

@@ -1,7 +1,7 @@
 //! Two servers that take turns: two rows that are alike but for the server.
 
 use super::description::{File, Row, RowKeys, unplaced};
-use crate::Options;
+use crate::{Criteria, Options};
 use toml::Spanned;
 use units::{Count, Nanos};
 
@@ -89,13 +89,13 @@ impl File {
             },
             options: row.options.clone(),
         };
+        let criteria = Criteria { rounds: Some(ROUNDS_OF_SIDES), ..Criteria::default() };
+        let options = Options { duration: Some(BLOCK_OF_SIDES), ..Options::default() };
         let rows = self.rows.iter();
         let rows = rows.flat_map(|row| [of(Side::BASE, &base, row), of(Side::HEAD, &head, row)]);
         Ok(Self {
-            rounds: self.rounds.or(Some(ROUNDS_OF_SIDES)),
-            options: self
-                .options
-                .over(Options { duration: Some(BLOCK_OF_SIDES), ..Options::default() }),
+            criteria: self.criteria.over(criteria),
+            options: self.options.over(options),
             baseline: Some(unplaced(Side::BASE)),
             usual: None,
             rows: rows.collect(),

@@ -1,7 +1,7 @@
 //! Files and the experiments that they become.
 
 use super::*;
-use crate::{AxisOf, Content, Context, Experiment, Load, Protocol, Stop};
+use crate::{AxisOf, Content, Context, Criteria, Experiment, Load, Protocol, Stop};
 use std::collections::BTreeMap;
 use units::{Bytes, Count, Nanos};
 
@@ -335,7 +335,8 @@ fn a_url_is_an_experiment_of_one_row() {
     assert_eq!(one.workloads[0].phases.stop, Stop::After(Nanos::from_secs(10)));
     let repeated = |rounds, is_sweep| {
         let options = toml::from_str("bots = [3, 5]").unwrap();
-        let asked = Asked { options, rounds: Some(Count(rounds)), ..Asked::default() };
+        let criteria = Criteria { rounds: Some(Count(rounds)), ..Criteria::default() };
+        let asked = Asked { options, criteria, ..Asked::default() };
         File::of_url("ws://h").experiment(&Asked { is_sweep, ..asked }, &those(), &context)
     };
     let rounds = repeated(7, false).unwrap();
@@ -343,8 +344,8 @@ fn a_url_is_an_experiment_of_one_row() {
     assert_eq!(repeated(0, false).unwrap_err(), "--rounds: 0: between 1 and 10000 are possible");
     let of_sweep = repeated(7, true).unwrap_err();
     assert!(of_sweep.starts_with("--rounds: 7 rounds mean nothing to a sweep"), "{of_sweep}");
-    let budget = Some(Nanos::from_secs(60));
-    let endless = Asked { budget, ..Asked::default() };
+    let criteria = Criteria { budget: Some(Nanos::from_secs(60)), ..Criteria::default() };
+    let endless = Asked { criteria, ..Asked::default() };
     let endless = File::of_url("ws://h").experiment(&endless, &those(), &context).unwrap_err();
     assert!(
         endless.starts_with("--budget: 1m: belongs to `until`, whose goals it ends"),

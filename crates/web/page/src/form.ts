@@ -1,4 +1,4 @@
-// A new run: the fields that most runs need, and all others, from the JSON Schema of the options.
+// A new run: the fields that most runs need, and all others, from the JSON Schemas of options and criteria.
 
 import { element, failed, fetched, posted } from "./dom";
 
@@ -10,10 +10,14 @@ interface Schema {
   oneOf?: Schema[];
   anyOf?: Schema[];
   $ref?: string;
-  examples?: string[];
+  items?: Schema;
+  examples?: (string | number)[];
   properties?: Record<string, Schema>;
   $defs?: Record<string, Schema>;
 }
+
+/** The options of a run, and the criteria by which it ends and is judged. */
+const KINDS = ["options", "criteria"] as const;
 
 /** The fields that stand first, with their labels. */
 const COMMON: [string, string, string][] = [
@@ -21,14 +25,21 @@ const COMMON: [string, string, string][] = [
   ["connections", "Connections", "50"],
   ["duration", "Duration", "10s"],
   ["size", "Message size", "64B"],
+  ["rounds", "Rounds", "1; 6 or more have intervals"],
+  ["require", "Limits", "p99 < 20ms"],
 ];
 
 export async function form(main: HTMLElement): Promise<void> {
-  const schema = await fetched<Schema>("api/form");
-  const all = Object.entries(schema.properties ?? {});
-  const common = COMMON.map(([name, label, example]) => field(schema, name, schema.properties?.[name] ?? {}, label, example));
+  const schemas = await fetched<Record<(typeof KINDS)[number], Schema>>("api/form");
+  const fields = KINDS.flatMap((kind) => {
+    const properties = Object.entries(schemas[kind].properties ?? {});
+    return properties.map(([name, schema]) => ({ root: schemas[kind], name, schema }));
+  });
+  const common = COMMON.flatMap(([known, label, example]) =>
+    fields.filter(({ name }) => name === known).map(({ root, name, schema }) => field(root, name, schema, label, example)),
+  );
   const isCommon = (name: string): boolean => COMMON.some(([known]) => known === name);
-  const rest = all.filter(([name]) => !isCommon(name)).map(([name, value]) => field(schema, name, value, name, ""));
+  const rest = fields.filter(({ name }) => !isCommon(name)).map(({ root, name, schema }) => field(root, name, schema, name, ""));
   const problem = element("div", { "aria-live": "assertive" });
   const consent = (): HTMLElement =>
     element(
@@ -89,19 +100,27 @@ export async function form(main: HTMLElement): Promise<void> {
   main.append(problem, ofTarget, ofFile);
 
   function target(own: HTMLFormElement): object {
-    const options: Record<string, unknown> = {};
-    for (const [name] of all) {
-      const input = own.elements.namedItem(`option-${name}`) as HTMLInputElement | HTMLSelectElement | null;
-      if (input === null) continue;
-      if (input instanceof HTMLInputElement && input.type === "checkbox") {
-        if (input.checked) options[name] = true;
-      } else if (input.value.trim() !== "") {
-        const value = input.value.trim();
-        options[name] = input.dataset["list"] === undefined ? value : value.split(",").map((part) => part.trim());
-      }
-    }
-    return { target: { url: (own.elements.namedItem("url") as HTMLInputElement).value, options } };
+    const { options, criteria } = schemas;
+    const url = (own.elements.namedItem("url") as HTMLInputElement).value;
+    return { target: { url, options: filled(own, options), criteria: filled(own, criteria) } };
   }
+}
+
+/** The fields of a schema that are filled in. */
+function filled(own: HTMLFormElement, schema: Schema): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const name of Object.keys(schema.properties ?? {})) {
+    const input = own.elements.namedItem(`option-${name}`);
+    if (input instanceof HTMLInputElement && input.type === "checkbox") {
+      if (input.checked) values[name] = true;
+    } else if (input instanceof HTMLTextAreaElement) {
+      const lines = input.value.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+      if (lines.length > 0) values[name] = lines;
+    } else if (input instanceof HTMLInputElement || input instanceof HTMLSelectElement) {
+      if (input.value.trim() !== "") values[name] = input.value.trim();
+    }
+  }
+  return values;
 }
 
 function named(): HTMLElement {
@@ -122,10 +141,20 @@ function field(root: Schema, name: string, schema: Schema, label: string, exampl
     const options = ["", ...choices].map((choice) => element("option", { value: choice }, choice));
     return element("label", {}, ...words, element("select", { name: id }, ...options));
   }
-  const placeholder = example || (known.examples?.[0] === undefined ? "" : `e.g. ${known.examples[0]}`);
-  const input = element("input", { name: id, placeholder, autocomplete: "off", spellcheck: "false" });
-  if (known.type === "array") input.dataset["list"] = "";
-  return element("label", {}, ...words, input);
+  const item = itemOf(root, known);
+  const first = (item ?? known).examples?.[0];
+  const placeholder = example || (first === undefined ? "" : `e.g. ${first}`);
+  if (item !== undefined) {
+    const title = "one on each line";
+    return element("label", {}, ...words, element("textarea", { name: id, rows: "2", title, placeholder, spellcheck: "false" }));
+  }
+  return element("label", {}, ...words, element("input", { name: id, placeholder, autocomplete: "off", spellcheck: "false" }));
+}
+
+/** The schema of the values of a list, where one value may stand without brackets too; nothing for what is no list. */
+function itemOf(root: Schema, schema: Schema): Schema | undefined {
+  const list = schema.type === "array" ? schema : schema.anyOf?.map((one) => resolved(root, one)).find((one) => one.type === "array");
+  return list?.items === undefined ? undefined : resolved(root, list.items);
 }
 
 /** A schema without `null`, with its reference followed. */

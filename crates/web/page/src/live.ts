@@ -33,7 +33,7 @@ type Told =
   | { event: "begin"; expected_s: number }
   | { event: "block"; name: string; block: number; blocks: number; messages_per_s: number; p50_ns: number | null; p99_ns: number | null; failed: number; reason: string | null }
   | { event: "warning"; text: string; next: string }
-  | { event: "record"; id: string; file: string | null; verdict: string; answer: string | null; reasons: string[] }
+  | { event: "record"; id: string; file: string | null; verdict: string; answer: string | null; limits: string[]; reasons: string[] }
   | { event: "over"; code: number | null; words: string };
 
 interface Listed {
@@ -175,7 +175,8 @@ export function live(main: HTMLElement, rest: string): () => void {
       case "record": {
         const report = element("a", { class: "button", href: `records/${told.id}`, target: "_blank", rel: "noopener" }, "Read the report");
         const verdict = element("span", { class: `verdict ${told.verdict}` }, told.verdict);
-        status.replaceChildren(verdict, told.answer === null ? " " : ` ${told.answer} `, report);
+        const limits = told.limits.map((limit) => element("span", { class: "limit" }, limit));
+        status.replaceChildren(...limits, verdict, told.answer === null ? " " : ` ${told.answer} `, report);
         if (told.reasons.length > 0) {
           status.append(element("ul", {}, ...told.reasons.map((reason) => element("li", {}, reason))));
         }

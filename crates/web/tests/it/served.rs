@@ -215,7 +215,8 @@ fn the_page_may_run_its_own_script_and_a_report_may_ask_for_nothing() {
             assert!(answer.head.contains(header), "{header} of {path}: {}", answer.head);
         }
     }
-    assert!(served.get("api/form").body.contains("in-flight-max"));
+    let form = served.get("api/form").body;
+    assert!(form.contains("in-flight-max") && form.contains("\"require\""), "{form}");
     let none = served.get("records/abc");
     assert_eq!(none.status, 404);
     assert!(none.body.contains("the history has no record and no baseline `abc`"), "{}", none.body);

@@ -3,35 +3,15 @@
 use crate::exit::Failure;
 use record::{Level, RunRecord};
 use spec::file::Asked;
-use spec::{Experiment, Goal, Requirement};
+use spec::{Criteria, Experiment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use units::Nanos;
 
-/// The goals that end a run, the time for them, and limits for its numbers.
+/// The criteria of a run, and the record that its limits are relative to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Deciding {
-    /// Measure rounds until an interval is that narrow: 'p99 within 3%'; repeatable
-    ///
-    /// It ends after 10, 13, 17, 22, 28, ... rounds, a quarter more each time, so that the interval keeps its promise.
-    #[arg(long, value_name = "GOAL", hide_short_help = true)]
-    until: Vec<Goal>,
-    /// With --until: begin no round that could not end within this time [default: 10m]
-    #[arg(long, value_name = "TIME", hide_short_help = true)]
-    budget: Option<Nanos>,
-    /// End with exit code 10 unless it is so: 'p99 < 20ms', 'error_rate < 0.1%'; repeatable
-    ///
-    /// It is a number of each row, one of < <= > >=, and a limit: times (p50, p90, p99, p99.9), messages/s, CPU time
-    /// (cpu/message of the server, generator_cpu/message), bytes (bytes/message, memory/connection), and shares
-    /// (error_rate, refused_rate, achieved/offered, server_cpu). With --baseline also 'p99 <= baseline * 1.10'. A
-    /// number of too few messages is unknown, and does not pass.
-    #[arg(long, value_name = "LIMIT", hide_short_help = true)]
-    require: Vec<Requirement>,
-    /// Fail a limit if noise is larger than the margin that it leaves
-    ///
-    /// So does a number on the right side of its limit if the limit lies within its 95 % interval.
-    #[arg(long, hide_short_help = true)]
-    strict: bool,
+    #[command(flatten)]
+    criteria: Criteria,
     #[command(flatten)]
     against: Against,
 }
@@ -127,17 +107,17 @@ impl Deciding {
 
     /// The same, as part of everything that is asked.
     pub(crate) fn over(self, asked: Asked) -> Asked {
-        let Self { until, budget, require, strict, against: _ } = self;
-        Asked { until, budget, require, strict, ..asked }
+        Asked { criteria: self.criteria.over(asked.criteria), ..asked }
     }
 
     /// The first of its options that is set.
     pub(crate) fn first(&self) -> Option<&'static str> {
+        let Criteria { rounds: _, until, budget, require, strict } = &self.criteria;
         let all = [
-            (!self.until.is_empty(), "until"),
-            (self.budget.is_some(), "budget"),
-            (!self.require.is_empty(), "require"),
-            (self.strict, "strict"),
+            (!until.is_empty(), "until"),
+            (budget.is_some(), "budget"),
+            (!require.is_empty(), "require"),
+            (*strict, "strict"),
         ];
         all.into_iter().find_map(|(is_set, name)| is_set.then_some(name))
     }

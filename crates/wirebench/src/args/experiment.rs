@@ -19,7 +19,7 @@ use lab::{Home, InstallError, NoSuchSubject, State, Subject, Tools};
 use record::{Footprint, Kind};
 use run::{Host, JournalFile};
 use spec::file::{Asked, Facts, File, Held, Role, Subjects};
-use spec::{Context, Experiment, LeftOut, Server, View};
+use spec::{Context, Criteria, Experiment, LeftOut, Server, View};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -106,7 +106,7 @@ impl Execution {
             quick: self.quick,
             all: self.all,
             only: self.only.clone(),
-            rounds: self.rounds,
+            criteria: Criteria { rounds: self.rounds, ..Criteria::default() },
             public_allowed: self.i_may_load_this_target,
             ..Asked::default()
         }

@@ -63,7 +63,7 @@ const page = await tab();
 await go(page, "new");
 await page.locator("form details").first().locator("summary").click();
 await judged(page, "new");
-const fields = await page.locator("form").first().locator("input, select").count();
+const fields = await page.locator("form").first().locator("input, select, textarea").count();
 
 // What cannot be is said, and nothing is started.
 await start(page, { url: server, "option-rate": "2000" });
@@ -111,9 +111,10 @@ const answer = await text(second, ".answer");
 await judged(second, "over");
 await second.close();
 
-await start(page, { url: server, "option-duration": "1s", "option-connections": "2" });
+await start(page, { url: server, "option-duration": "1s", "option-connections": "2", "option-require": "p50 < 10s\n\nmessages/s > 1/s" });
 await page.waitForURL(/#run\/1$/);
 await page.locator("a", { hasText: "Read the report" }).waitFor();
+const limited = await text(page, ".answer");
 await go(page, "run");
 const listed = await text(page, ".runs");
 await judged(page, "runs");
@@ -121,7 +122,7 @@ await judged(page, "runs");
 // A file does as well as a form.
 await go(page, "new");
 await page.locator("form").nth(1).locator("[name=name]").fill("of a file");
-await page.locator("textarea").fill(`duration = "200ms"\nwarm-up = "0s"\nrounds = 2\n[[row]]\nname = "of a file"\nurl = "${server}"\n`);
+await page.locator("[name=file]").fill(`duration = "200ms"\nwarm-up = "0s"\nrounds = 2\n[[row]]\nname = "of a file"\nurl = "${server}"\n`);
 await page.locator("button", { hasText: "Start the experiment" }).click();
 await page.waitForURL(/#run\/2$/);
 await page.locator("a", { hasText: "Read the report" }).waitFor();
@@ -172,7 +173,7 @@ await context.close();
 await browser.close();
 console.log(
   JSON.stringify({
-    said, foreign, dialogs, tooWide, faults, fields, refused, before, after, firstLines, busy, answer, listed, ofFile, rows,
+    said, foreign, dialogs, tooWide, faults, fields, refused, before, after, firstLines, busy, answer, limited, listed, ofFile, rows,
     markup, images, hostile, filtered, compared, reported, asked,
   }),
 );

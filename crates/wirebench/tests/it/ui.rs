@@ -35,13 +35,15 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
         let text = seen[key].as_str().unwrap_or_else(|| panic!("{key}: {}", seen[key]));
         assert!(text.contains(word), "no {word:?} in {key}: {text}");
     };
-    // All options of a run have a field.
-    assert_eq!(seen["fields"], 69);
+    // All options of a run have a field, and so have all criteria.
+    assert_eq!(seen["fields"], 74);
     assert_eq!(seen["refused"], "`2000` is not a rate; did you mean `2000/s`?");
     assert!(seen["after"].as_u64() >= seen["before"].as_u64() && seen["before"] != 0, "{seen}");
     assert_eq!(seen["firstLines"][0], "id: 0");
     said("busy", "is being measured, and two runs disturb each other");
     said("answer", "the rate was changed by hand while it was measured");
+    said("limited", "p50 < 10s: ");
+    said("limited", "messages/s > 1/s: ");
     said("listed", "is over");
     assert_eq!(
         (&seen["rows"], &seen["markup"], &seen["images"]),
@@ -60,6 +62,7 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     assert_eq!(asked.count(), 0);
     let kept = sandbox.records();
     assert_eq!(kept.len(), 3);
+    assert_eq!(kept[1].requirements.len(), 2);
     let changes: Vec<String> =
         kept[0].blocks[0].rate_changes.iter().map(|change| change.rate.to_string()).collect();
     assert_eq!(changes, ["900/s", "990/s"]);

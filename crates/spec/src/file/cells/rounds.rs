@@ -3,14 +3,14 @@
 
 use super::Cells;
 use crate::file::description::ROUNDS;
-use crate::{Experiment, Metric, Requirement, Until};
+use crate::{Criteria, Experiment, Metric, Requirement, Until};
 use units::{Count, Nanos};
 
 impl Cells<'_> {
     /// The blocks of each workload: of one URL a single one, unless more are asked for.
     pub(super) fn rounds(&self, compares: bool) -> Result<u32, String> {
         let problem = |text: String| Err(self.file.named(&format!("rounds: {text}")));
-        let asked = self.asked.rounds;
+        let asked = self.asked.criteria.rounds;
         if let (Some(_), Some(Count(rounds))) = (&self.axis, asked) {
             return problem(format!(
                 "{rounds} rounds mean nothing to a sweep; --repeats is the number of blocks at each load"
@@ -19,7 +19,7 @@ impl Cells<'_> {
         let rounds = match compares {
             true => {
                 let quick = self.quick.as_ref().and_then(|quick| quick.rounds);
-                asked.or(quick).or(self.file.rounds).unwrap_or(ROUNDS)
+                asked.or(quick).or(self.file.criteria.rounds).unwrap_or(ROUNDS)
             }
             false => asked.unwrap_or(Count(1)),
         };
@@ -31,30 +31,23 @@ impl Cells<'_> {
         }
     }
 
-    /// The goals that are asked for, or those of the file.
+    /// The goals, and the time for them.
     pub(super) fn until(&self) -> Result<Option<Until>, String> {
-        let goals = match &self.asked.until[..] {
-            [] => &self.file.until.0,
-            asked => asked,
-        };
-        let budget = self.asked.budget.or(self.file.budget);
-        match budget {
+        let Criteria { until: goals, budget, .. } = &self.criteria;
+        match *budget {
             Some(budget) if goals.is_empty() => Err(self.file.named(&format!(
                 "budget: {budget}: belongs to `until`, whose goals it ends; name one, as in until = \"p99 within 3%\""
             ))),
             budget => Ok((!goals.is_empty()).then(|| Until {
-                goals: goals.to_vec(),
+                goals: goals.clone(),
                 budget: budget.unwrap_or(Until::BUDGET),
             })),
         }
     }
 
-    /// The limits that are asked for, or those of the file.
+    /// The limits that the numbers are held against.
     pub(super) fn require(&self) -> Result<Vec<Requirement>, String> {
-        let require = match &self.asked.require[..] {
-            [] => &self.file.require.0,
-            asked => asked,
-        };
+        let require = &self.criteria.require;
         let problem = |text: &str| Err(self.file.named(text));
         if !require.is_empty() && self.axis.is_some() {
             return problem(
@@ -68,7 +61,7 @@ impl Cells<'_> {
                 "require: achieved/offered: a closed loop offers no rate; --rate, or `rate` in a file, has one",
             );
         }
-        Ok(require.to_vec())
+        Ok(require.clone())
     }
 
     /// The rounds that there is time for.
@@ -90,7 +83,7 @@ impl Cells<'_> {
                  one, or a shorter duration of blocks"
             ));
         }
-        let asked = self.asked.rounds.map(|Count(rounds)| rounds);
+        let asked = self.asked.criteria.rounds.map(|Count(rounds)| rounds);
         let Some(asked) = asked else { return Ok(rounds) };
         let least = u64::from(Until::ROUNDS_MIN);
         match u32::try_from(asked).ok().filter(|_| asked >= least) {
