@@ -8,7 +8,7 @@ mod postgres;
 mod postgres_server;
 mod suite;
 
-use record::{Entry, RunRecord};
+use record::{Entry, Level, RunRecord, Verdict};
 use std::path::Path;
 
 /// A record that was started in the given second of a year.
@@ -22,6 +22,7 @@ fn record(second: u32, change: impl FnOnce(&mut RunRecord)) -> (Entry, String) {
         second / 60 % 60,
         second % 60
     );
+    record.verdict = Some(Verdict { level: Level::Degraded, ..Verdict::default() });
     change(&mut record);
     let json = record.to_json();
     (Entry::of(&record, store::id(&json), Some(Path::new("records/it.json"))), json)
