@@ -1,16 +1,13 @@
 //! `cargo xtask check`: the one gate.
 //!
-//! Its first step looks for all that the gate needs of the machine. The steps run one after another; the first failure
-//! ends it, with the command that repeats it. Beside them third parties are fetched while the compiler works, as soon
-//! as there is a program that installs them, and what late steps need is compiled in the time that early ones leave
-//! ([`Beside`]). Steps are told on the standard error stream; what the tools print, the test results above all, goes
-//! where it always goes.
+//! Its first step looks for all that the gate needs of the machine. The steps run one after another, and third parties
+//! are fetched beside them while the compiler works; the first failure ends it, with the command that repeats it. Steps
+//! are told on the standard error stream; what the tools print, the test results above all, goes where it always goes.
 
 use crate::{front_end, mutants, needs, shell, third_party, tidy};
 use anyhow::{Result, anyhow, bail};
-use std::io;
-use std::process::{Child, Command, Stdio};
-use std::thread::{self, Scope};
+use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Everything that must hold before a change is done
@@ -21,12 +18,8 @@ pub(crate) struct CheckArgs {
     fast: bool,
 }
 
-/// Runs every step in order. Ends when the thread beside them has, so that no two ever install into one folder.
+/// Runs every step in order.
 pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
-    thread::scope(|scope| run_in(scope, arguments))
-}
-
-fn run_in<'scope>(scope: &'scope Scope<'scope, '_>, arguments: &CheckArgs) -> Result<()> {
     let mut gate = Gate::default();
     gate.step("needs", "cargo xtask check", || needs::ensure(arguments.fast))?;
     gate.command("format", &mut shell::cargo("fmt --all --check"))?;
@@ -34,34 +27,28 @@ fn run_in<'scope>(scope: &'scope Scope<'scope, '_>, arguments: &CheckArgs) -> Re
     let fuzz_lock = "tree --locked --depth 0 --manifest-path fuzz/Cargo.toml";
     gate.command("fuzz lock file", &mut shell::cargo(fuzz_lock))?;
     gate.step("tidy", "cargo xtask tidy", tidy::run)?;
-    let mut release = shell::cargo("build --locked --release");
-    let mut beside = Vec::new();
-    if !arguments.fast {
-        beside.push(Beside::start(&release));
-    }
-    gate.command("compile", of_workspace("test").arg("--no-run"))?;
-    let third_parties = (!arguments.fast).then(|| scope.spawn(third_party::install_built));
     let mut clippy = of_workspace("clippy");
     gate.command("clippy", clippy.args(["--all-targets", "--", "-D", "warnings"]))?;
     let mut doc = of_workspace("doc");
     gate.command("documentation", doc.arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))?;
+    gate.command("compile", of_workspace("test").arg("--no-run"))?;
     // All that fails is told at once.
-    let mut tests = under(HEARING, of_workspace("test").arg("--no-fail-fast"));
-    let Some(third_parties) = third_parties else {
-        gate.tests(&mut tests, || ())?;
+    let mut tests = heard(of_workspace("test").arg("--no-fail-fast"));
+    if arguments.fast {
+        gate.tests(&mut tests)?;
         return gate.close();
-    };
+    }
+    let third_parties = thread::spawn(third_party::install_built);
     gate.step("front end", "cd crates/report/web && npm ci && npm run check", front_end::check)?;
     // Into the one target folder, without libFuzzer: what both depend on is built already.
     let mut fuzz = shell::cargo("check --locked --manifest-path fuzz/Cargo.toml --target-dir");
     gate.command("fuzz compiles", fuzz.arg(shell::target()))?;
+    gate.command("release build", &mut shell::cargo("build --locked --release"))?;
     let [clients, subjects] = gate.step("third parties", "cargo xtask third-party", || {
         third_parties.join().map_err(|_| anyhow!("the thread that installs them panicked"))?
     })?;
     tests.env(third_party::VARIABLE, clients).env(third_party::SUBJECTS_VARIABLE, subjects);
-    let planted = mutants::compilation()?;
-    gate.tests(&mut tests, || beside.push(Beside::start(&planted)))?;
-    gate.command("release build", &mut release)?;
+    gate.tests(&mut tests)?;
     gate.step("planted bugs", "cargo xtask mutants", mutants::all)?;
     gate.close()
 }
@@ -71,41 +58,11 @@ fn of_workspace(task: &str) -> Command {
     shell::cargo(&format!("{task} --locked --workspace --features {}", shell::FEATURES))
 }
 
-/// The same command, started by another program.
-fn under(starter: &[&str], command: &Command) -> Command {
-    let mut started = shell::command(starter[0]);
-    started.args(&starter[1..]).arg(command.get_program()).args(command.get_args());
-    started.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    if let Some(folder) = command.get_current_dir() {
-        started.current_dir(folder);
-    }
-    started
-}
-
-/// It hears signals even where a shell or `nohup` had this program ignore them: tests send some.
-const HEARING: &[&str] = &["env", "--default-signal=HUP,INT,QUIT"];
-
-/// It has the CPU time that nobody else wants. Tests leave much of it: they wait for programs, and for loads to end.
-const YIELDING: &[&str] = &["chrt", "--idle", "0"];
-
-/// A compilation at work beside the steps, until this is dropped. It says nothing: the step that it is for runs the
-/// same command, which waits for it and finds it done, or does it and says what is wrong.
-struct Beside(io::Result<Child>);
-
-impl Beside {
-    fn start(compilation: &Command) -> Self {
-        Self(under(YIELDING, compilation).stdout(Stdio::null()).stderr(Stdio::null()).spawn())
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        if let Ok(child) = &mut self.0 {
-            // It has ended, or a step has failed.
-            child.kill().ok();
-            child.wait().ok();
-        }
-    }
+/// The same command, which hears signals even where a shell or `nohup` had this program ignore them: tests send some.
+fn heard(command: &Command) -> Command {
+    let mut heard = shell::command("env");
+    heard.arg("--default-signal=HUP,INT,QUIT").arg(command.get_program()).args(command.get_args());
+    heard
 }
 
 /// The steps that have passed, and how long each took.
@@ -122,19 +79,11 @@ impl Gate {
         self.step(name, &repeat, || shell::run(command))
     }
 
-    /// The step that runs tests, and counts them. When the first of them runs, all are compiled, and `then` is done.
-    fn tests(&mut self, command: &mut Command, then: impl FnOnce()) -> Result<()> {
+    /// The step that runs tests, and counts them.
+    fn tests(&mut self, command: &mut Command) -> Result<()> {
         let mut tally = Tally::default();
-        let mut then = Some(then);
         let repeat = shell::shown(command);
-        let run = || {
-            shell::run_reading(command, |line| {
-                if let Some(then) = then.take() {
-                    then();
-                }
-                tally.read(line);
-            })
-        };
+        let run = || shell::run_reading(command, |line| tally.read(line));
         let outcome = self.step("tests", &repeat, run);
         self.tally = tally;
         outcome
@@ -222,23 +171,9 @@ mod tests {
         deaf.args(["-c", &format!("trap '' HUP; exec {}", shell::shown(&signalled))]);
         assert_eq!(shell::output(&mut deaf).unwrap(), "ignored\n");
         deaf = shell::command("sh");
-        deaf.args([
-            "-c",
-            &format!("trap '' HUP; exec {}", shell::shown(&under(HEARING, &signalled))),
-        ]);
+        deaf.args(["-c", &format!("trap '' HUP; exec {}", shell::shown(&heard(&signalled)))]);
         let error = shell::output(&mut deaf).unwrap_err().to_string();
         assert!(error.contains("signal: 1"), "{error}");
-    }
-
-    #[test]
-    fn a_compilation_beside_the_steps_yields_to_them_and_ends_with_them() {
-        let shown = shell::shown(&under(YIELDING, &shell::cargo("build --release")));
-        assert_eq!(shown, "chrt --idle 0 cargo build --release");
-        let beside = Beside::start(shell::command("sleep").arg("1000"));
-        let process = format!("/proc/{}", beside.0.as_ref().unwrap().id());
-        assert!(std::fs::exists(&process).unwrap());
-        drop(beside);
-        assert!(!std::fs::exists(&process).unwrap());
     }
 
     #[test]
@@ -246,9 +181,7 @@ mod tests {
         let mut gate = Gate::default();
         let printed = "test a ... ok\ntest result: ok. 12 passed; 0 failed; 1 ignored; 0 measured\n\
             test result: FAILED. 3 passed; 2 failed; 0 ignored\n\ntest result: ok. 0 passed; 0 failed";
-        let mut all_are_compiled = 0;
-        gate.tests(shell::command("printf").arg(printed), || all_are_compiled += 1).unwrap();
-        assert_eq!(all_are_compiled, 1);
+        gate.tests(shell::command("printf").arg(printed)).unwrap();
         let last = "test result: FAILED. 3 passed; 2 failed; 0 ignored".to_owned();
         assert_eq!(gate.tally, Tally { passed: 15, failed: 2, last });
     }

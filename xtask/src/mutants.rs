@@ -17,7 +17,6 @@ use outcome::Outcome;
 use plants::{Plant, plants};
 use programs::Program;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
@@ -34,11 +33,6 @@ pub(crate) struct MutantsArgs {
 /// Plants all of them.
 pub(crate) fn all() -> Result<()> {
     run(&MutantsArgs { only: None })
-}
-
-/// The command that compiles what [`all`] runs, in a copy that is made here.
-pub(crate) fn compilation() -> Result<Command> {
-    Ok(programs::compilation(&planted_tree()?, &crates(plants())))
 }
 
 /// Plants every bug, prints what caught it, and fails unless all are caught.

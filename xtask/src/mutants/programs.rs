@@ -8,7 +8,6 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::process::Command;
 
 /// A test program.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,20 +17,14 @@ pub(super) struct Program {
     file: PathBuf,
 }
 
-/// The command that builds the tests of those crates into the target folder of the workspace. The libraries that both
-/// depend on are compiled already: wirebench, which has no tests in the copy, asks for the same parts of them.
-pub(super) fn compilation(tree: &Tree, crates: &BTreeSet<&str>) -> Command {
+/// Builds the tests of those crates into the target folder of the workspace. The libraries that both depend on are
+/// compiled already: wirebench, which has no tests in the copy, asks for the same parts of them.
+pub(super) fn build(tree: &Tree, crates: &BTreeSet<&str>) -> Result<Vec<Program>> {
     let mut build = shell::cargo("test --quiet --locked --no-run --message-format json");
     build.args(["--lib", "--test", "*", "--package", "wirebench", "--features", shell::FEATURES]);
     build.args(crates.iter().flat_map(|name| ["--package", name]));
     build.arg("--target-dir").arg(shell::target()).current_dir(tree.folder());
-    build
-}
-
-/// Builds them, or finds them built.
-pub(super) fn build(tree: &Tree, crates: &BTreeSet<&str>) -> Result<Vec<Program>> {
-    let printed = shell::output(&mut compilation(tree, crates));
-    let printed = printed.context("the planted copy does not compile")?;
+    let printed = shell::output(&mut build).context("the planted copy does not compile")?;
     Ok(printed.lines().filter_map(program).collect())
 }
 
