@@ -467,6 +467,25 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_carried_load_is_one_of_all_its_messages() {
+        let carried = |blocks: &[(u64, u64)]| {
+            let (axis, experiment) = (axis(), Experiment::default());
+            let mut line = Line::new(Sweep { experiment: &experiment, axis: &axis }, 0, None);
+            for (load, ok) in blocks {
+                let mut kept = block(*load, 0);
+                kept.block.counts.ok = *ok;
+                kept.block.messages_per_s = float(*ok);
+                line.learn(*load, &kept);
+            }
+            line.largest_carried()
+        };
+        assert_eq!(carried(&[(1000, 1000), (2000, 2000), (4000, 3000)]), Some(2000));
+        assert_eq!(carried(&[(1000, 900)]), None);
+        // Two of three blocks kept it, and a tenth of all its messages is missing.
+        assert_eq!(carried(&[(1000, 1000), (2000, 2000), (2000, 2000), (2000, 1400)]), Some(1000));
+    }
+
+    #[test]
     fn the_answer_agrees_with_the_pooled_numbers_of_every_table() {
         for seed in 0..500 {
             let mut random = Random::new(seed);
