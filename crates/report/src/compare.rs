@@ -11,7 +11,7 @@ use crate::number::{self, MISSING, Unit};
 use crate::text::{self, Style};
 use crate::{row, steps, verdict};
 use record::{Knee, Level, Number, Reason, RunRecord, Sweep, SweepLine};
-use stats::{Pooled, changed};
+use stats::{Between, Pooled, changed};
 use std::collections::BTreeSet;
 
 /// The results of `record` beside those of `base`, row by row, those of the same name; both verdicts, and the reasons
@@ -214,24 +214,21 @@ impl Compared<'_> {
             },
             (None, None, _) => Cell::Missing,
             (None, Some(_), _) if is_zero => Cell::words("the machine"),
-            (None, Some([Some(before_zero), Some(after_zero)]), [Some(before), Some(after)]) => {
-                match changed(before, after, Some([before_zero, after_zero])) {
-                    Some(found) => Cell::Number(found.value, Some((found.low, found.high)))
-                        .judged(self.doubt(number)),
-                    None => Cell::words(no_interval(self.both.rounds)),
-                }
-            }
+            (None, Some([Some(_), Some(_)]), [Some(_), Some(_)]) => match self.between(of) {
+                Some(found) => Cell::Number(found.value, Some((found.low, found.high)))
+                    .judged(self.doubt(number)),
+                None => Cell::words(no_interval(self.both.rounds)),
+            },
             (None, Some(_), _) => Cell::Missing,
         };
         (moved, ratio)
     }
 
-    /// The smallest difference that would have been shown, if the figure has an interval.
-    fn smallest_detectable(&self, of: Figure) -> Option<f64> {
-        let zero = self.zero.filter(|zero| zero.index() != self.both.index());
-        let [Some(before_zero), Some(after_zero)] = &zero?.figures(of) else { return None };
+    /// The ratio of a figure of the two records, each by the zero of its own; `None` without an interval.
+    fn between(&self, of: Figure) -> Option<Between> {
+        let [Some(before_zero), Some(after_zero)] = &self.zero?.figures(of) else { return None };
         let [Some(before), Some(after)] = &self.both.figures(of) else { return None };
-        Some(changed(before, after, Some([before_zero, after_zero]))?.smallest_detectable)
+        changed(before, after, Some([before_zero, after_zero]))
     }
 
     /// The row that the ratio is divided by, unless it is this one.
@@ -284,7 +281,8 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
     let count = shown.len();
     if count == 0 {
         let others = if unshown == 1 { "" } else { ", and alike the others" };
-        let smallest = all.iter().filter_map(|it| it.smallest_detectable(message_ns));
+        let compared = all.iter().filter(|it| matches!(it.p50().1, Cell::Number(..)));
+        let smallest = compared.filter_map(|it| Some(it.between(message_ns)?.smallest_detectable));
         let would = would_have_shown(smallest.reduce(f64::max));
         return Some(format!(
             "No difference is shown between the p50 of the record and of the base: {}{others}; {would}.",
