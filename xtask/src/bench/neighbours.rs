@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &NeighbourArgs) -> Result<()> {
 
 impl Neighbour {
     /// Starts neighbour number `index` on the two cores that a measurement uses.
-    pub(super) fn start(self, index: usize, scratch: &Path) -> Result<Process> {
+    fn start(self, index: usize, scratch: &Path) -> Result<Process> {
         let name = format!("{self:?}").to_lowercase();
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["bench", "neighbour", &name, "--seed", &(index + 1).to_string()]);

@@ -5,7 +5,7 @@
 //! again, and one with a slower WebSocket server. `compare` divides by the bare socket, which all of them have
 //! unchanged.
 
-use super::neighbours::Neighbour;
+use super::neighbours::{Disturbance, Neighbour};
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::Process;
 use crate::shell;
@@ -52,9 +52,7 @@ pub(super) fn run(arguments: &PairsArgs) -> Result<()> {
         reason = "some microseconds"
     )]
     let slower = WORK_NS + (cost * 1e3 / 10.0) as u64;
-    let _busy: Vec<Process> = (0..arguments.neighbours)
-        .map(|index| Neighbour::Cpu.start(index, &scratch))
-        .collect::<Result<_>>()?;
+    let _busy = Disturbance::Beside(Neighbour::Cpu, arguments.neighbours).beside(&scratch)?;
     let (mut same, mut more) = (Claims::default(), Claims::default());
     for pair in 1..=arguments.pairs {
         eprintln!("  {pair} of {}", arguments.pairs);
