@@ -66,6 +66,15 @@ impl AxisOf {
 }
 
 impl Axis {
+    /// Makes all of it `count` times as much. Loads that are too high are an error of [`Axis::rate`].
+    pub(crate) fn times(&mut self, count: NonZeroU32) {
+        self.from = self.from.saturating_mul(count.get().into());
+        self.to = self.to.saturating_mul(count.get().into());
+        for bound in [&mut self.bots_max, &mut self.in_flight_max] {
+            *bound = bound.map(|bound| bound.saturating_mul(count));
+        }
+    }
+
     /// The messages that are due at a load.
     ///
     /// # Errors

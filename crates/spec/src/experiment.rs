@@ -5,6 +5,7 @@ use crate::secrets::{Secrets, path_with_secrets, secrets_of_path};
 use crate::{Axis, Published, Requirement, Until, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
 use units::{Nanos, Random, Share};
 
 /// Everything that one run is to measure, with every default resolved: enough to repeat it.
@@ -86,6 +87,26 @@ impl Experiment {
             jit_warm_up_max: Self::JIT_WARM_UP_MAX,
             ..Self::default()
         }
+    }
+
+    /// Makes every load that of `machines` together, each of which has the load of now.
+    ///
+    /// # Errors
+    ///
+    /// One of the loads would be too large.
+    pub fn for_each_of(&mut self, machines: NonZeroU32) -> Result<(), crate::Problem> {
+        for Workload { name, load, phases, .. } in &mut self.workloads {
+            let all = load.times(machines).zip(phases.stop.times(machines));
+            (*load, phases.stop) = all.ok_or_else(|| {
+                let problem =
+                    format!("{machines} times the load of {name} is too large; ask for less");
+                crate::Problem::new("each", problem)
+            })?;
+        }
+        if let Some(axis) = &mut self.axis {
+            axis.times(machines);
+        }
+        Ok(())
     }
 
     /// Gives the secrets again that are never written down: values of headers and of secret parameters of URLs, from

@@ -99,6 +99,43 @@ impl Load {
         }
     }
 
+    /// The load that `count` machines make together if each of them makes this one; `None` if it is too large.
+    pub fn times(&self, count: NonZeroU32) -> Option<Self> {
+        let more = |number: NonZeroU32| number.checked_mul(count);
+        let maybe_more = |number: Option<NonZeroU32>| match number {
+            Some(number) => more(number).map(Some),
+            None => Some(None),
+        };
+        let mut all = self.clone();
+        match &mut all {
+            Self::Closed { connections: each, in_flight_max, in_flight: _ }
+            | Self::Clients { concurrency: each, in_flight_max, in_flight: _, round_trips: _ } => {
+                *each = more(*each)?;
+                *in_flight_max = maybe_more(*in_flight_max)?;
+            }
+            Self::Open { connections, rate, spacing: _, in_flight_max } => {
+                *connections = more(*connections)?;
+                *rate = rate.times(count)?;
+                *in_flight_max = more(*in_flight_max)?;
+            }
+            Self::Bots { bots, every: _, spacing: _, in_flight_max } => {
+                *bots = more(*bots)?;
+                *in_flight_max = more(*in_flight_max)?;
+            }
+            Self::ClosedBots { bots, think: _ } => *bots = more(*bots)?,
+            Self::Sessions { connections, rate, spacing: _, messages_each: _, think: _ } => {
+                *connections = more(*connections)?;
+                *rate = rate.times(count)?;
+            }
+            // The rate is that of each room.
+            Self::Publish { rooms, rate: _, spacing: _, in_flight_max } => {
+                rooms.count = more(rooms.count)?;
+                *in_flight_max = more(*in_flight_max)?;
+            }
+        }
+        Some(all)
+    }
+
     /// True if there is no schedule: messages wait for the replies to those before them.
     pub const fn is_closed(&self) -> bool {
         match self {
@@ -220,6 +257,18 @@ pub enum Stop {
     Messages(NonZeroU64),
 }
 
+impl Stop {
+    /// The end of a measurement by `count` machines together, each of which would end here; `None` if it is too far.
+    pub fn times(self, count: NonZeroU32) -> Option<Self> {
+        let more = |number: NonZeroU64| number.checked_mul(count.into());
+        Some(match self {
+            Self::After(time) => Self::After(time),
+            Self::Clients(clients) => Self::Clients(more(clients)?),
+            Self::Messages(messages) => Self::Messages(more(messages)?),
+        })
+    }
+}
+
 /// The time after which a peer is given up, for each phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -263,4 +312,50 @@ pub enum Closing {
     /// Right behind our own Close, as clients do that leave
     #[serde(alias = "at-once")]
     AtOnce,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Conduct;
+    use units::Rate;
+
+    fn n(number: u32) -> NonZeroU32 {
+        NonZeroU32::new(number).unwrap()
+    }
+
+    #[test]
+    fn what_each_of_three_makes_is_three_times_as_much_together() {
+        let rate = |per_s| Profile::from(Rate::new(n(per_s), Nanos::from_secs(1)).unwrap());
+        let open = |per_s, connections, in_flight_max| Load::Open {
+            connections: n(connections),
+            rate: rate(per_s),
+            spacing: Spacing::Poisson,
+            in_flight_max: n(in_flight_max),
+        };
+        assert_eq!(open(200, 7, 100).times(n(3)), Some(open(600, 21, 300)));
+        let closed = |connections, in_flight_max: Option<u32>| Load::Closed {
+            connections: n(connections),
+            in_flight: n(4),
+            in_flight_max: in_flight_max.map(n),
+        };
+        assert_eq!(closed(5, None).times(n(3)), Some(closed(15, None)));
+        assert_eq!(closed(5, Some(9)).times(n(3)), Some(closed(15, Some(27))));
+        let room = |count| Rooms {
+            count: n(count),
+            publishers: n(1),
+            receivers: n(10),
+            conduct: Conduct::default(),
+        };
+        let publish = |count, in_flight_max| Load::Publish {
+            rooms: room(count),
+            rate: rate(10),
+            spacing: Spacing::Uniform,
+            in_flight_max: n(in_flight_max),
+        };
+        assert_eq!(publish(2, 50).times(n(3)), Some(publish(6, 150)));
+        assert_eq!(closed(u32::MAX / 2, None).times(n(3)), None);
+        assert_eq!(Stop::Messages(NonZeroU64::MAX).times(n(3)), None);
+        assert_eq!(Stop::After(Nanos(5)).times(n(3)), Some(Stop::After(Nanos(5))));
+    }
 }

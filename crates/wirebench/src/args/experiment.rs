@@ -213,6 +213,8 @@ impl Execution {
         for LeftOut { name, reason } in &experiment.left_out {
             terminal.say_labelled(Label::Warning, &format!("{name} is left out: {reason}"));
         }
+        #[cfg(feature = "fleet")]
+        let experiment = self.fleet.together(experiment)?;
         let installed = |name: &str| subjects.installed(name);
         let plan = run::Plan::new(experiment, &installed)
             .map_err(|error| Failure::usage(format!("--{error}")))?;

@@ -13,6 +13,7 @@ use record::{AgentTask, RunRecord, SCHEMA_VERSION};
 use run::{Commands, Feed, Host, NoJournal, Plan, RunError};
 use spec::{Experiment, Server};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -27,6 +28,9 @@ pub(crate) struct Way {
     /// With --fleet: the agents that are needed [default: those that are there]
     #[arg(long, value_name = "COUNT", requires = "join", hide_short_help = true)]
     pub(crate) agents: Option<u32>,
+    /// With --agents: the load is that of each of them, so that all together make it as many times
+    #[arg(long, requires = "agents", hide_short_help = true)]
+    pub(crate) each: bool,
     /// With --fleet: agents of other versions of this program may take part; the verdict says so
     #[arg(long, requires = "join", hide_short_help = true)]
     pub(crate) mixed: bool,
@@ -52,6 +56,15 @@ pub(crate) struct Opened {
 }
 
 impl Way {
+    /// `experiment` with the load of all agents together.
+    pub(crate) fn together(&self, mut experiment: Experiment) -> Result<Experiment, Failure> {
+        if let Some(agents) = self.agents.and_then(NonZeroU32::new).filter(|_| self.each) {
+            let too_large = |problem: spec::Problem| Failure::usage(format!("--{problem}"));
+            experiment.for_each_of(agents).map_err(too_large)?;
+        }
+        Ok(experiment)
+    }
+
     /// Connects to the fleet, if one is to measure.
     pub(crate) fn open(
         &self,

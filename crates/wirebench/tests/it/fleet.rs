@@ -333,14 +333,15 @@ fn sweeps_sides_and_labs_of_urls_go_over_a_fleet_as_runs_do() {
 }
 
 #[test]
-fn sixteen_agents_each_send_their_part_of_a_tiny_load() {
+fn sixteen_agents_each_make_the_tiny_load_that_is_that_of_each() {
     let Some(fleet) = Fleet::up(16) else { return };
-    let ended = fleet.start("--rate 320/s -c 32 -d 1s --agents 16").wait();
+    let ended = fleet.start("--rate 20/s -c 2 -d 1s --agents 16 --each").wait();
     ended.check_measured(&["block 0-0 is over: 16 of 16 parts", "the run is complete"]);
     let record = fleet.record();
     let block = &record.blocks[0];
     let planned: Vec<Option<u64>> = block.agents.iter().map(|part| part.planned).collect();
     assert_eq!(planned, [Some(20); 16]);
+    assert_eq!(record.spec.unwrap().workloads[0].load.connections().get(), 32);
     check_sums(block);
 }
 
