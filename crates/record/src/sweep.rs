@@ -44,6 +44,10 @@ pub struct SweepLine {
     pub name: String,
     /// The load at which it bends.
     pub knee: Knee,
+    /// The trust in that: that of the largest step that was carried, and of the next one as far as the generator or the
+    /// machine may have kept it from being carried. Trusted in records from before it was judged.
+    #[serde(default)]
+    pub level: Level,
     /// The load that it carries within the objective; `null` without one, or if no step was within it.
     pub capacity: Option<Capacity>,
     /// The resource that ran out at its last step, in words.
@@ -88,6 +92,9 @@ pub struct Capacity {
     /// True if the interval is at most 5 % wide, both ends were measured, and no load on either side of them
     /// contradicts; else it lies somewhere between them.
     pub confirmed: bool,
+    /// The trust in it, as [`SweepLine::level`], for the percentile of the objective.
+    #[serde(default)]
+    pub level: Level,
 }
 
 /// One offered load on one line.

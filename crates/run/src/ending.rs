@@ -72,10 +72,7 @@ pub(crate) fn judge(mut record: RunRecord, baseline: Option<&Baseline>, feed: &F
     }
     record.requirements = record::checks(&record, baseline.map(|baseline| &baseline.record));
     if record.sweep.is_some() {
-        let levels = record::levels(&record);
-        for step in record.sweep.iter_mut().flat_map(|sweep| &mut sweep.steps) {
-            step.level = levels.get(step.workload).copied().unwrap_or_default();
-        }
+        record::judge_sweep(&mut record);
         // A warning of one step mostly comes on many.
         let mut codes = BTreeSet::new();
         record.warnings.retain(|warning| codes.insert(warning.code.clone()));

@@ -95,18 +95,13 @@ pub fn judge(record: &RunRecord) -> Verdict {
     Verdict { level: question::level(record, &rows, &reasons), rows, reasons }
 }
 
-/// The trust in the numbers of each workload, in the order of the plan; a load above what was achieved is no reason for
-/// doubt.
-pub fn levels(record: &RunRecord) -> Vec<Level> {
-    let mut levels = vec![Level::Trusted; record.plan.workloads.len()];
-    for reason in reasons(record) {
-        let is_sought = sweep::SOUGHT.contains(&&reason.code[..]);
-        let level = reason.workload.and_then(|workload| levels.get_mut(workload));
-        if let Some(level) = level.filter(|_| !is_sought) {
-            *level = reason.level.max(*level);
-        }
+/// Fills in the trust in each step of a sweep, and in what was found of each of its lines; a load above what was
+/// achieved is no reason for doubt.
+pub fn judge_sweep(record: &mut RunRecord) {
+    let reasons = reasons(record);
+    if let Some(sweep) = &mut record.sweep {
+        sweep::judge(sweep, reasons);
     }
-    levels
 }
 
 /// The reason that every imported record has.

@@ -1,6 +1,6 @@
 //! The level of a record: that of the answer to its question, and so that of the rows which the answer needs.
 
-use crate::{Kind, Level, Number, Reason, RowVerdict, RunRecord};
+use crate::{Kind, Level, Number, Reason, RowVerdict, RunRecord, Sweep};
 use spec::Objective;
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason])
     };
     let comparisons = Comparison::all(record);
     if record.sweep.is_some() || comparisons.is_empty() {
-        let objective = objective(record);
+        let objective = record.sweep.as_ref().and_then(objective);
         let on_answer = |reason: &Reason| {
             let doubts = [Some(Number::P50), objective].into_iter().flatten();
             doubts.map(|number| reason.of(number)).max().unwrap_or_default()
@@ -41,8 +41,8 @@ pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason])
 }
 
 /// The number that the objective of a sweep is about, if it has one.
-fn objective(record: &RunRecord) -> Option<Number> {
-    let objective: Objective = record.sweep.as_ref()?.slo.as_ref()?.parse().ok()?;
+pub(super) fn objective(sweep: &Sweep) -> Option<Number> {
+    let objective: Objective = sweep.slo.as_ref()?.parse().ok()?;
     Some(match objective.percentile {
         "p50" => Number::P50,
         "p90" => Number::P90,

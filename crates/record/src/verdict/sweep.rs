@@ -1,10 +1,15 @@
 //! The reasons for doubt in a sweep, whose steps are dozens of workloads: each reason once, and none for the overload
 //! that a sweep looks for.
 
-use crate::{Knee, Level, Reason, Sweep, SweepStep};
+use super::question;
+use crate::{Knee, Level, Number, Reason, RowVerdict, Sweep, SweepStep};
 
 /// A step that offers more than is carried is the purpose of a sweep.
-pub(super) const SOUGHT: [&str; 2] = ["asked_not_achieved", "unanswered"];
+const SOUGHT: [&str; 2] = ["asked_not_achieved", "unanswered"];
+/// The reasons for which a load may not have been carried though the server could have: what an overload does to the
+/// messages is no doubt.
+const NOT_OF_SERVER: [&str; 5] =
+    ["agent_lost", "agent_not_trusted", "generator_bound", "generator_stalled", "noisy_machine"];
 /// Cannot be, on whatever step.
 const IMPOSSIBLE: &str = "impossible";
 
@@ -43,11 +48,61 @@ pub(super) fn summed(reasons: Vec<Reason>, sweep: &Sweep) -> Vec<Reason> {
     summed.into_iter().map(finish).collect()
 }
 
+/// Fills in the trust in the steps, in the knees and in the capacities.
+pub(super) fn judge(sweep: &mut Sweep, mut reasons: Vec<Reason>) {
+    reasons.retain(|reason| !SOUGHT.contains(&&reason.code[..]));
+    for step in &mut sweep.steps {
+        step.level = RowVerdict::of(&reasons, step.workload).worst();
+    }
+    // A knee is made of counts: times that are late by our fault leave a doubt about it, and no more.
+    let mut of_counts = reasons.clone();
+    for reason in of_counts.iter_mut().filter(|it| NOT_OF_SERVER.contains(&&it.code[..])) {
+        let levels = reason.numbers.values_mut().chain([&mut reason.level]);
+        levels.for_each(|level| *level = Level::Degraded.min(*level));
+    }
+    let objective = question::objective(sweep).unwrap_or(Number::P50);
+    for (index, line) in sweep.lines.iter_mut().enumerate() {
+        let steps: Vec<&SweepStep> = sweep.steps.iter().filter(|it| it.line == index).collect();
+        line.level = match line.knee {
+            Knee::Found { low_per_s, .. } => trust(&steps, low_per_s, Number::P50, &of_counts),
+            Knee::NotReached { offered_max_per_s: most, .. } => {
+                // What bent above was not the server, and is no part of the answer.
+                let up_to = steps.partition_point(|step| is_within(step, most));
+                trust(&steps[..up_to], most, Number::P50, &of_counts)
+            }
+        };
+        if let Some(capacity) = &mut line.capacity {
+            capacity.level = trust(&steps, capacity.offered_per_s, objective, &reasons);
+        }
+    }
+}
+
+/// The trust in `load` as the largest that was carried: that in a number of the last of `steps` up to it, and in what
+/// the next one says of the server.
+fn trust(steps: &[&SweepStep], load: f64, number: Number, reasons: &[Reason]) -> Level {
+    let up_to = steps.partition_point(|step| is_within(step, load));
+    let carried = up_to
+        .checked_sub(1)
+        .map(|last| RowVerdict::of(reasons, steps[last].workload).of_number(number));
+    let next = steps.get(up_to).map(|step| {
+        let is_other = |reason: &&Reason| NOT_OF_SERVER.contains(&&reason.code[..]);
+        let others: Vec<Reason> = reasons.iter().filter(is_other).cloned().collect();
+        // 1 % of the messages decides whether a load was carried, and moves the p99.
+        RowVerdict::of(&others, step.workload).of_number(Number::P99).min(Level::Degraded)
+    });
+    carried.max(next).unwrap_or_default()
+}
+
 /// True if the step offered no more than its line carried; of a line that carried nothing all steps are looked at.
 fn is_carried(sweep: &Sweep, step: &SweepStep) -> bool {
     let most = sweep.lines.get(step.line).map(|line| match line.knee {
         Knee::Found { low_per_s, .. } => low_per_s,
         Knee::NotReached { offered_max_per_s, .. } => offered_max_per_s,
     });
-    most.is_some_and(|most| most <= 0.0 || step.offered_per_s <= most * 1.000_001)
+    most.is_some_and(|most| most <= 0.0 || is_within(step, most))
+}
+
+/// True if the step offered `load` at most.
+fn is_within(step: &SweepStep, load: f64) -> bool {
+    step.offered_per_s <= load * 1.000_001
 }

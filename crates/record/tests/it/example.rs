@@ -506,6 +506,7 @@ fn sweep() -> Sweep {
     let line = |name: &str, knee, capacity| SweepLine {
         name: name.into(),
         knee,
+        level: Level::Degraded,
         capacity,
         ran_out: "the server: 99 % of its core".into(),
     };
@@ -529,6 +530,7 @@ fn sweep() -> Sweep {
                     low_per_s: 1490.0,
                     high_per_s: Some(1510.0),
                     confirmed: true,
+                    level: Level::Degraded,
                 }),
             ),
             line(

@@ -3,10 +3,10 @@
 use crate::example;
 use crate::good::{self, times};
 use record::{
-    Block, Certificate, Check, Comparison, Container, Counts, Deliveries, DeliveryCounts, Ended,
-    ErrorCount, Estimate, Fairness, Identity, Kind, Knee, Level, Little, Neighbours, Number,
+    Block, Capacity, Certificate, Check, Comparison, Container, Counts, Deliveries, DeliveryCounts,
+    Ended, ErrorCount, Estimate, Fairness, Identity, Kind, Knee, Level, Little, Neighbours, Number,
     OpenLoop, PayloadKind, Pinning, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep,
-    SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload, incomparable, judge, levels,
+    SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload, incomparable, judge, judge_sweep,
 };
 use spec::{
     ClientSubject, Conduct, Content, Conversation, Load, Pem, Protocol, Rooms, Server,
@@ -69,6 +69,71 @@ fn what_is_invalid_on_a_few_steps_degrades_a_sweep() {
     assert_eq!(level(3), (Level::Invalid, Level::Invalid));
 }
 
+#[test]
+fn a_knee_is_trusted_as_the_steps_on_either_side_of_it_are() {
+    use Level::{Degraded, Invalid, Trusted};
+    let found = |slo: Option<&str>, change: &dyn Fn(usize, &mut Block)| {
+        let mut record = sweep(change);
+        record.sweep.as_mut().unwrap().slo = slo.map(str::to_owned);
+        judge_sweep(&mut record);
+        let line = record.sweep.unwrap().lines.remove(0);
+        (line.level, line.capacity.unwrap().level)
+    };
+    let busy = |at: usize| {
+        move |index: usize, block: &mut Block| {
+            if index == at {
+                block.cpu.busiest_worker_fraction = Some(0.95);
+            }
+        }
+    };
+    // Carried were 100, 200 and 400 /s, within the objective 100 and 200.
+    assert_eq!(found(None, &|_, _| ()), (Trusted, Trusted));
+    assert_eq!(found(None, &busy(0)), (Trusted, Trusted), "it rests on larger loads");
+    assert_eq!(found(None, &busy(1)), (Trusted, Degraded));
+    assert_eq!(found(None, &busy(2)), (Degraded, Degraded));
+    assert_eq!(found(None, &busy(3)), (Degraded, Trusted), "it may be the generator that bends");
+    // What an overload does is no doubt.
+    let failed = |index: usize, block: &mut Block| {
+        if index == 3 {
+            (block.counts.ok, block.counts.timed_out) = (10_000, 10_000);
+        }
+    };
+    assert_eq!(found(None, &failed), (Trusted, Trusted));
+    // Lateness that is most of the p99 alone.
+    let late = |index: usize, block: &mut Block| {
+        if index == 1 {
+            let lag = |message| if message < 300 { 5_000_000 } else { 1_000 };
+            let times_of = block.open_loop.as_mut().unwrap();
+            times_of.send_lag = times(20_000, lag);
+            times_of.response = times(20_000, |index| 1_000_000 + lag(index) + index * 20);
+        }
+    };
+    assert_eq!(found(Some("p50 < 5ms"), &late), (Trusted, Trusted));
+    assert_eq!(found(Some("p99 < 5ms"), &late), (Trusted, Invalid));
+    // Of half of the messages: the times are no result, and the counts stay one.
+    let later = |index: usize, block: &mut Block| {
+        if index == 2 {
+            let times_of = block.open_loop.as_mut().unwrap();
+            times_of.send_lag = times(20_000, |_| 1_600_000);
+            times_of.response = times(20_000, |index| 2_600_000 + index * 20);
+        }
+    };
+    assert_eq!(found(None, &later).0, Degraded);
+    // Without a knee a step above says nothing.
+    let mut record = sweep(busy(3));
+    record.sweep.as_mut().unwrap().lines[0].knee =
+        Knee::NotReached { offered_max_per_s: 400.0, reason: "the generator".to_owned() };
+    judge_sweep(&mut record);
+    assert_eq!(record.sweep.unwrap().lines[0].level, Trusted);
+}
+
+/// Of each step of a sweep the trust in its numbers.
+fn levels(record: &RunRecord) -> Vec<Level> {
+    let mut record = record.clone();
+    judge_sweep(&mut record);
+    record.sweep.expect("a sweep").steps.iter().map(|step| step.level).collect()
+}
+
 /// Three steps that were carried, and one that was not, each changed by `change`.
 fn sweep(change: impl Fn(usize, &mut Block)) -> RunRecord {
     let mut record = good::open();
@@ -110,7 +175,14 @@ fn sweep(change: impl Fn(usize, &mut Block)) -> RunRecord {
         lines: vec![SweepLine {
             name: "ws".to_owned(),
             knee,
-            capacity: None,
+            level: Level::Trusted,
+            capacity: Some(Capacity {
+                offered_per_s: 200.0,
+                low_per_s: 200.0,
+                high_per_s: Some(400.0),
+                confirmed: false,
+                level: Level::Trusted,
+            }),
             ran_out: "the server".to_owned(),
         }],
         steps: (0..4).map(step).collect(),

@@ -157,11 +157,13 @@ fn line(model: &Model) -> SweepLine {
             high_per_s: model.knee * 1.01,
             confirmed: true,
         },
+        level: Level::Trusted,
         capacity: Some(Capacity {
             offered_per_s: model.knee * 0.96,
             low_per_s: model.knee * 0.96,
             high_per_s: Some(model.knee * 0.99),
             confirmed: true,
+            level: Level::Trusted,
         }),
         ran_out: "CPU of the server: 0.98 of the one core it may use".to_owned(),
     }

@@ -108,12 +108,14 @@ impl Found<'_> {
         SweepLine {
             name: self.line.name().to_owned(),
             knee: self.knee(),
+            level: Level::Trusted,
             capacity: self.line.capacity().map(|Within { load, low, high, is_confirmed }| {
                 Capacity {
                     offered_per_s: self.offered(float(load)),
                     low_per_s: self.offered(low),
                     high_per_s: high.map(|high| self.offered(high)),
                     confirmed: is_confirmed,
+                    level: Level::Trusted,
                 }
             }),
             ran_out: self.ran_out(),
