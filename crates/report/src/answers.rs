@@ -1,6 +1,6 @@
 //! Answers: the result of a record in one sentence, and in a few numbers.
 
-use crate::document::{self, Answer, Depth};
+use crate::document::{Answer, Depth, marked};
 use crate::measured::{Figure, Group, Measured, Ratio, cpu_us, message_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::row::{self, Row};
@@ -331,16 +331,12 @@ fn behind(next: &Measured<'_>, ratio: Ratio) -> String {
 /// Percentiles and throughput, which the page has again below.
 fn of_run(it: &Measured<'_>) -> Vec<Answer> {
     let Some((result, times)) = it.result.zip(it.times()) else { return Vec::new() };
-    let judged = |level: Level, value: String| match document::mark(level) {
-        "" => value,
-        mark => format!("{mark} {value}"),
-    };
     let percentile = |name: &str, field: &str, number: Number, value: Option<u64>| {
         let level = it.trust.of_number(number);
         let value = value.map_or_else(|| MISSING.to_owned(), number::nanos);
         (level < Level::Invalid).then(|| Answer {
             label: format!("{} {name}", it.row.time_word()),
-            value: judged(level, value),
+            value: marked(level, &value),
             notes: times
                 .missing
                 .get(field)
@@ -358,9 +354,9 @@ fn of_run(it: &Measured<'_>) -> Vec<Answer> {
     ];
     let rate = result.pooled.messages_per_s.filter(|_| it.is_allowed).map(|rate| Answer {
         label: "replies".to_owned(),
-        value: judged(
+        value: marked(
             it.trust.level,
-            number::interval(Unit::Rate, rate.value, rate.low.zip(rate.high)),
+            &number::interval(Unit::Rate, rate.value, rate.low.zip(rate.high)),
         ),
         depth: Depth::Full,
         ..Answer::default()

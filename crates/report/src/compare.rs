@@ -32,10 +32,17 @@ pub(crate) fn document(base: &RunRecord, record: &RunRecord) -> Document {
     let mut sections = Vec::new();
     match (&base.sweep, &record.sweep) {
         (Some(one), Some(other)) => {
-            let refused = differences.iter().any(|reason| reason.level == Level::Invalid);
+            let is_invalid =
+                [base, record].iter().any(|it| verdict::of(it).level == Level::Invalid);
+            let differ = differences.iter().any(|reason| reason.level == Level::Invalid);
+            let refused = match (is_invalid, differ) {
+                (true, _) => Some("invalid"),
+                (false, true) => Some("incomparable"),
+                (false, false) => None,
+            };
             let tables = [knees(one, other, refused), capacities(one, other, refused)];
             sections.extend(Section::of_tables("", tables));
-            if !refused {
+            if refused.is_none() {
                 sections.push(inconclusive());
             }
         }
@@ -386,45 +393,73 @@ fn lines<'a>(base: &'a Sweep, record: &'a Sweep) -> impl Iterator<Item = [&'a Sw
     })
 }
 
-/// The knees of both, with the ratio that their intervals leave.
-fn knees(base: &Sweep, record: &Sweep, refused: bool) -> Table {
+/// A ratio with the interval that those of both sides leave; or why there is none.
+type Ratio = Result<(f64, Option<(f64, f64)>), &'static str>;
+
+/// The name of a line with the mark of `level`, the words for both sides, and the ratio. That is marked as doubtful:
+/// what the machine did between the two is not known.
+fn line_row(name: &str, level: Level, words: [String; 2], ratio: Ratio) -> Vec<Cell> {
+    let [before, after] = words.map(Cell::words);
+    let ratio = match ratio {
+        _ if level == Level::Invalid => Cell::words(format!("{MISSING} invalid")),
+        Ok((value, interval)) => Cell::Number(value, interval).judged(Level::Degraded),
+        Err(why) => Cell::words(format!("{MISSING} {why}")),
+    };
+    vec![Cell::words(name).judged(level), before, after, ratio]
+}
+
+/// The knees of both, with the ratio where each is one number.
+fn knees(base: &Sweep, record: &Sweep, refused: Option<&'static str>) -> Table {
     let mut table = Table::new("Where lines bend", heads("line"));
-    for [one, other] in lines(base, record) {
-        let ratio = match (&one.knee, &other.knee) {
-            _ if refused => Cell::words(format!("{MISSING} incomparable")),
+    for both in lines(base, record) {
+        let ratio = match (refused, both.map(|line| &line.knee)) {
+            (Some(why), _) => Err(why),
             (
-                Knee::Found { offered_per_s: before, low_per_s: low, high_per_s: high, .. },
-                Knee::Found { offered_per_s: after, low_per_s, high_per_s, .. },
-            ) => Cell::Number(after / before, Some((low_per_s / high, high_per_s / low))),
-            _ => Cell::words(format!("{MISSING} not both bend")),
+                None,
+                [
+                    Knee::Found { offered_per_s: before, low_per_s: low, high_per_s: high, .. },
+                    Knee::Found { offered_per_s: after, low_per_s, high_per_s, .. },
+                ],
+            ) => match both.iter().all(|line| is_confirmed(&line.knee)) {
+                true => Ok((after / before, Some((low_per_s / high, high_per_s / low)))),
+                false => Err("not both confirmed"),
+            },
+            (None, _) => Err("not both bend"),
         };
-        let [one, other] = [one, other].map(|line| (&line.name, steps::knee_words(&line.knee)));
-        table.row(vec![
-            Cell::words(other.0.clone()),
-            Cell::words(one.1),
-            Cell::words(other.1),
-            ratio,
-        ]);
+        let level = both.map(|line| line.level).into_iter().max().unwrap_or_default();
+        let words = both.map(|line| steps::knee_words(&line.knee));
+        table.row(line_row(&both[1].name, level, words, ratio));
     }
     table
 }
 
+/// True if the page has the knee as one number.
+fn is_confirmed(knee: &Knee) -> bool {
+    matches!(knee, Knee::Found { confirmed: true, .. })
+}
+
 /// The largest loads within the objective.
-fn capacities(base: &Sweep, record: &Sweep, refused: bool) -> Table {
+fn capacities(base: &Sweep, record: &Sweep, refused: Option<&'static str>) -> Table {
     let objective = record.slo.as_deref().unwrap_or_default();
     let mut table = Table::new(format!("Capacity within {objective}"), heads("line"));
     if base.slo != record.slo || record.slo.is_none() {
         return table;
     }
     for both in lines(base, record) {
-        let values = both.map(|line| line.capacity.map(|capacity| capacity.offered_per_s));
-        let [before, after] = values
-            .map(|value| Cell::words(value.map_or_else(|| "none".to_owned(), number::per_second)));
-        let ratio = match values {
-            [Some(before), Some(after)] if !refused => Cell::Number(after / before, None),
-            _ => Cell::Missing,
+        let found = both.map(|line| line.capacity);
+        let ratio = match (refused, found) {
+            (Some(why), _) => Err(why),
+            (None, [Some(before), Some(after)]) => match before.confirmed && after.confirmed {
+                true => Ok((after.offered_per_s / before.offered_per_s, None)),
+                false => Err("not both confirmed"),
+            },
+            (None, _) => Err("not both have one"),
         };
-        table.row(vec![Cell::words(both[1].name.clone()), before, after, ratio]);
+        let levels = found.into_iter().flatten().map(|capacity| capacity.level);
+        let words = found.map(|capacity| {
+            capacity.map_or_else(|| "none".to_owned(), |it| steps::capacity_words(&it))
+        });
+        table.row(line_row(&both[1].name, levels.max().unwrap_or_default(), words, ratio));
     }
     table
 }

@@ -142,6 +142,14 @@ pub(crate) fn mark(level: Level) -> &'static str {
     }
 }
 
+/// `? http-new`: words with the mark of their verdict before them.
+pub(crate) fn marked(level: Level, words: &str) -> String {
+    match mark(level) {
+        "" => words.to_owned(),
+        mark => format!("{mark} {words}"),
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub(crate) heading: String,

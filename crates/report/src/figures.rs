@@ -5,25 +5,27 @@
 use crate::chart::{
     Axis, Chart, Figure, Layers, Mark, Point, RatioRow, Ratios, Scale, Series, Unit,
 };
-use crate::document::{Cell, Column, Table};
+use crate::document::{Cell, Column, Table, marked};
 use crate::escape::escape;
 use crate::measured::{Group, message_ns};
 use crate::number;
 use crate::row;
-use crate::steps::{EventBytes, event_bytes, last_carried, of_line};
-use record::{Block, Kind, Knee, RunRecord, Second, Summary, Sweep, SweepStep};
+use crate::steps::{EventBytes, event_bytes, knee_words, last_carried, of_line};
+use record::{
+    Block, Kind, Knee, Level, RunRecord, Second, Summary, Sweep, SweepLine, SweepStep, Verdict,
+};
 use stats::Histogram;
 
 /// All drawings of `record` that have something to show, in the order of the page.
-pub(crate) fn all(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Figure> {
+pub(crate) fn all(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Figure> {
     let charts = match &record.sweep {
-        Some(sweep) => vec![
-            throughput(sweep),
-            cpu(record, sweep),
-            response(sweep),
-            bandwidth(sweep),
-            sweep_spectrum(sweep),
-        ],
+        Some(sweep) => {
+            let marks = knees(sweep, verdict);
+            let stepped =
+                [throughput(sweep), cpu(record, sweep), response(sweep), bandwidth(sweep)];
+            let stepped = stepped.map(|chart| Chart { marks: marks.clone(), ..chart });
+            stepped.into_iter().chain([sweep_spectrum(sweep)]).collect()
+        }
         None if row::rounds(record) > 1 && row::count(record) > 1 => match record.kind {
             Kind::Lab => vec![lab_spectrum(record, groups)],
             Kind::Ab | Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => {
@@ -124,7 +126,7 @@ fn throughput(sweep: &Sweep) -> Chart {
         ideal: true,
         names_marks: true,
         caption: "Replies a second against the theoretical maximum; on the dotted line nothing is missing. A vertical \
-                  line is a knee, the band its interval."
+                  line is a knee, or the middle of where one is, the band its interval."
             .to_owned(),
         ..stepped("throughput", "Throughput", (PER_SECOND, &measures), sweep)
     }
@@ -254,7 +256,7 @@ fn stepped(
         subjects: sweep.lines.iter().map(|line| escape(&line.name)).collect(),
         measures: measures.iter().map(|(name, _)| (*name).to_owned()).collect(),
         series,
-        marks: knees(sweep),
+        marks: Vec::new(),
         ideal: false,
         names_marks: false,
         strip: false,
@@ -270,11 +272,17 @@ fn scale(sweep: &Sweep) -> Scale {
     if crowded * 2 > sweep.steps.len() { Scale::Logarithmic } else { Scale::Linear }
 }
 
-fn knees(sweep: &Sweep) -> Vec<Mark> {
-    let knee = |(subject, line): (usize, &record::SweepLine)| match line.knee {
+/// The knees of lines, in the words of the text; none in an invalid record, nor of a line that is.
+fn knees(sweep: &Sweep, verdict: &Verdict) -> Vec<Mark> {
+    let knee = |(subject, line): (usize, &SweepLine)| match line.knee {
+        _ if verdict.level.max(line.level) == Level::Invalid => None,
         Knee::Found { offered_per_s, low_per_s, high_per_s, .. } => Some(Mark {
             subject,
-            label: format!("{} {}", escape(&line.name), number::per_second(offered_per_s)),
+            label: escape(&format!(
+                "{} {}",
+                marked(line.level, &line.name),
+                knee_words(&line.knee)
+            )),
             at: offered_per_s,
             low: low_per_s,
             high: high_per_s,

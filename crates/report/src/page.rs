@@ -64,7 +64,7 @@ pub(crate) fn document(record: &RunRecord) -> Document {
         partial: notes::partial(record),
         conclusion,
         answers: answers::all(record, &verdict, &groups),
-        figures: figures::all(record, &groups),
+        figures: figures::all(record, &verdict, &groups),
         sections,
         notes: notes(record, &groups),
         verdict: Some(verdict::judgement(record, &verdict)),

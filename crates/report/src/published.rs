@@ -4,12 +4,13 @@
 //! are of other machines and years; shapes and ratios compare. Everything said of ours is worked out from the record.
 
 use crate::benchmark::{Aggregates, Mean};
-use crate::document::{Cell, Column, Depth, Fact, Part, Section, Table, Tone};
+use crate::document::{Cell, Column, Depth, Fact, Part, Section, Table, Tone, marked};
 use crate::measured::{Group, Measured, Spread, mean_ns};
 use crate::number::{self, MISSING, Unit};
 use crate::steps::{self, EventBytes, carried_by_both, last_carried, of_line};
+use crate::verdict;
 use record::{
-    Claim, ClaimMeasure, Knee, Level, Published, PublishedRow, RunRecord, Sweep, SweepStep,
+    Claim, ClaimMeasure, Knee, Level, Published, PublishedRow, RunRecord, Sweep, SweepStep, Verdict,
 };
 
 /// Everything that was published; `None` if nothing was.
@@ -29,7 +30,9 @@ pub(crate) fn section(record: &RunRecord, groups: &[Group<'_>]) -> Option<Sectio
         parts.push(Part::Text(Tone::Plain, text));
     }
     if let Some(sweep) = record.sweep.as_ref().filter(|_| !claims.is_empty()) {
-        parts.push(Part::Facts(claims.iter().map(|claim| fact(record, sweep, claim)).collect()));
+        let verdict = verdict::of(record);
+        let fact = |claim| fact(record, sweep, &verdict, claim);
+        parts.push(Part::Facts(claims.iter().map(fact).collect()));
     }
     let years = "Machines and years differ: compare the shape and the ratios.";
     parts.push(Part::Text(Tone::Plain, years.to_owned()));
@@ -151,9 +154,13 @@ fn cpu_us(it: &Measured<'_>) -> Option<f64> {
 }
 
 /// A published statement and its fate.
-fn fact(record: &RunRecord, sweep: &Sweep, claim: &Claim) -> Fact {
-    let Found { text, holds } = found(record, sweep, claim)
-        .unwrap_or_else(|missing| Found { text: missing, holds: Holds::NotShown });
+fn fact(record: &RunRecord, sweep: &Sweep, verdict: &Verdict, claim: &Claim) -> Fact {
+    let found = match verdict.level {
+        Level::Invalid => Err("the measurement is no result".to_owned()),
+        Level::Trusted | Level::Degraded => found(record, sweep, claim),
+    };
+    let Found { text, holds } =
+        found.unwrap_or_else(|missing| Found { text: missing, holds: Holds::NotShown });
     let note = claim.note.as_ref().map_or_else(String::new, |note| format!(" {note}"));
     Fact {
         label: claim.about.clone(),
@@ -220,7 +227,7 @@ fn found(record: &RunRecord, sweep: &Sweep, claim: &Claim) -> Result<Found, Stri
         ClaimMeasure::Bytes => bytes(record, sweep, claim, both),
         ClaimMeasure::ClosedLoop => Ok(closed_loop(sweep, claim, one)),
         ClaimMeasure::Idle => idle(sweep, claim, both),
-        ClaimMeasure::Knee => Ok(knee(sweep, claim, both)),
+        ClaimMeasure::Knee => knee(sweep, claim, both),
         ClaimMeasure::Response => response(sweep, claim, both),
         ClaimMeasure::Throughput => throughput(sweep, claim, both),
         ClaimMeasure::Other => Err("this version does not know how it is measured".to_owned()),
@@ -228,10 +235,14 @@ fn found(record: &RunRecord, sweep: &Sweep, claim: &Claim) -> Result<Found, Stri
 }
 
 /// The knee of one line by that of the other, with the interval that both leave.
-fn knee(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Found {
+fn knee(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, String> {
+    let invalid = lines.iter().find(|line| sweep.lines[**line].level == Level::Invalid);
+    if let Some(line) = invalid {
+        return Err(format!("where {} bends is no result", sweep.lines[*line].name));
+    }
     let told = lines.map(|line| {
         let line = &sweep.lines[line];
-        format!("{} {}", line.name, steps::knee_words(&line.knee))
+        format!("{} {}", marked(line.level, &line.name), steps::knee_words(&line.knee))
     });
     let [one, other] = lines.map(|line| match sweep.lines[line].knee {
         Knee::Found { low_per_s, high_per_s, .. } => (low_per_s, high_per_s),
@@ -253,7 +264,7 @@ fn knee(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Found {
             "which of the two gives way first is not shown: the intervals meet".to_owned(),
         )
     };
-    Found { text: format!("{}: {words}", told.join(", ")), holds }
+    Ok(Found { text: format!("{}: {words}", told.join(", ")), holds })
 }
 
 /// The largest difference between the two lines at loads that both carried.

@@ -2,7 +2,7 @@
 
 use crate::layers::signed;
 use crate::number::{self, Unit};
-use record::{Block, Knee, RunRecord, Split, Sweep, SweepStep};
+use record::{Block, Capacity, Knee, Level, RunRecord, Split, Sweep, SweepStep};
 
 /// Bytes of an event, both directions, by how much of the way is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,7 +30,7 @@ pub(crate) fn last_carried(sweep: &Sweep, line: usize) -> Option<&SweepStep> {
         .max_by(|one, other| one.offered_per_s.total_cmp(&other.offered_per_s))
 }
 
-/// Steps of two lines at the same load, below both knees, by load.
+/// Steps of two lines at the same load, below both knees, by load; without those that are no result.
 pub(crate) fn carried_by_both(sweep: &Sweep, lines: [usize; 2]) -> Vec<[&SweepStep; 2]> {
     let bounds = lines.map(|line| last_carried(sweep, line).map_or(0.0, |it| it.offered_per_s));
     let bound = bounds[0].min(bounds[1]) * 1.000_001;
@@ -40,6 +40,7 @@ pub(crate) fn carried_by_both(sweep: &Sweep, lines: [usize; 2]) -> Vec<[&SweepSt
     let mut pairs: Vec<[&SweepStep; 2]> = of_line(sweep, lines[0])
         .filter(|step| step.offered_per_s <= bound)
         .filter_map(|one| Some([one, of_line(sweep, lines[1]).find(|other| is_same(one, other))?]))
+        .filter(|pair| pair.iter().all(|step| step.level < Level::Invalid))
         .collect();
     pairs.sort_by(|one, other| one[0].offered_per_s.total_cmp(&other[0].offered_per_s));
     pairs
@@ -61,15 +62,22 @@ pub(crate) fn knee_words(knee: &Knee) -> String {
     }
 }
 
-/// `bends at 2.10 k/s [2.08, 2.12] (confirmed)`, or `bends somewhere between 1.50 k/s and 2.12 k/s (not confirmed)`.
-pub(crate) fn bends(knee: &Knee, confirmed: bool) -> String {
-    let at = if confirmed { "at" } else { "somewhere" };
-    format!("bends {at} {} ({})", knee_words(knee), confirmed_words(confirmed))
+/// `2.10 k/s`, or `between 1.50 k/s and 2.12 k/s` where the largest load within the objective is not known better.
+pub(crate) fn capacity_words(capacity: &Capacity) -> String {
+    let Capacity { offered_per_s, low_per_s, high_per_s, confirmed, .. } = *capacity;
+    match high_per_s.filter(|_| !confirmed) {
+        Some(high) => {
+            let [low, high] = [low_per_s, high].map(number::per_second);
+            format!("between {low} and {high}")
+        }
+        None => number::per_second(offered_per_s),
+    }
 }
 
-/// The words for an answer that was measured at both ends of its interval, or was not.
-pub(crate) fn confirmed_words(confirmed: bool) -> &'static str {
-    if confirmed { "confirmed" } else { "not confirmed" }
+/// `bends at 2.10 k/s [2.08, 2.12] (confirmed)`, or `bends somewhere between 1.50 k/s and 2.12 k/s (not confirmed)`.
+pub(crate) fn bends(knee: &Knee, confirmed: bool) -> String {
+    let (at, is) = if confirmed { ("at", "confirmed") } else { ("somewhere", "not confirmed") };
+    format!("bends {at} {} ({is})", knee_words(knee))
 }
 
 /// The bytes of an event of each line at the last step that it carried.

@@ -1,22 +1,26 @@
 //! A sweep: every step of every line, and where each line bends.
 
-use crate::document::{Answer, Cell, Column, Depth, Part, Section, Table, Tone};
+use crate::document::{Answer, Cell, Column, Depth, Part, Section, Table, Tone, marked};
 use crate::number::{self, Unit};
-use crate::steps::{EventBytes, bends, confirmed_words, event_bytes, of_line};
+use crate::steps::{EventBytes, bends, capacity_words, event_bytes, of_line};
 use crate::{row, verdict};
 use record::{Capacity, Knee, Level, RunRecord, Sweep, SweepLine, SweepOf, SweepStep};
 
-/// The point at which each line bends, in one sentence.
+/// The point at which each line bends, in one sentence; of a line in doubt with its mark, and of none that is invalid.
 pub(crate) fn conclusion(sweep: &Sweep) -> Option<String> {
-    let found = |line: &SweepLine| match line.knee {
-        Knee::Found { confirmed, .. } => {
-            Some(format!("{} {}", line.name, bends(&line.knee, confirmed)))
+    let found = |line: &SweepLine| {
+        let name = marked(line.level, &line.name);
+        match line.knee {
+            _ if line.level == Level::Invalid => None,
+            Knee::Found { confirmed, .. } => {
+                Some(format!("{name} {}", bends(&line.knee, confirmed)))
+            }
+            Knee::NotReached { offered_max_per_s, .. } if offered_max_per_s > 0.0 => {
+                let max = number::per_second(offered_max_per_s);
+                Some(format!("{name} does not bend up to {max}"))
+            }
+            Knee::NotReached { .. } => None,
         }
-        Knee::NotReached { offered_max_per_s, .. } if offered_max_per_s > 0.0 => {
-            let max = number::per_second(offered_max_per_s);
-            Some(format!("{} does not bend up to {max}", line.name))
-        }
-        Knee::NotReached { .. } => None,
     };
     let all: Vec<String> = sweep.lines.iter().filter_map(found).collect();
     (!all.is_empty()).then(|| format!("On this machine {}.", all.join(", ")))
@@ -37,9 +41,15 @@ pub(crate) fn title(record: &RunRecord, sweep: &Sweep) -> String {
     format!("Sweep of {what}{preset}: {}", targets.join(", "))
 }
 
-/// The knee of a line, what ran out there, and its capacity.
+/// The knee of a line, what ran out there, and its capacity, each with the mark of its verdict.
 pub(crate) fn answer(sweep: &Sweep, index: usize) -> Answer {
     let line = &sweep.lines[index];
+    let label = marked(line.level, &line.name);
+    let capacity = capacity(sweep, index).map(|text| (Depth::First, text));
+    if line.level == Level::Invalid {
+        let value = "the steps that show where it bends are no result".to_owned();
+        return Answer { label, value, notes: capacity.into_iter().collect(), depth: Depth::First };
+    }
     let value = match &line.knee {
         Knee::Found { confirmed, .. } => bends(&line.knee, *confirmed),
         Knee::NotReached { offered_max_per_s, .. } if *offered_max_per_s > 0.0 => {
@@ -56,13 +66,10 @@ pub(crate) fn answer(sweep: &Sweep, index: usize) -> Answer {
         Knee::NotReached { .. } => None,
     };
     let ran_out = format!("What ran out: {}.", line.ran_out);
-    let notes = [
-        Some((Depth::First, ran_out)),
-        capacity(sweep, index).map(|text| (Depth::First, text)),
-        reason.map(|text| (Depth::Details, text)),
-    ];
+    let notes =
+        [Some((Depth::First, ran_out)), capacity, reason.map(|text| (Depth::Details, text))];
     let notes = notes.into_iter().flatten().collect();
-    Answer { label: line.name.clone(), value, notes, depth: Depth::First }
+    Answer { label, value, notes, depth: Depth::First }
 }
 
 /// `: 3 of 3 blocks kept it at 2.08 k/s, 0 of 3 at 2.12 k/s`, for the steps on either side of a load.
@@ -88,10 +95,14 @@ fn blocks_of(step: &SweepStep, count: Option<u32>) -> Option<String> {
 
 fn capacity(sweep: &Sweep, index: usize) -> Option<String> {
     let objective = sweep.slo.as_ref()?;
-    let Some(Capacity { offered_per_s, high_per_s, confirmed, .. }) = sweep.lines[index].capacity
-    else {
+    let Some(found) = sweep.lines[index].capacity else {
         return Some(format!("No load kept {objective} with less than 1 % missing."));
     };
+    let Capacity { offered_per_s, high_per_s, confirmed, level, .. } = found;
+    if level == Level::Invalid {
+        let text = format!("The steps that show which load keeps {objective} are no result.");
+        return Some(marked(level, &text));
+    }
     let within = |load: f64| {
         let is_it = |step: &&SweepStep| (step.offered_per_s / load - 1.0).abs() < 1e-6;
         let step = of_line(sweep, index).find(is_it)?;
@@ -99,15 +110,18 @@ fn capacity(sweep: &Sweep, index: usize) -> Option<String> {
     };
     let blocks =
         within(offered_per_s).map_or_else(String::new, |blocks| format!(" in {blocks} blocks"));
-    let above = high_per_s.map_or_else(
-        || "nothing more was asked for".to_owned(),
-        |high| format!("from {} on none does", number::per_second(high)),
-    );
-    let confirmed = confirmed_words(confirmed);
+    let above = match (high_per_s.map(number::per_second), confirmed) {
+        (Some(high), true) => format!(" (confirmed); from {high} on none does"),
+        (Some(_), false) => {
+            let between = capacity_words(&found);
+            format!("; the largest such load is somewhere {between} (not confirmed)")
+        }
+        (None, true) => " (confirmed); nothing more was asked for".to_owned(),
+        (None, false) => " (not confirmed); nothing more was asked for".to_owned(),
+    };
     let kept = number::per_second(offered_per_s);
-    Some(format!(
-        "{kept} kept {objective} with less than 1 % missing{blocks} ({confirmed}); {above}."
-    ))
+    let text = format!("{kept} kept {objective} with less than 1 % missing{blocks}{above}.");
+    Some(marked(level, &text))
 }
 
 /// A table of steps for each line, on the first page of an only line; and the bytes of their events.

@@ -1,6 +1,6 @@
 //! The verdict in words and marks, and how far it lets a row be a result.
 
-use crate::document::{Judgement, Remark, Tone, mark};
+use crate::document::{self, Judgement, Remark, Tone, mark};
 use crate::row;
 use record::{Level, Number, Reason, RunRecord, Verdict};
 use std::borrow::Cow;
@@ -108,9 +108,9 @@ fn brief(record: &RunRecord, verdict: &Verdict) -> String {
 
 /// The rows that are not trusted, with their marks; beyond a few, their number.
 fn marked(record: &RunRecord, verdict: &Verdict) -> Vec<String> {
-    let marked = row::all(record).filter_map(|row| match mark(verdict.row(row.index).level) {
-        "" => None,
-        mark => Some(format!("{mark} {}", row.name())),
+    let marked = row::all(record).filter_map(|row| {
+        let level = verdict.row(row.index).level;
+        (level > Level::Trusted).then(|| document::marked(level, row.name()))
     });
     let mut marked: Vec<String> = marked.collect();
     if marked.len() > MARKED_MAX {

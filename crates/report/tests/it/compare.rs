@@ -226,15 +226,15 @@ fn sweeps_are_compared_by_where_their_lines_bend() {
     expect![[r#"
         Where lines bend
         line      base                  record                ratio [95 %]
-        binary    24.0 k/s [23.8, 24.2] 27.0 k/s [26.7, 27.3] 1.12x [1.10, 1.15]
+        binary    24.0 k/s [23.8, 24.2] 27.0 k/s [26.7, 27.3] ?1.12x [1.10, 1.15]
         WebSocket 15.2 k/s [15.0, 15.4] above 30.0 k/s        - not both bend
-        Comet     5.10 k/s [5.05, 5.15] 5.10 k/s [5.05, 5.15] 1.00x [0.98, 1.02]
+        Comet     5.10 k/s [5.05, 5.15] 5.10 k/s [5.05, 5.15] ?1.00x [0.98, 1.02]
 
         Capacity within p99 < 50ms
-        line      base     record   ratio [95 %]
-        binary    23.0 k/s 23.0 k/s        1.00x
-        WebSocket 14.6 k/s none                -
-        Comet     4.90 k/s 4.90 k/s        1.00x
+        line      base     record          ratio [95 %]
+        binary    23.0 k/s 23.0 k/s              ?1.00x
+        WebSocket 14.6 k/s none     - not both have one
+        Comet     4.90 k/s 4.90 k/s              ?1.00x
 
         inconclusive: the two were measured at different times, and they share no row
           that shows the change of the machine
@@ -244,6 +244,48 @@ fn sweeps_are_compared_by_where_their_lines_bend() {
         record         2026-01-01T00:00:00Z: degraded: generator and server share cores
     "#]]
     .assert_eq(tables);
+}
+
+#[test]
+fn lines_that_are_no_result_or_no_single_number_have_no_ratio() {
+    let base = sweeps::cubeia();
+    let mut record = sweeps::cubeia();
+    let lines = &mut record.sweep.as_mut().unwrap().lines;
+    lines[0].level = Level::Invalid;
+    if let Knee::Found { low_per_s, confirmed, .. } = &mut lines[1].knee {
+        (*low_per_s, *confirmed) = (12_000.0, false);
+    }
+    lines[1].level = Level::Degraded;
+    lines[2].capacity.as_mut().unwrap().confirmed = false;
+    let tables = |record: &RunRecord| {
+        let page = report::compare(&base, record, Depth::First, &Style::default());
+        page.split_once("\n\nbase").unwrap().0.to_owned()
+    };
+    expect![[r#"
+        Where lines bend
+        line        base                  record
+        x binary    24.0 k/s [23.8, 24.2] 24.0 k/s [23.8, 24.2]
+        ? WebSocket 15.2 k/s [15.0, 15.4] between 12.0 k/s and 15.4 k/s
+          Comet     5.10 k/s [5.05, 5.15] 5.10 k/s [5.05, 5.15]
+        line        ratio [95 %]
+        x binary    - invalid
+        ? WebSocket - not both confirmed
+          Comet     ?1.00x [0.98, 1.02]
+
+        Capacity within p99 < 50ms
+        line      base     record                                ratio [95 %]
+        binary    23.0 k/s 23.0 k/s                                    ?1.00x
+        WebSocket 14.6 k/s 14.6 k/s                                    ?1.00x
+        Comet     4.90 k/s between 4.90 k/s and 5.05 k/s - not both confirmed
+
+        inconclusive: the two were measured at different times, and they share no row
+          that shows the change of the machine
+          next: measure both in one run: `wirebench ab BASE HEAD`"#]]
+    .assert_eq(&tables(&record));
+    record.verdict.as_mut().unwrap().level = Level::Invalid;
+    let page = tables(&record);
+    assert_eq!(page.matches("- invalid").count(), 6, "{page}");
+    assert!(report::compares_nothing(&base, &record));
 }
 
 #[test]

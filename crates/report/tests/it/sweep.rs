@@ -3,7 +3,8 @@
 use crate::pages::details;
 use crate::sweeps;
 use expect_test::{Expect, expect};
-use record::{Capacity, Ended, Knee, Level, RunRecord};
+use record::{Ended, Knee, Level, RunRecord};
+use report::{Depth, Style};
 
 #[test]
 fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
@@ -156,12 +157,9 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
     line.knee =
         Knee::NotReached { offered_max_per_s: 400.0, reason: "the time was over".to_owned() };
     line.ran_out = "nothing up to 400/s; the time of 10m was over".to_owned();
-    line.capacity = Some(Capacity {
-        offered_per_s: 200.0,
-        low_per_s: 200.0,
-        high_per_s: None,
-        confirmed: false,
-    });
+    let capacity = line.capacity.as_mut().unwrap();
+    (capacity.offered_per_s, capacity.low_per_s) = (200.0, 200.0);
+    (capacity.high_per_s, capacity.confirmed) = (None, false);
     check(
         &record,
         &expect![[r#"
@@ -218,6 +216,91 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
 
     let conclusion = report::conclusion(&record);
     assert_eq!(conclusion.unwrap(), "On this machine binary does not bend up to 400/s.");
+}
+
+#[test]
+fn what_rests_on_steps_in_doubt_has_their_mark_and_what_is_invalid_is_no_answer() {
+    let mut record = sweeps::cubeia();
+    record.conclusion = None;
+    let lines = &mut record.sweep.as_mut().unwrap().lines;
+    lines[0].level = Level::Degraded;
+    lines[1].level = Level::Invalid;
+    lines[1].capacity.as_mut().unwrap().level = Level::Degraded;
+    lines[2].capacity.as_mut().unwrap().level = Level::Invalid;
+    let page = report::terminal(&record, Depth::First, &Style::default());
+    let (_, answers) = page.split_once("\n\n").unwrap();
+    expect![[r#"
+        ? binary       bends at 24.0 k/s [23.8, 24.2] (confirmed)
+                       What ran out: CPU of the server: 0.98 of the one core it may use.
+                       23.0 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
+                       blocks (confirmed); from 23.8 k/s on none does.
+        x WebSocket    the steps that show where it bends are no result
+                       ? 14.6 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
+                       blocks (confirmed); from 15.0 k/s on none does.
+        Comet          bends at 5.10 k/s [5.05, 5.15] (confirmed)
+                       What ran out: CPU of the server: 0.98 of the one core it may use.
+                       x The steps that show which load keeps p99 < 50ms are no result.
+
+        degraded: generator and server share cores
+    "#]]
+    .assert_eq(answers);
+    let conclusion = report::conclusion(&record);
+    assert_eq!(
+        conclusion.unwrap(),
+        "On this machine ? binary bends at 24.0 k/s [23.8, 24.2] (confirmed), Comet bends at 5.10 k/s [5.05, 5.15] \
+         (confirmed)."
+    );
+    let (markdown, html) = (report::markdown(&record), report::html(&record));
+    for words in ["- **? binary** bends at 24.0", "- **x WebSocket** the steps that show"] {
+        assert!(markdown.contains(words), "{words}\n{markdown}");
+    }
+    for words in [">? binary</p>", ">x WebSocket</p>", "here: not shown: where WebSocket bends is"]
+    {
+        assert!(html.contains(words), "{words}");
+    }
+    let marks = knees(&record);
+    assert_eq!(marks, ["? binary 24.0 k/s [23.8, 24.2]", "Comet 5.10 k/s [5.05, 5.15]"]);
+
+    // Nothing of an invalid record is an answer, a mark in a chart, or a statement that holds.
+    record.verdict.as_mut().unwrap().level = Level::Invalid;
+    assert_eq!((report::conclusion(&record), knees(&record)), (None, Vec::new()));
+    let page = details(&record);
+    assert!(!page.contains("bends at") && !page.contains("holds"), "{page}");
+    assert_eq!(page.matches("not shown: the measurement is no result").count(), 7, "{page}");
+}
+
+#[test]
+fn what_is_not_confirmed_is_one_number_on_no_page() {
+    let mut record = sweeps::cubeia();
+    let line = &mut record.sweep.as_mut().unwrap().lines[0];
+    line.knee = Knee::Found {
+        offered_per_s: 24_000.0,
+        low_per_s: 20_000.0,
+        high_per_s: 26_000.0,
+        confirmed: false,
+    };
+    let capacity = line.capacity.as_mut().unwrap();
+    (capacity.low_per_s, capacity.confirmed) = (20_000.0, false);
+    let between = "between 20.0 k/s and 26.0 k/s";
+    assert_eq!(knees(&record)[0], format!("binary {between}"));
+    assert!(report::html(&record).contains(&format!("\"label\":\"binary {between}\"")));
+    let page = details(&record);
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        &format!("binary bends somewhere {between} (not confirmed)"),
+        "23.0 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2 blocks; the largest such load is somewhere \
+         between 20.0 k/s and 23.8 k/s (not confirmed).",
+    ] {
+        assert!(page.contains(words), "{words}\n{page}");
+    }
+}
+
+/// The names of the knees in the first chart.
+fn knees(record: &RunRecord) -> Vec<String> {
+    let (_, svg) = report::figures(record).swap_remove(0);
+    let marks = svg.split("<path class=\"mark\"").skip(1);
+    let name = |mark: &str| mark.split('>').nth(2)?.split('<').next().map(str::to_owned);
+    marks.filter_map(name).collect()
 }
 
 #[test]
