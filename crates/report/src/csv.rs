@@ -3,7 +3,7 @@
 use crate::deliveries;
 use crate::document::{Cell, Column, Table};
 use crate::escape::escape;
-use crate::measured::{Group, Measured, message_ns, server_bytes};
+use crate::measured::{Group, Measured, server_bytes};
 use crate::number::{self, Unit};
 use crate::{rows, verdict};
 use record::{DeliveryCounts, Estimate, Kind, PerMetric, RunRecord, Subject, Summary};
@@ -63,7 +63,7 @@ fn cells(record: &RunRecord, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> 
     let zero = group.zero().filter(|zero| zero.row.index != row.index);
     // A row without a result has no rank.
     let compared = zero.filter(|zero| zero.is_allowed && it.is_allowed);
-    let ratio = compared.and_then(|zero| it.to(zero, message_ns));
+    let ratio = compared.and_then(|zero| it.to_zero(zero));
     let ends = ratio.and_then(|ratio| ratio.interval);
     cells.extend([
         Cell::words(zero.map_or("", |zero| zero.row.name())),

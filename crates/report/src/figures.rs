@@ -7,12 +7,13 @@ use crate::chart::{
 };
 use crate::document::{Cell, Column, Table, marked};
 use crate::escape::escape;
-use crate::measured::{Group, message_ns};
+use crate::measured::{Group, Measured, Ratio, message_ns};
 use crate::number;
 use crate::row;
 use crate::steps::{EventBytes, event_bytes, knee_words, last_carried, of_line};
 use record::{
-    Block, Kind, Knee, Level, RunRecord, Second, Summary, Sweep, SweepLine, SweepStep, Verdict,
+    Block, Kind, Knee, Level, Number, RunRecord, Second, Summary, Sweep, SweepLine, SweepStep,
+    Verdict,
 };
 use stats::Histogram;
 
@@ -85,24 +86,20 @@ fn ratios(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Ratios> {
     let mut all = Vec::new();
     for group in groups {
         let Some(zero) = group.zero().filter(|zero| zero.is_allowed) else { continue };
-        let is_lab = record.kind == Kind::Lab;
-        let what = if is_lab { zero.row.compared_time() } else { "p50 round trip" };
-        let rows: Vec<RatioRow> = match is_lab {
-            true => {
-                let ranked = group.ranked(message_ns).into_iter();
-                let ratio = ranked.filter_map(|it| Some((it, it.to(zero, message_ns)?)));
-                ratio.map(|(it, ratio)| (escape(&it.name), ratio.value, ratio.interval)).collect()
-            }
-            false => {
-                let allowed = group.rows.iter().filter(|it| it.is_allowed);
-                let compared = allowed.filter_map(|it| {
-                    let to = it.result?.to_baseline.as_ref()?.round_trip_p50_ns.as_ref()?;
-                    Some((escape(&it.name), to.ratio, to.low.zip(to.high)))
-                });
-                compared.collect()
+        let what = zero.row.compared_time();
+        let rows: Vec<&Measured<'_>> = match record.kind {
+            Kind::Lab => group.ranked(message_ns),
+            Kind::Ab | Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => {
+                group.rows.iter().filter(|it| it.is_allowed).collect()
             }
         };
-        let rows: Vec<_> = rows.into_iter().filter(|(_, ratio, _)| ratio.is_finite()).collect();
+        let others = rows.into_iter().filter(|it| Some(it.row.index) != group.zero);
+        let row = |it: &Measured<'_>| -> Option<RatioRow> {
+            let Ratio { value, interval, .. } = it.to_zero(zero)?;
+            let name = marked(it.trust.of_number(Number::Ratio), &it.name);
+            value.is_finite().then(|| (escape(&name), value, interval))
+        };
+        let rows: Vec<RatioRow> = others.filter_map(row).collect();
         if !rows.is_empty() {
             let id = match all.len() {
                 0 => "ratios".to_owned(),

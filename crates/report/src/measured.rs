@@ -4,8 +4,8 @@ use crate::number;
 use crate::row::{self, Row};
 use crate::verdict;
 use record::{
-    Block, Cpu, Estimate, Level, Number, PerMetric, RowVerdict, RunRecord, Summary, Verdict,
-    WorkloadResult,
+    Block, Comparison, Cpu, Estimate, Kind, Level, Number, PerMetric, RowVerdict, RunRecord,
+    Summary, Verdict, WorkloadResult,
 };
 use stats::{Histogram, Pooled};
 use std::cell::OnceCell;
@@ -50,6 +50,8 @@ pub(crate) struct Ratio {
     pub(crate) interval: Option<(f64, f64)>,
     /// The smallest difference that blocks this noisy would have shown.
     pub(crate) smallest: Option<f64>,
+    /// The most by which one round moves it, as a share of it.
+    pub(crate) moved_most: Option<f64>,
 }
 
 /// A number that blocks have.
@@ -111,6 +113,11 @@ impl Ratio {
         self.interval.map(|(low, high)| low > 1.0 || high < 1.0)
     }
 
+    /// The share by which one block moves it, if it hangs on that.
+    pub(crate) fn hangs_by(self) -> Option<f64> {
+        hangs_by(self.interval, self.moved_most?)
+    }
+
     /// `1.06x [1.04, 1.08]`.
     pub(crate) fn text(self) -> String {
         number::ratio(self.value, self.interval)
@@ -124,6 +131,30 @@ impl Ratio {
         }
     }
 }
+
+impl From<&Comparison> for Ratio {
+    fn from(it: &Comparison) -> Self {
+        Self {
+            value: it.ratio,
+            interval: it.low.zip(it.high),
+            smallest: it.smallest_detectable_fraction,
+            moved_most: it.moved_most_fraction,
+        }
+    }
+}
+
+/// The share by which one round moves a number, if it hangs on that: the round makes most of the width of the interval.
+pub(crate) fn hangs_by(interval: Option<(f64, f64)>, moved_most: f64) -> Option<f64> {
+    let (low, high) = interval?;
+    let half = (high / low).ln() / 2.0;
+    (moved_most >= SEEN_FROM && moved_most >= HANGS_FROM * half).then_some(moved_most)
+}
+
+/// From this part of the half of an interval on, one of 10 rounds makes 56 % of the variance, one of 40 makes 49 %. Of
+/// rounds that vary by chance alone, the largest does in fewer than a tenth of rows (Cochran's C).
+const HANGS_FROM: f64 = 0.35;
+/// Less is not seen in the digits of a ratio.
+const SEEN_FROM: f64 = 0.005;
 
 impl<'a> Group<'a> {
     /// All groups of `record`, in the order of their first rows.
@@ -296,8 +327,20 @@ impl<'a> Measured<'a> {
     pub(crate) fn to(&self, base: &Self, figure: Figure) -> Option<Ratio> {
         self.result.and(base.result)?;
         let ratio = figure(self.row, self.numbers())?.over(&figure(base.row, base.numbers())?);
-        let (value, smallest) = (ratio.value(), ratio.smallest_detectable());
-        value.is_finite().then(|| Ratio { value, interval: ratio.interval(), smallest })
+        Comparison::of(&ratio).as_ref().map(Ratio::from)
+    }
+
+    /// Its p50 by that of the row that all are compared with: the record's, or worked out where the record has compared
+    /// it with another one.
+    pub(crate) fn to_zero(&self, zero: &Self) -> Option<Ratio> {
+        let record = self.record;
+        let is_known =
+            record.kind != Kind::Lab && record.plan.base_of(self.row.index) == Some(zero.row.index);
+        if !is_known {
+            return self.to(zero, message_ns);
+        }
+        let known = self.result?.to_baseline.as_ref()?;
+        record::figure(known, spec::Metric::P50).map(Ratio::from)
     }
 
     /// The numbers of all its blocks together, whose rounds are known.

@@ -4,7 +4,7 @@ use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Table, Tone};
 use crate::measured::{Group, Measured, cpu_us, message_ns, server_bytes};
 use crate::number::{self, MISSING, Unit};
 use crate::{row, verdict};
-use record::{Comparison, Ended, Estimate, Kind, Number, PerMetric, RunRecord, Summary};
+use record::{Ended, Estimate, Kind, Number, PerMetric, RunRecord, Summary};
 
 /// All rows of a group: of a lab in the order of their times, the one that all are compared with first.
 pub(crate) fn table(record: &RunRecord, group: &Group<'_>) -> Table {
@@ -26,6 +26,7 @@ pub(crate) fn table(record: &RunRecord, group: &Group<'_>) -> Table {
         None => table,
     };
     let table = table.noted_at(Depth::Details, gaps(&rows));
+    let table = table.noted_at(Depth::Details, on_one_block(group));
     match record.kind {
         Kind::Lab => table.noted_at(Depth::Details, without_difference(group)),
         Kind::Ab | Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => table,
@@ -142,7 +143,7 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
         estimate(|all| all.server_cpu_us_per_message),
         estimate(|all| all.wire_bytes_per_message),
         Cell::number(it.median(server_bytes)),
-        ratio(record, group, it).judged(it.doubt(Number::Ratio)),
+        ratio(group, it).judged(it.doubt(Number::Ratio)),
         Cell::words(match it.all.first() {
             None => "not reached",
             Some(_) => it.trust.worst().name(),
@@ -213,7 +214,7 @@ fn rank(group: &Group<'_>, it: &Measured<'_>) -> f64 {
 }
 
 /// A row by the one that all are compared with.
-fn ratio(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Cell {
+fn ratio(group: &Group<'_>, it: &Measured<'_>) -> Cell {
     let words = match group.zero() {
         None => return Cell::Missing,
         _ if it.result.is_none() && it.failed.is_empty() => "not reached",
@@ -221,19 +222,28 @@ fn ratio(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Cell {
         Some(zero) if zero.row.index == it.row.index => return Cell::Number(1.0, None),
         _ if !it.is_allowed => "invalid",
         Some(zero) if !zero.is_allowed => return Cell::Missing,
-        Some(zero) if record.kind == Kind::Lab => {
-            let ratio = it.to(zero, message_ns);
+        Some(zero) => {
+            let ratio = it.to_zero(zero);
             return ratio.map_or(Cell::Missing, |it| Cell::Number(it.value, it.interval));
-        }
-        Some(_) => {
-            let to = it.result.and_then(|result| result.to_baseline.as_ref());
-            let to = to.and_then(|all| all.round_trip_p50_ns.as_ref());
-            return to.map_or(Cell::Missing, |Comparison { ratio, low, high, .. }| {
-                Cell::Number(*ratio, low.zip(*high))
-            });
         }
     };
     Cell::words(words)
+}
+
+/// The rows whose ratio hangs on one block, and how far that moves it.
+fn on_one_block(group: &Group<'_>) -> Option<String> {
+    let zero = group.zero().filter(|zero| zero.is_allowed)?;
+    let others = group.rows.iter().filter(|it| it.is_allowed && Some(it.row.index) != group.zero);
+    let hangs = |it: &Measured<'_>| {
+        Some(format!("{} by {}", it.name, number::percent(it.to_zero(zero)?.hangs_by()?)))
+    };
+    let all: Vec<String> = others.filter_map(hangs).collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "One block alone makes most of the interval, and moves the ratio: {}. More rounds tell more.",
+            all.join(", ")
+        )
+    })
 }
 
 /// The reasons for numbers that are missing from rows that were measured; rows with the same gap share a line.

@@ -5,7 +5,7 @@ use crate::deliveries;
 use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Section, Table, Tone};
 use crate::exchanges;
 use crate::layers;
-use crate::measured::{Measured, Spread, merged, server_bytes};
+use crate::measured::{Measured, Spread, hangs_by, merged, server_bytes};
 use crate::number::{self, MISSING, Unit};
 use crate::row;
 use record::{
@@ -522,7 +522,13 @@ fn intervals(facts: &mut Facts, it: &Measured<'_>) {
         let Some(number) = number else { continue };
         let text = number::interval(Unit::Time, number.value(), number.interval());
         let why = match number.rounds() {
-            _ if number.interval().is_some() => String::new(),
+            _ if number.interval().is_some() => {
+                let moved = hangs_by(number.interval(), number.moved_most());
+                moved.map_or_else(String::new, |moved| {
+                    let moved = number::percent(moved);
+                    format!(" (one block alone moves it by {moved}; more rounds tell more)")
+                })
+            }
             rounds if rounds < Pooled::ROUNDS_MIN => {
                 format!(" (no interval: {rounds} blocks, {} needed)", Pooled::ROUNDS_MIN)
             }

@@ -4,11 +4,12 @@ use crate::pages::{check, details};
 use crate::records;
 use expect_test::{Expect, expect};
 use record::{
-    AgentPart, AgentTask, Counts, Drift, Drifting, Ended, ErrorCount, Little, PartEnd, Phases,
-    Pushed, RunRecord, ServerMachine, Warning, Whole,
+    AgentPart, AgentTask, Block, Counts, Drift, Drifting, Ended, ErrorCount, Little, PartEnd,
+    Phases, Pushed, RunRecord, ServerMachine, Summary, Warning, Whole,
 };
 use report::{Depth, Style, terminal};
 use spec::{Load, Stop};
+use stats::Histogram;
 use std::num::NonZeroU64;
 use units::Nanos;
 
@@ -47,6 +48,31 @@ fn all_that_was_measured_of_one_target_is_shown() {
             verdict        trusted
         "#]],
     );
+}
+
+#[test]
+fn a_percentile_that_hangs_on_one_block_says_so() {
+    let with = |slow: u64| {
+        let mut record = records::run();
+        let block = record.blocks.remove(0);
+        let times = |us: u64| {
+            let mut times = Histogram::new();
+            (0..1000).for_each(|index| times.record(Nanos(us * (800 + index * 2 / 5))));
+            Summary::of(&times)
+        };
+        let blocks = (0..8).map(|round| {
+            let us = if round == 3 { slow } else { 200 + u64::from(round % 3 == 0) };
+            Block { round, round_trip: times(us), ..block.clone() }
+        });
+        record.blocks = blocks.collect();
+        record.plan.rounds = vec![vec![0]; 8];
+        record.results = record::results(&record.plan, &record.blocks);
+        details(&record).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let page = with(230);
+    assert!(page.contains("(one block alone moves it by 1."), "{page}");
+    let page = with(201);
+    assert!(!page.contains("one block alone"), "{page}");
 }
 
 #[test]
