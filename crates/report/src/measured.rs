@@ -71,11 +71,6 @@ pub(crate) fn cpu_us(_: Row<'_>, numbers: &PerMetric<Pooled>) -> Option<Pooled> 
     record::cpu_of_both(numbers)
 }
 
-/// The mean time of a message.
-pub(crate) fn mean_ns(row: Row<'_>, block: &Block) -> Option<f64> {
-    Some(row.times(block)?.mean_ns)
-}
-
 /// Memory of the server at the end of a block.
 pub(crate) fn server_bytes(_: Row<'_>, block: &Block) -> Option<f64> {
     let memory = block.memory.as_ref()?;

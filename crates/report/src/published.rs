@@ -5,7 +5,7 @@
 
 use crate::benchmark::{Aggregates, Mean};
 use crate::document::{Cell, Column, Depth, Fact, Part, Section, Table, Tone, marked};
-use crate::measured::{Group, Measured, Spread, mean_ns};
+use crate::measured::{Group, Measured, Spread};
 use crate::number::{self, MISSING, Unit};
 use crate::steps::{self, EventBytes, carried_by_both, last_carried, of_line};
 use crate::verdict;
@@ -53,24 +53,29 @@ fn table(groups: &[Group<'_>], all: &[PublishedRow], fields: &[Field]) -> Table 
     }
     let mut table = Table::new("", columns);
     for row in all.iter().filter(|row| first.is_some_and(|first| has(first, row))) {
-        let mut cells = vec![Cell::words(row.name.clone())];
+        let found = here(groups, row);
+        let level = found.map(|found| found.trust.level).unwrap_or_default();
+        let mut cells = vec![Cell::words(row.name.clone()).judged(level)];
         for field in &fields {
             let there = (field.there)(row).map_or(Cell::Missing, as_published);
-            let found = here(groups, row);
             let ours = found.and_then(|found| match field.here {
                 Here::Of(of) => of(found),
-                Here::ToBase => {
+                Here::ToBase(of) => {
                     row.ratio?;
-                    let base = here(groups, base(all, row)?)?;
-                    Some(found.median(mean_ns)? / base.median(mean_ns)?)
+                    Some(of(found)? / of(here(groups, base(all, row)?)?)?)
                 }
             });
             cells.extend([there, Cell::number(ours)]);
         }
         table.row(cells);
     }
-    table
+    let has_ratio = fields.iter().any(|field| matches!(field.here, Here::ToBase(_)));
+    table.noted(has_ratio.then(|| OF_MEANS.to_owned()))
 }
+
+/// The ratios here are not those of other tables.
+const OF_MEANS: &str = "Each ratio is that of the two times beside it, as it was published: of means, which one slow \
+                        message moves. Other tables compare by the p50, with an interval.";
 
 /// To the digit: a difference in the fourth one may have been published as one.
 fn as_published(value: f64) -> Cell {
@@ -101,8 +106,8 @@ struct Field {
 
 enum Here {
     Of(fn(&Measured<'_>) -> Option<f64>),
-    /// The mean time of a message by that of the published base, as such results were compared.
-    ToBase,
+    /// That number by that of the published base, as such results were compared.
+    ToBase(fn(&Measured<'_>) -> Option<f64>),
 }
 
 const fn field(
@@ -113,15 +118,16 @@ const fn field(
     Field { name, there, here: Here::Of(here) }
 }
 
-/// By how much a row is more than the base.
-const RATIO: Field =
-    Field { name: "ratio of mean times", there: |row| row.ratio, here: Here::ToBase };
+/// By how much a number of a row is more than that of the base.
+const fn ratio(name: &'static str, here: fn(&Measured<'_>) -> Option<f64>) -> Field {
+    Field { name, there: |row| row.ratio, here: Here::ToBase(here) }
+}
 
 /// Numbers that were published together are one table.
 const KINDS: [&[Field]; 3] = [
     &[
         field("wall by messages, us", |row| row.wall_per_message_us, |it| it.wall_per_message_us()),
-        RATIO,
+        ratio("ratio of wall by messages", |it| it.wall_per_message_us()),
     ],
     &[
         field("Min, ms", |row| row.life_min_ms, |it| Some(life(it)?.min_ns / 1e6)),
@@ -129,19 +135,23 @@ const KINDS: [&[Field]; 3] = [
         field("Max, ms", |row| row.life_max_ms, |it| Some(life(it)?.max_ns / 1e6)),
     ],
     &[
-        field("wall, us", |row| row.wall_us, |it| Some(Aggregates::of(&walls(it))?.mean)),
+        field("wall, us", |row| row.wall_us, wall_us),
         field(
             "stddev, us",
             |row| row.wall_stddev_us,
             |it| Some(Aggregates::of(&walls(it))?.stddev),
         ),
         field("CPU, us", |row| row.cpu_us, cpu_us),
-        RATIO,
+        ratio("ratio of wall", wall_us),
     ],
 ];
 
 fn life(it: &Measured<'_>) -> Option<Spread> {
     Spread::of(it.blocks.iter().filter_map(|block| block.phases.life.as_ref()))
+}
+
+fn wall_us(it: &Measured<'_>) -> Option<f64> {
+    Some(Aggregates::of(&walls(it))?.mean)
 }
 
 fn walls(it: &Measured<'_>) -> Vec<f64> {

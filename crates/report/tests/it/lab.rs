@@ -3,7 +3,7 @@
 use crate::pages::details;
 use crate::records;
 use expect_test::{expect, expect_file};
-use record::{Ended, Kind, Level, Reason, RunRecord, Summary, Verdict, View};
+use record::{Block, Ended, Kind, Level, PublishedRow, Reason, RunRecord, Summary, Verdict, View};
 use report::Style;
 use stats::Histogram;
 use units::Nanos;
@@ -131,6 +131,51 @@ fn wall_by_messages_is_told_from_the_round_trip_by_the_number_in_flight() {
         2.10 us x 50 = 105 us, measured 119 us).
     "#]]
     .assert_eq(&view[..view.find("\n\n").unwrap() + 1]);
+}
+
+#[test]
+fn a_ratio_beside_a_published_one_is_that_of_the_two_numbers_beside_it() {
+    let against = |change: &dyn Fn(&mut PublishedRow), of_block: &dyn Fn(&mut Block)| {
+        let mut record = records::lab();
+        record.blocks.iter_mut().filter(|block| block.workload == 2).for_each(of_block);
+        record.results = record::results(&record.plan, &record.blocks);
+        let published = record.lab.as_mut().unwrap().published.as_mut().unwrap();
+        published.rows.truncate(2);
+        published.rows.iter_mut().for_each(change);
+        let page = page(&record);
+        let (_, page) = page.split_once("another machine, 2013.\n\n").unwrap();
+        page.split_once("Machines and years").unwrap().0.to_owned()
+    };
+    // Half of the messages, each of which took as long.
+    expect![[r#"
+                                          ratio of ratio of
+                        wall by   wall by  wall by  wall by
+                      messages, messages, messages messages
+        published row  us there   us here    there     here
+        bare socket           2      2.10        1     1.00
+        framework            20      16.8       10     8.00
+        Each ratio is that of the two times beside it, as it was published: of means,
+        which one slow message moves. Other tables compare by the p50, with an interval.
+
+    "#]]
+    .assert_eq(&against(&|_| (), &|block| block.messages_per_s /= 2.0));
+    // One of eight blocks is three times as slow, which their median does not see.
+    let walls = |row: &mut PublishedRow| row.wall_us = row.wall_per_message_us.take();
+    let slow = |block: &mut Block| {
+        if block.round == 3 {
+            block.round_trip = Some(records::summary(1_200_000, 5000));
+        }
+    };
+    expect![[r#"
+                      wall, us   wall,   ratio of  ratio of
+        published row    there us here wall there wall here
+        bare socket          2     105          1      1.00
+        framework           20     525         10      5.00
+        Each ratio is that of the two times beside it, as it was published: of means,
+        which one slow message moves. Other tables compare by the p50, with an interval.
+
+    "#]]
+    .assert_eq(&against(&walls, &slow));
 }
 
 #[test]
