@@ -2,7 +2,7 @@
 
 use crate::pooling::{figure, memory_per_connection};
 use crate::verdict::conditions;
-use crate::{Environment, Kind, Level, RunRecord, judge};
+use crate::{Environment, Kind, Level, RunRecord, Verdict, judge};
 use serde::Serialize;
 use spec::Metric;
 use std::borrow::Cow;
@@ -73,7 +73,7 @@ impl Entry {
         };
         let row = |index: usize| {
             let level = verdict.rows.get(index).map_or(verdict.level, |row| row.level);
-            row(record, index, level)
+            row(record, index, level, &verdict)
         };
         Self {
             id,
@@ -123,16 +123,19 @@ impl EntryRow {
     }
 }
 
-fn row(record: &RunRecord, index: usize, verdict: Level) -> EntryRow {
+fn row(record: &RunRecord, index: usize, level: Level, verdict: &Verdict) -> EntryRow {
     let workload = &record.plan.workloads[index];
     let result = record.results.iter().find(|result| result.workload == index);
-    let pooled = result.filter(|_| verdict < Level::Invalid).map(|result| &result.pooled);
-    let number = |metric| figure(pooled?, metric).map(|it| it.value).filter(|it| it.is_finite());
+    let pooled = result.filter(|_| level < Level::Invalid).map(|result| &result.pooled);
+    let number = |metric| {
+        let pooled = pooled.filter(|_| verdict.invalid(index, metric).is_none())?;
+        figure(pooled, metric).map(|it| it.value).filter(|it| it.is_finite())
+    };
     let memory = memory_per_connection(&record.plan, &record.blocks, index);
     EntryRow {
         name: workload.name().to_owned(),
         target: workload.target.clone(),
-        verdict,
+        verdict: level,
         p50_ns: number(Metric::P50),
         p99_ns: number(Metric::P99),
         messages_per_s: number(Metric::MessagesPerS),

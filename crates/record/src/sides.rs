@@ -9,7 +9,7 @@
 //! Start reading at [`sides`].
 
 use crate::pooling::{figure, pooled};
-use crate::{Block, Plan, Required};
+use crate::{Block, Plan, Required, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use spec::{Experiment, Metric, Server};
@@ -62,7 +62,7 @@ pub enum Change {
     Better,
     /// No difference is shown.
     NotShown,
-    /// There is no interval, so that nothing can be shown.
+    /// There is no interval, or the number is no result of one of them, so that nothing can be shown.
     Unknown,
     /// It is worse.
     Worse,
@@ -78,7 +78,7 @@ pub enum Regression {
     NotFound,
     /// The interval has the limit in it: the noise is larger than what is allowed.
     TooNoisy,
-    /// There is no interval, so that nothing is known.
+    /// There is no interval, or the number is no result of one of them, so that nothing is known.
     Unknown,
 }
 
@@ -94,6 +94,17 @@ impl Sides {
             Some(_) if has(Regression::Found) => Required::Regressed,
             Some(_) if is_unknown || is_strict && is_noise => Required::NotMet,
             Some(_) => Required::Met,
+        }
+    }
+
+    /// Takes back what is claimed of numbers that are no result by `verdict`.
+    pub fn without_invalid(&mut self, verdict: &Verdict) {
+        let sides = [self.base, self.head];
+        let is_invalid = |metric| sides.iter().any(|side| verdict.invalid(*side, metric).is_some());
+        for it in self.differences.iter_mut().filter(|it| is_invalid(it.metric)) {
+            (it.low, it.high, it.smallest_detectable_fraction) = (None, None, None);
+            it.change = Change::Unknown;
+            it.regression = it.regression.map(|_| Regression::Unknown);
         }
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn document(record: &RunRecord) -> Document {
             let text = "This record has no sweep in it.".to_owned();
             vec![Section::new("", vec![Part::Text(Tone::Failed, text)])]
         }
-        (None, Kind::Ab) => ab(record, &groups),
+        (None, Kind::Ab) => ab(record, &verdict, &groups),
         (None, Kind::Ladder) => ladder(record, &verdict, &groups),
         (None, Kind::Imported | Kind::Lab) => lab(record, &verdict, &groups),
         (None, Kind::Run | Kind::Other) => runs(record, &groups),
@@ -115,8 +115,8 @@ fn ladder(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Se
 }
 
 /// The numbers of both sides; as details each side in full.
-fn ab(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Section> {
-    let results = Section::of_tables("", sides::table(record, groups));
+fn ab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
+    let results = Section::of_tables("", sides::table(record, verdict, groups));
     let mut all = with_unmeasured(results, record, groups);
     let tables = groups.iter().map(|group| rows::table(record, group));
     all.extend(Section::of_tables("", tables).map(|section| section.at(Depth::Details)));

@@ -89,7 +89,7 @@ fn unshown(sides: &Sides) -> Option<String> {
 }
 
 /// The numbers of both sides and their ratios.
-pub(crate) fn table(record: &RunRecord, groups: &[Group<'_>]) -> Option<Table> {
+pub(crate) fn table(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Option<Table> {
     let sides = record.sides.as_ref()?;
     let find = |index| groups.iter().flat_map(|it| &it.rows).find(|it| it.row.index == index);
     let both = [find(sides.base)?, find(sides.head)?];
@@ -111,14 +111,21 @@ pub(crate) fn table(record: &RunRecord, groups: &[Group<'_>]) -> Option<Table> {
             continue;
         }
         let found = sides.differences.iter().find(|it| it.metric == metric);
-        let level = both.map(|it| doubt(it, metric)).into_iter().max().unwrap_or_default();
-        table.row(cells(label(metric), values, found.map(ratio), found.map(claim), level));
+        let level = doubt(verdict, sides, metric);
+        table.row(match level {
+            Level::Invalid => cells(label(metric), values, Some("invalid".to_owned()), None, level),
+            Level::Trusted | Level::Degraded => {
+                cells(label(metric), values, found.map(ratio), found.map(claim), level)
+            }
+        });
     }
     let memory = both.map(|it| it.median(server_bytes));
     if let [Some(base), Some(head)] = memory {
         let found = (base > 0.0).then(|| number::ratio(head / base, None));
         let values = memory.map(|bytes| bytes.map(|bytes| Unit::Size.show(bytes)));
-        table.row(cells("memory", values, found, None, Level::Trusted));
+        let level = doubt(verdict, sides, Metric::MemoryPerConnection);
+        let found = found.filter(|_| level < Level::Invalid);
+        table.row(cells("memory", values, found, None, level));
     }
     Some(table.noted(notes(&both, memory.iter().all(Option::is_some))))
 }
@@ -153,11 +160,12 @@ fn notes([base, head]: &[&Measured<'_>; 2], has_memory: bool) -> Vec<String> {
     notes
 }
 
-/// The worst that is known of a number of one side.
-fn doubt(it: &Measured<'_>, metric: Metric) -> Level {
+/// The worst that is known of a number, of either side.
+fn doubt(verdict: &Verdict, sides: &Sides, metric: Metric) -> Level {
     let is_p99 = metric == Metric::P99;
     let judged = if is_p99 { record::Number::P99 } else { record::Number::P50 };
-    it.trust.of_number(judged)
+    let [base, head] = [sides.base, sides.head].map(|side| verdict.row(side).of_number(judged));
+    base.max(head)
 }
 
 /// `slower`, or what would have been shown.
@@ -180,16 +188,21 @@ fn claim(it: &Difference) -> String {
 pub(crate) fn allowed(record: &RunRecord) -> Option<Remark> {
     let sides = record.sides.as_ref()?;
     let asked = format!("at most {} worse", sides.regression_max?);
+    let verdict = verdict::of(record);
     let of = |regression: Regression| {
         let found = sides.differences.iter().filter(move |it| it.regression == Some(regression));
-        found.map(shown).collect::<Vec<String>>().join("; ")
+        let words = |it: &Difference| match doubt(&verdict, sides, it.metric) {
+            Level::Invalid => format!("{} is no result", label(it.metric)),
+            Level::Trusted | Level::Degraded => shown(it),
+        };
+        found.map(words).collect::<Vec<String>>().join("; ")
     };
     let open = [of(Regression::TooNoisy), of(Regression::Unknown)];
     let open = open.into_iter().filter(|it| !it.is_empty()).collect::<Vec<String>>().join("; ");
     let is_known = sides.differences.iter().any(|it| it.regression != Some(Regression::Unknown));
     let required = sides.required(record.is_strict());
     let (tone, mark, text) = match required {
-        _ if verdict::of(record).level == Level::Invalid => {
+        _ if verdict.level == Level::Invalid => {
             (Tone::Failed, "x", "invalid: see the verdict".to_owned())
         }
         Required::Regressed => (Tone::Failed, "✗", of(Regression::Found)),

@@ -66,7 +66,11 @@ pub(crate) fn judge(mut record: RunRecord, baseline: Option<&Baseline>, feed: &F
         feed.tell(&Event::Warning(warning.clone()));
         record.warnings.push(warning);
     }
-    record.verdict = Some(record::judge(&record));
+    let verdict = record::judge(&record);
+    if let Some(sides) = &mut record.sides {
+        sides.without_invalid(&verdict);
+    }
+    record.verdict = Some(verdict);
     if let Some(baseline) = baseline {
         record.against = Some(baseline.against(&record));
     }

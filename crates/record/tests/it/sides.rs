@@ -1,7 +1,10 @@
 //! Two servers that took turns: what is claimed of them, and what a limit says to that.
 
 use crate::good;
-use record::{Block, Change, Cpu, Regression, Required, RunRecord, Sides, Summary, sides};
+use record::{
+    Block, Change, Cpu, Difference, Level, Number, Regression, Required, RowVerdict, RunRecord,
+    Sides, Summary, Verdict, sides,
+};
 use spec::{Experiment, Metric, Server, Started};
 use stats::Histogram;
 use units::{Nanos, Random};
@@ -44,6 +47,25 @@ fn a_limit_is_answered_beyond_noise_or_said_to_be_finer_than_it() {
     assert_eq!(regression(2.0, "5%", 5), (Regression::Unknown, Required::NotMet, Required::NotMet));
     let found = compared(&record(5, 2.0, 3), None);
     assert!(found.differences.iter().all(|it| it.change == Change::Unknown), "{found:?}");
+}
+
+#[test]
+fn nothing_is_claimed_of_a_number_that_is_no_result_and_it_fails_no_limit() {
+    let judged = |level, numbers: &[(Number, Level)]| {
+        let mut found = compared(&record(24, 1.08, 3), Some("2%"));
+        let head = RowVerdict { level, numbers: numbers.iter().copied().collect() };
+        let rows = vec![RowVerdict::default(), head];
+        found.without_invalid(&Verdict { rows, ..Verdict::default() });
+        let is_unknown = |it: &&Difference| (it.change, it.low) == (Change::Unknown, None);
+        let unknown = found.differences.iter().filter(is_unknown).map(|it| it.metric);
+        (unknown.collect::<Vec<Metric>>(), found.required(false), found.claimed().count())
+    };
+    use Level::{Invalid, Trusted};
+    let p99 = vec![Metric::P99];
+    assert_eq!(judged(Trusted, &[]), (vec![], Required::Regressed, 1));
+    assert_eq!(judged(Trusted, &[(Number::P99, Invalid)]), (p99, Required::Regressed, 1));
+    let (unknown, required, claimed) = judged(Invalid, &[]);
+    assert_eq!((unknown.len(), required, claimed), (5, Required::NotMet, 0));
 }
 
 #[test]

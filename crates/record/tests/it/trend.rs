@@ -1,6 +1,7 @@
 //! A made-up history, whose changes are known.
 
-use record::{Changed, Entry, EntryRow, Kind, Level, Trend, trends};
+use crate::good;
+use record::{Changed, Entry, EntryRow, Kind, Level, Number, RowVerdict, Trend, Verdict, trends};
 use spec::Metric;
 use units::Random;
 
@@ -32,6 +33,23 @@ fn history(levels: &[(usize, f64)], seed: u64) -> Vec<Entry> {
         level * (1.0 + 0.01 * noise)
     });
     noisy.collect::<Vec<f64>>().into_iter().enumerate().map(|(at, p50)| entry(at, p50)).collect()
+}
+
+#[test]
+fn a_history_has_no_number_that_is_no_result() {
+    let row = |level, numbers: &[(Number, Level)]| {
+        let mut record = good::open();
+        record.results = record::results(&record.plan, &record.blocks);
+        let row = RowVerdict { level, numbers: numbers.iter().copied().collect() };
+        record.verdict = Some(Verdict { rows: vec![row], ..Verdict::default() });
+        let row = Entry::of(&record, String::new(), None).rows.remove(0);
+        (row.p50_ns.is_some(), row.p99_ns.is_some(), row.messages_per_s.is_some())
+    };
+    use Level::{Degraded, Invalid, Trusted};
+    assert_eq!(row(Trusted, &[]), (true, true, true));
+    assert_eq!(row(Trusted, &[(Number::P99, Degraded)]), (true, true, true));
+    assert_eq!(row(Trusted, &[(Number::P99, Invalid)]), (true, false, true));
+    assert_eq!(row(Invalid, &[]), (false, false, false));
 }
 
 #[test]

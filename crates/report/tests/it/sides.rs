@@ -2,7 +2,9 @@
 
 use crate::records;
 use expect_test::expect;
-use record::{Change, Difference, Kind, Level, Regression, RunRecord, Sides, Verdict};
+use record::{
+    Change, Difference, Kind, Level, Number, Regression, RowVerdict, RunRecord, Sides, Verdict,
+};
 use report::{Depth, Style, terminal};
 use spec::Metric;
 
@@ -107,6 +109,33 @@ fn the_page_has_a_line_for_what_is_allowed_the_answer_and_a_row_for_each_number(
         it.verdict = Some(Verdict { level: Level::Invalid, ..Verdict::default() });
     };
     assert_eq!(line(&invalid), "x at most 3% worse: invalid: see the verdict");
+}
+
+#[test]
+fn a_number_that_is_no_result_has_no_ratio_and_no_claim() {
+    let mut record =
+        record(&[(Metric::P50, 1.041, Change::Worse), (Metric::P99, 1.3, Change::Unknown)]);
+    let sides = record.sides.as_mut().unwrap();
+    sides.regression_max = Some("10%".parse().unwrap());
+    sides.differences[0].regression = Some(Regression::NotFound);
+    sides.differences[1].regression = Some(Regression::Unknown);
+    let row = |numbers: &[(Number, Level)]| RowVerdict {
+        level: Level::Trusted,
+        numbers: numbers.iter().copied().collect(),
+    };
+    let rows = vec![row(&[]), row(&[(Number::P99, Level::Invalid)])];
+    record.verdict = Some(Verdict { rows, level: Level::Degraded, ..Verdict::default() });
+    let page = terminal(&record, Depth::First, &Style::default());
+    expect![[r#"
+        ~ at most 10% worse: not shown, and more rounds may answer otherwise: p99 is no
+          result
+
+        HEAD is slower: p50 1.041x [1.021, 1.061]; in doubt, see the verdict.
+
+        round trip    base    head    head to base [95 %]   claim
+        p50           254 us  270 us  1.041x [1.021, 1.061] slower
+        p99           412 us  437 us  x invalid             -"#]]
+    .assert_eq(page.split("\nmessages/s").next().unwrap());
 }
 
 fn record(all: &[(Metric, f64, Change)]) -> RunRecord {
