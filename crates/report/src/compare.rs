@@ -331,7 +331,8 @@ fn overview(all: &[Compared<'_>]) -> Table {
         let [before, after] =
             it.both.figures(message_ns).map(|it| Cell::number(it.map(|it| it.value())));
         let (moved, ratio) = it.p50();
-        table.row(vec![Cell::words(it.name()), before, after, Cell::number(moved), ratio]);
+        let name = Cell::words(it.name()).judged(it.doubt(Number::P50));
+        table.row(vec![name, before, after, Cell::number(moved), ratio]);
     }
     let zero = all.iter().find_map(Compared::divided_by);
     table.noted(zero.map(divided))

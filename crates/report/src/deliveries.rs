@@ -71,7 +71,8 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
         let Some(counts) = counts(it) else { continue };
         let DeliveryCounts { published, owed, delivered, duplicate, reordered, foreign, .. } =
             counts;
-        let mut cells = vec![Cell::words(format!("{}{}", it.name, group.suffix()))];
+        let name = Cell::words(format!("{}{}", it.name, group.suffix()));
+        let mut cells = vec![name.judged(it.trust.level)];
         cells.extend(
             [published, owed, delivered].map(|count| Cell::Number(number::float(count), None)),
         );

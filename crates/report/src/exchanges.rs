@@ -27,7 +27,7 @@ pub(crate) fn ends(group: &Group<'_>) -> Table {
             planned, sent, unsent, ok, error, refused, timed_out, in_flight_at_end, ..
         } = Counts::merged(it.all.iter().map(|block| &block.counts));
         let ends = [planned, sent, unsent, ok, refused, error, timed_out, in_flight_at_end];
-        let mut cells = vec![Cell::words(&it.name)];
+        let mut cells = vec![Cell::words(&it.name).judged(it.trust.level)];
         cells.extend(ends.map(|count| Cell::Number(number::float(count), None)));
         table.row(cells);
     }

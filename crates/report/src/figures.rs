@@ -9,7 +9,7 @@ use crate::document::{Cell, Column, Table, marked};
 use crate::escape::escape;
 use crate::measured::{Group, Measured, Ratio, message_ns};
 use crate::number;
-use crate::row;
+use crate::row::{self, Row};
 use crate::steps::{EventBytes, event_bytes, knee_words, last_carried, of_line};
 use record::{
     Block, Kind, Knee, Level, Number, RunRecord, Second, Summary, Sweep, SweepLine, SweepStep,
@@ -28,14 +28,14 @@ pub(crate) fn all(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -
             stepped.into_iter().chain([sweep_spectrum(sweep)]).collect()
         }
         None if row::rounds(record) > 1 && row::count(record) > 1 => match record.kind {
-            Kind::Lab => vec![lab_spectrum(record, groups)],
+            Kind::Lab => vec![lab_spectrum(record, verdict, groups)],
             Kind::Ab | Kind::Imported | Kind::Ladder | Kind::Other | Kind::Run | Kind::Sweep => {
-                vec![spectrum(record)]
+                vec![spectrum(record, verdict)]
             }
         },
         None => {
-            let mut charts = over_time(record);
-            charts.push(spectrum(record));
+            let mut charts = over_time(record, verdict);
+            charts.push(spectrum(record, verdict));
             charts
         }
     };
@@ -296,7 +296,7 @@ fn sweep_spectrum(sweep: &Sweep) -> Chart {
     for (index, line) in sweep.lines.iter().enumerate() {
         let Some(step) = last_carried(sweep, index) else { continue };
         let rate = number::per_second(step.offered_per_s);
-        subjects.push(format!("{} at {rate}", escape(&line.name)));
+        subjects.push(escape(&format!("{} at {rate}", marked(step.level, &line.name))));
         let points = step.response.as_ref().map_or_else(Vec::new, quantiles);
         series.push(Series { subject: subjects.len() - 1, measure: 0, points });
     }
@@ -313,8 +313,8 @@ fn sweep_spectrum(sweep: &Sweep) -> Chart {
 
 /// Of a lab with many rows, under the first load: the row that all are compared with, and the fastest. More lines could
 /// not be told apart.
-fn lab_spectrum(record: &RunRecord, groups: &[Group<'_>]) -> Chart {
-    let all = spectrum(record);
+fn lab_spectrum(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Chart {
+    let all = spectrum(record, verdict);
     let rows = row::count(record);
     let Some(group) = groups.first().filter(|_| rows > SPECTRUM_LINES_MAX) else { return all };
     let fastest = group.ranked(message_ns);
@@ -343,8 +343,14 @@ fn lab_spectrum(record: &RunRecord, groups: &[Group<'_>]) -> Chart {
     }
 }
 
+/// The names of all rows, with the marks of their verdict.
+fn names(record: &RunRecord, verdict: &Verdict) -> Vec<String> {
+    let name = |row: Row<'_>| escape(&marked(verdict.row(row.index).level, row.name()));
+    row::all(record).map(name).collect()
+}
+
 /// The distributions of a run or a ladder.
-fn spectrum(record: &RunRecord) -> Chart {
+fn spectrum(record: &RunRecord, verdict: &Verdict) -> Chart {
     let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
     let label = if is_open { "response time" } else { "round trip" };
     let mut series = Vec::new();
@@ -366,12 +372,7 @@ fn spectrum(record: &RunRecord) -> Chart {
             series.push(Series { subject: block.workload, measure: measures.len() - 1, points });
         }
     }
-    Chart {
-        subjects: row::all(record).map(|row| escape(row.name())).collect(),
-        measures,
-        series,
-        ..empty_spectrum(label)
-    }
+    Chart { subjects: names(record, verdict), measures, series, ..empty_spectrum(label) }
 }
 
 fn empty_spectrum(label: &'static str) -> Chart {
@@ -406,7 +407,7 @@ fn quantiles(times: &Summary) -> Vec<Point> {
 }
 
 /// The measured seconds, one after the other.
-fn over_time(record: &RunRecord) -> Vec<Chart> {
+fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
     let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
     let start = record.blocks.iter().map(|block| block.started_at_ns).min().unwrap_or(0);
     let rate = |count: u64, second: &Second| {
@@ -475,7 +476,8 @@ fn over_time(record: &RunRecord) -> Vec<Chart> {
             ..timed("send-lag", "Send lag", axis, &[("send lag", &lag)], (record, start))
         });
     }
-    charts
+    let named = |chart| Chart { subjects: names(record, verdict), ..chart };
+    charts.into_iter().map(named).collect()
 }
 
 /// A number of each second, and its name.
@@ -512,7 +514,7 @@ fn timed(
         group: "time",
         x: Axis { label: "measured time", unit: Unit::Seconds, scale: Scale::Linear },
         y,
-        subjects: row::all(record).map(|row| escape(row.name())).collect(),
+        subjects: Vec::new(),
         measures: measures.iter().map(|(name, _)| (*name).to_owned()).collect(),
         series,
         marks: Vec::new(),

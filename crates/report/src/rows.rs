@@ -1,6 +1,6 @@
 //! The table of rows: what was measured of each, beside each other; and the reasons for what is missing from it.
 
-use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Table, Tone};
+use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Table, Tone, marked};
 use crate::measured::{Group, Measured, cpu_us, message_ns, server_bytes};
 use crate::number::{self, MISSING, Unit};
 use crate::{row, verdict};
@@ -289,7 +289,8 @@ fn without_difference(group: &Group<'_>) -> Vec<String> {
     let mut add = |it: &Measured<'_>, base: &Measured<'_>, says_more: bool| {
         let ratio = it.to(base, message_ns).filter(|_| it.is_allowed && base.is_allowed);
         let Some(ratio) = ratio else { return };
-        let (name, base, text) = (&it.name, base.base_name(), ratio.text());
+        let name = marked(it.trust.of_number(Number::Ratio), &it.name);
+        let (base, text) = (marked(base.trust.level, base.base_name()), ratio.text());
         if ratio.is_shown() == Some(false) {
             let could_see = ratio.could_see();
             notes.push(format!(

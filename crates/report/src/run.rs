@@ -220,9 +220,12 @@ fn rate(facts: &mut Facts, it: &Measured<'_>) {
             },
         ],
     );
-    let looked: Vec<f64> = it.all.iter().filter_map(|it| it.cpu.looking_cores_used).collect();
-    if let Ok(median) = stats::median(&looked) {
-        let share = number::percent(median);
+    let looked = |block: &&Block| {
+        block.cpu.looking_cores_used.unwrap_or(0.0) * number::float(block.measured_ns) / 1e9
+    };
+    let looked = it.all.iter().map(looked).sum::<f64>() / it.seconds();
+    if looked > 0.0 {
+        let share = number::percent(looked);
         facts.add("punctual", format!("{share} of a core was spent on watching the clock"));
     }
 }

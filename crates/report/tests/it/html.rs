@@ -3,7 +3,7 @@
 use crate::hostile::{EVIL, saying};
 use crate::{records, sweeps};
 use expect_test::{expect, expect_file};
-use record::{Ended, Knee};
+use record::{Ended, Knee, Level, RowVerdict, Verdict};
 
 #[test]
 fn a_chart_alone_is_an_svg_that_needs_nothing_else() {
@@ -48,6 +48,24 @@ fn a_ladder_is_a_page_with_its_ratios() {
     expect_file!["golden/ladder.html"].assert_eq(&redacted(&report::html(&record)));
     let names: Vec<String> = report::figures(&record).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["ratios.svg"]);
+}
+
+#[test]
+fn rows_in_doubt_have_their_marks_in_drawings_too() {
+    let mut record = records::ladder(&["tcp", "ws", "http"]);
+    for result in &mut record.results {
+        result.round_trip = Some(records::summary(254_321, 1000));
+    }
+    let row = |level| RowVerdict { level, ..RowVerdict::default() };
+    let rows = [Level::Trusted, Level::Degraded, Level::Invalid].map(row).into();
+    record.verdict = Some(Verdict { rows, ..Verdict::default() });
+    let names = |file: &str| {
+        let (_, svg) = report::figures(&record).into_iter().find(|(name, _)| name == file).unwrap();
+        let all = ["tcp", "? ws", "x http", "ws", "http"];
+        all.into_iter().filter(|name| svg.contains(&format!(">{name}<"))).collect::<Vec<_>>()
+    };
+    assert_eq!(names("spectrum.svg"), ["tcp", "? ws", "x http"]);
+    assert_eq!(names("ratios.svg"), ["? ws"]);
 }
 
 #[test]

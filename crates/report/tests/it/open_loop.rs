@@ -4,9 +4,10 @@ use crate::pages::{check, details};
 use crate::records;
 use expect_test::expect;
 use record::{
-    Counts, Fairness, Identity, Level, Number, Reason, RunRecord, Sessions, Spacing, Stall, Stalls,
-    Verdict,
+    Block, Counts, Fairness, Identity, Level, Number, Reason, RunRecord, Sessions, Spacing, Stall,
+    Stalls, Verdict,
 };
+use report::{Depth, Style};
 use spec::Load;
 use units::Nanos;
 
@@ -49,6 +50,38 @@ fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
             verdict        trusted
         "#]],
     );
+}
+
+#[test]
+fn watching_the_clock_is_shown_with_its_cost() {
+    let page = |blocks: &[Option<f64>], depth| {
+        let mut record = records::open();
+        let block = record.blocks.remove(0);
+        record.blocks = (0..)
+            .zip(blocks)
+            .map(|(round, looked)| {
+                let mut block = Block { round, ..block.clone() };
+                block.cpu.looking_cores_used = *looked;
+                block
+            })
+            .collect();
+        report::terminal(&record, depth, &Style::default())
+    };
+    for depth in [Depth::First, Depth::Details] {
+        let page = page(&[Some(0.083)], depth);
+        let (_, facts) = page.split_once("\nrate ").unwrap();
+        expect![[r#"
+                      asked 2.00 k/s, offered 2.00 k/s, sent 2.00 k/s
+                           achieved 2.00 k/s (100 % of offered)
+            punctual       8.3 % of a core was spent on watching the clock
+            CPU/message    generator 5.10 us [5.05, 5.15], server 5.00 us [4.95, 5.05]"#]]
+        .assert_eq(facts.split("\n\n").next().unwrap());
+    }
+    // All of it by all of the time: a block may have had no CPU to spare.
+    let page_of_blocks = page(&[Some(0.08), None, Some(0.04)], Depth::First);
+    assert!(page_of_blocks.contains("\npunctual       4.0 % of a core"), "{page_of_blocks}");
+    let sleepy = page(&[None], Depth::Details);
+    assert!(!sleepy.contains("clock"), "{sleepy}");
 }
 
 #[test]

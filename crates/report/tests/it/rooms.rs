@@ -120,11 +120,11 @@ fn the_page_of_a_lab_has_a_line_of_deliveries_for_each_row() {
                                                                  out         first
                                                                   of           p50
         deliveries published  owed delivered missing duplicate order foreign    ms
-        ws               200 20000     19991       9         2     4       7 0.900
+        ? ws             200 20000     19991       9         2     4       7 0.900
                    median last last spread
                       p50  p50  p99    p50
         deliveries     ms   ms   ms     ms
-        ws           1.30 2.10 3.15   1.20
+        ? ws         1.30 2.10 3.15   1.20
     "#]]
     .assert_eq(&table);
 }
