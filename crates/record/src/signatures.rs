@@ -72,6 +72,8 @@ const INSTANTS_MIN: usize = 3;
 const PORTS_TAKEN_PERCENT: u64 = 95;
 /// The wait for a connection may be so much of the response before somebody should ask why.
 const WAITING_FRACTION: f64 = 0.1;
+/// The same as one part of so many.
+const WAITING_PART: u64 = 10;
 
 /// With fewer replies on each connection than this, opening connections is a visible part of the work.
 const REPLIES_EACH_MIN: u64 = 100;
@@ -200,12 +202,16 @@ impl<'a> Seen<'a> {
 
     /// A server that ends connections after a reply makes the next message wait for another one.
     fn reopened(&self) -> Option<Warning> {
+        let held = u64::from(self.workload.spec.load.connections().get());
         let evidence = self.blocks.iter().find_map(|block| {
             let connections = block.connections;
             let reconnects = connections.reconnects.saturating_sub(connections.failed);
             let replies = block.counts.ok;
             let is_frequent = reconnects > 0 && reconnects >= replies / REPLIES_EACH_MIN;
-            is_frequent.then(|| format!("{reconnects} opened again for {replies} replies"))
+            // A server that starts anew ends all of them once.
+            let comes_again = reconnects >= INSTANTS_MIN as u64 * held;
+            (is_frequent && comes_again)
+                .then(|| format!("{reconnects} opened again for {replies} replies"))
         })?;
         Some(self.warning(
             "reopened_connections",
@@ -226,6 +232,9 @@ impl<'a> Seen<'a> {
             let mean = |summary: &Option<Summary>| Some(summary.as_ref()?.mean_ns);
             let (response, service) = (mean(&times.response)?, mean(&times.service)?);
             let waited = response - service - mean(&times.send_lag)?;
+            if !is_in_many_seconds(block) {
+                return None; // One pause of anybody makes whatever is due then wait.
+            }
             // A message that waits after a gap of our own loop waits because of that gap.
             let is_ours = block.stalls.affected > block.counts.sent / 100;
             (waited >= WAITING_FRACTION * response && !is_ours).then(|| {
@@ -330,6 +339,24 @@ impl<'a> Seen<'a> {
             advice: advice.to_owned(),
         }
     }
+}
+
+/// True if messages waited for a connection in several of its seconds, or in all of fewer: a percentile of the response
+/// was longer than that of the service by as much as is asked of the means.
+fn is_in_many_seconds(block: &Block) -> bool {
+    let is_longer = |(response, service): (Option<u64>, Option<u64>)| {
+        let both = response.zip(service);
+        both.is_some_and(|(response, service)| {
+            response.saturating_sub(service) >= response / WAITING_PART
+        })
+    };
+    let waits = |second: &&Second| {
+        [(second.response_p50_ns, second.p50_ns), (second.response_p99_ns, second.p99_ns)]
+            .into_iter()
+            .any(is_longer)
+    };
+    let seconds = block.series.iter().filter(waits).count();
+    seconds >= INSTANTS_MIN.min(block.series.len())
 }
 
 /// From sent to received.

@@ -90,7 +90,10 @@ fn the_service_time_of_an_open_loop_is_looked_at_and_not_its_response() {
     let slow = |index: u64| if index < 400 { 40_300_000 } else { 1_000_000 };
     let with = |change: fn(&mut OpenLoop, Option<record::Summary>)| {
         let mut record = good::open();
-        let Block { series, tcp, .. } = slow_replies(400, 40_300_000).blocks.remove(0);
+        let Block { mut series, tcp, .. } = slow_replies(400, 40_300_000).blocks.remove(0);
+        for second in &mut series {
+            (second.response_p99_ns, second.p99_ns) = (Some(40_300_000), Some(1_000_000));
+        }
         record.blocks[0] = Block { series, tcp, ..record.blocks[0].clone() };
         change(record.blocks[0].open_loop.as_mut().unwrap(), times(20_000, slow));
         codes(&record)
@@ -160,16 +163,30 @@ fn ports_that_ran_short_are_named() {
 
 #[test]
 fn messages_that_wait_for_a_connection_are_told_from_a_late_generator() {
-    let slow = |waited_ns: u64, lag_ns: u64| {
+    let slow_in = |seconds: usize, waited_ns: u64, lag_ns: u64| {
         let mut record = good::open();
+        let second = |waited_ns| Second {
+            p50_ns: Some(1_000_000),
+            response_p50_ns: Some(1_000_000 + waited_ns + lag_ns),
+            ..Second::default()
+        };
+        record.blocks[0].series = vec![second(0); 10];
+        record.blocks[0].series[..seconds].fill(second(waited_ns));
         let times_of = record.blocks[0].open_loop.as_mut().unwrap();
         times_of.send_lag = times(20_000, |_| lag_ns);
         times_of.response = times(20_000, |index| 1_000_000 + waited_ns + lag_ns + index * 20);
         record
     };
+    let slow = |waited_ns, lag_ns| slow_in(10, waited_ns, lag_ns);
     assert_eq!(codes(&slow(200_000, 5_000)), ["waiting_for_connections"]);
     assert_eq!(codes(&slow(100_000, 5_000)), [""; 0]);
     assert_eq!(codes(&slow(0, 15_000_000)), [""; 0]);
+    // After one pause of the server as many wait, in a second or two.
+    assert_eq!(codes(&slow_in(2, 200_000, 5_000)), [""; 0]);
+    assert_eq!(codes(&slow_in(3, 200_000, 5_000)), ["waiting_for_connections"]);
+    let mut short = slow_in(3, 200_000, 5_000);
+    short.blocks[0].series.truncate(1);
+    assert_eq!(codes(&short), ["waiting_for_connections"], "a block of a second");
     // After a gap of our own loop many wait.
     let mut stalled = slow(200_000, 5_000);
     stalled.blocks[0].stalls.affected = 201;
@@ -278,6 +295,13 @@ fn connections_that_are_opened_again_all_the_time_are_named() {
     assert_eq!(reopened(399), [""; 0]);
     assert_eq!(reopened(400), ["reopened_connections"]);
     assert_eq!(reopened(39_950), ["reopened_connections"]);
+    // A server that starts anew ends all 50 at once, however few replies there are.
+    let mut short = good::closed();
+    short.blocks[0].counts.ok = 4000;
+    short.blocks[0].connections.reconnects = 100;
+    assert_eq!(codes(&short), [""; 0]);
+    short.blocks[0].connections.reconnects = 150;
+    assert_eq!(codes(&short), ["reopened_connections"]);
     // The server has died, and nobody answers there any more.
     assert_eq!(opened_again(4019, 4019), [""; 0]);
 }
