@@ -21,7 +21,7 @@ pub fn pooled(plan: &Plan, blocks: &[Block], index: usize) -> PerMetric<Pooled> 
     let [p50, p90, p99] = rounds.percentiles();
     let mut pooled = PerMetric {
         messages_per_s: rounds
-            .quotient(|block| Some(Part { of: replies(block), by: seconds(workload, block) })),
+            .quotient(|block| Some(Part { of: replies(block), by: workload.seconds(block) })),
         generator_cpu_us_per_message: rounds.each(|block| block.cpu.generator_us_per_message),
         server_cpu_us_per_message: rounds.each(|block| block.cpu.server_us_per_message),
         wire_bytes_per_message: rounds.each(|block| {
@@ -229,19 +229,25 @@ pub(crate) fn replies(block: &Block) -> f64 {
     block.messages_per_s * Nanos(block.measured_ns).as_secs_f64()
 }
 
-/// The length of the measured window: of a block that failed, the one that it was to have.
-fn seconds(workload: &Workload, block: &Block) -> f64 {
-    let asked = match workload.spec.phases.stop {
-        Stop::After(asked) => asked,
-        // It waited for the first reply.
-        Stop::Messages(_) | Stop::Clients(_) => workload.spec.timeouts.reply,
-    };
-    let measured = Nanos(block.measured_ns);
-    let is_whole = block.failed.is_none() && measured > Nanos::ZERO;
-    if is_whole { measured } else { measured.max(asked) }.as_secs_f64()
-}
-
 impl Workload {
+    /// The length of the measured window of a block in seconds: of one that failed, that which it was to have. It is 0
+    /// of one that an interruption ended before its measurement.
+    pub fn seconds(&self, block: &Block) -> f64 {
+        let asked = match self.spec.phases.stop {
+            Stop::After(asked) => asked,
+            // It waited for the first reply.
+            Stop::Messages(_) | Stop::Clients(_) => self.spec.timeouts.reply,
+        };
+        let measured = Nanos(block.measured_ns);
+        let is_whole = block.failed.is_none() && measured > Nanos::ZERO;
+        match is_there(block) {
+            true if is_whole => measured,
+            true => measured.max(asked),
+            false => Nanos::ZERO,
+        }
+        .as_secs_f64()
+    }
+
     /// The times that results are made of: response times of open loops, round trips of closed ones, and the lives of
     /// short-lived clients.
     pub fn times<'a>(&self, block: &'a Block) -> Option<&'a Summary> {

@@ -259,9 +259,9 @@ impl<'a> Measured<'a> {
         self.result.map(|result| &result.pooled)
     }
 
-    /// The measured time of all blocks, in seconds.
+    /// The measured time of all blocks in seconds, and of those that failed the time that they were to take.
     pub(crate) fn seconds(&self) -> f64 {
-        number::float(self.measured_ns()) / 1e9
+        self.all.iter().map(|block| self.row.seconds(block)).sum()
     }
 
     /// Replies a second over all blocks.

@@ -326,7 +326,12 @@ impl<'a> Row<'a> {
         self.workload.times(block)
     }
 
-    /// The same times of all blocks together.
+    /// The length of the measured window of a block, in seconds; of one that failed, that which it was to have.
+    pub(crate) fn seconds(self, block: &Block) -> f64 {
+        self.workload.seconds(block)
+    }
+
+    /// [`Row::times`] of all blocks together.
     pub(crate) fn merged(self, result: &WorkloadResult) -> Option<&Summary> {
         if self.is_closed() { result.round_trip.as_ref() } else { result.response.as_ref() }
     }

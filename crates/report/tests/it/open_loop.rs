@@ -8,7 +8,7 @@ use record::{
     Stalls, Verdict,
 };
 use report::{Depth, Style};
-use spec::Load;
+use spec::{Load, Stop};
 use units::Nanos;
 
 #[test]
@@ -50,6 +50,30 @@ fn response_times_stand_first_and_what_they_are_made_of_beside_them() {
             verdict        trusted
         "#]],
     );
+}
+
+#[test]
+fn a_block_that_failed_is_in_every_rate_of_the_page() {
+    let mut record = records::open();
+    record.plan.workloads[0].spec.phases.stop = Stop::After(Nanos::from_secs(10));
+    let block = record.blocks.remove(0);
+    let failed = Block {
+        failed: Some("refused".to_owned()),
+        measured_ns: 0,
+        counts: Counts::default(),
+        open_loop: None,
+        messages_per_s: 0.0,
+        ..block.clone()
+    };
+    let blocks = [block.clone(), failed, block];
+    record.blocks = (0..).zip(blocks).map(|(round, block)| Block { round, ..block }).collect();
+    record.plan.rounds = vec![vec![0]; 3];
+    record.results = record::results(&record.plan, &record.blocks);
+    let page = details(&record);
+    assert!(page.contains("achieved 1.33 k/s (100 % of offered)"), "{page}");
+    assert!(page.contains("asked 2.00 k/s, offered 1.33 k/s, sent 1.33 k/s"), "{page}");
+    let html = report::html(&record);
+    assert!(html.contains("<p class=\"value\">? 1.33 k/s</p>"), "{html}");
 }
 
 #[test]
