@@ -74,6 +74,7 @@ pub fn session(host: &str, target: &str, headers: &[(String, String)]) -> Sessio
     Session {
         form: Form::Packets,
         receive: request("GET", "\r\n"),
+        conditions: None,
         post: Some(post),
         awaits_name: true,
     }

@@ -293,7 +293,7 @@ fn talk(
             Ok(Box::new(move |start| Calls::new(&make, &compiled, &site, start, max).into()))
         }
         (Protocol::WebSocket | Protocol::SockJs | Protocol::SocketIo, Speaks::Ws)
-        | (Protocol::Http, Speaks::Sse) => {
+        | (Protocol::Http, Speaks::LongPoll | Speaks::Sse) => {
             let has_path = Some(&*endpoint.path) != endpoint.facts().path;
             let plain = upgrade(endpoint, options, &endpoint.path)?;
             let request = {
@@ -322,7 +322,8 @@ fn talk(
             handshake::Request { subprotocols: Vec::new(), ..first.clone() }.check()?;
             if endpoint.protocol != Protocol::WebSocket {
                 let open = match compiled.speaks() {
-                    Speaks::Sse => events(tls, max),
+                    Speaks::LongPoll => received(over_http::Session::of_polls, tls, max),
+                    Speaks::Sse => received(over_http::Session::of_events, tls, max),
                     Speaks::Ws | Speaks::Http | Speaks::Tcp => session(endpoint, options, tls)?,
                 };
                 return Ok(Box::new(move |mut start| {
@@ -345,7 +346,7 @@ fn talk(
 }
 
 /// Makes the client's end of a session of SockJS, of one of Socket.IO whose packets are messages, or of a stream of
-/// events; of its opening request and of a seed.
+/// events or polls; of its opening request and of a seed.
 type OpenSession = Box<dyn Fn(&handshake::Request, u64) -> Connection + Send + Sync>;
 
 fn session(
@@ -382,13 +383,16 @@ fn session(
     }))
 }
 
-/// Makes receivers of a stream of server-sent events.
-fn events(tls: Arc<Sessions>, max: usize) -> OpenSession {
+/// Makes receivers that post nothing; `of` has their requests.
+fn received(
+    of: fn(&str, &str, &[(String, String)]) -> over_http::Session,
+    tls: Arc<Sessions>,
+    max: usize,
+) -> OpenSession {
     let (http, limits) = (exchanges(tls, max), over_http_limits(max));
     Box::new(move |request, _| {
         let handshake::Request { host, target, headers, .. } = request;
-        let session = over_http::Session::of_events(host, target, headers);
-        OverHttp::new(session, http.clone(), limits).into()
+        OverHttp::new(of(host, target, headers), http.clone(), limits).into()
     })
 }
 
@@ -643,6 +647,7 @@ const fn name_of(speaks: Speaks) -> &'static str {
     match speaks {
         Speaks::Ws => "ws",
         Speaks::Http => "http",
+        Speaks::LongPoll => "longpoll",
         Speaks::Sse => "sse",
         Speaks::Tcp => "tcp",
     }

@@ -169,50 +169,52 @@ fn a_run_that_is_stopped_keeps_its_sums() {
 
 #[test]
 fn each_receiver_gets_each_message_over_every_transport() {
-    for scheme in TRANSPORTS {
-        let play = over(scheme, publish(3, 2, 4, "20/s").duration(ms(2000)).warm_up(ms(100)));
+    for transport in TRANSPORTS {
+        let play = over(transport, 3, 2, 4, "20/s").duration(ms(2000)).warm_up(ms(100));
         let mut relay = relay();
         let played = play.against(&mut relay);
-        assert_eq!(played.errors(), [], "{scheme}");
+        assert_eq!(played.errors(), [], "{transport}");
         let counts = counts(&played);
         let all = DeliveryCounts { published: 120, owed: 480, delivered: 480, ..counts };
-        assert_eq!((counts, counts.missing()), (all, 0), "{scheme}");
-        assert_eq!((counts.duplicate, counts.reordered, counts.foreign), (0, 0, 0), "{scheme}");
+        assert_eq!((counts, counts.missing()), (all, 0), "{transport}");
+        assert_eq!((counts.duplicate, counts.reordered, counts.foreign), (0, 0, 0), "{transport}");
         // Each publication was acknowledged.
-        assert_eq!(played.outcome.exchanges[&0].service.count(), 120, "{scheme}");
+        assert_eq!(played.outcome.exchanges[&0].service.count(), 120, "{transport}");
         // One socket receives; the second is there for those that have something to say, and all join or publish.
-        let sockets = if ["ws", "sockjs", "socketio"].contains(&scheme) { 18 } else { 36 };
-        assert_eq!(relay.totals().connections, sockets, "{scheme}");
+        let is_one =
+            ["ws", "sockjs", "socketio"].contains(&transport) || transport.starts_with("room");
+        let sockets = if is_one { 18 } else { 36 };
+        assert_eq!(relay.totals().connections, sockets, "{transport}");
     }
 }
 
 #[test]
 fn what_a_relay_drops_and_doubles_is_found_over_every_transport() {
-    for scheme in TRANSPORTS {
+    for transport in TRANSPORTS {
         for seed in 0..20 {
             let (dropped, doubled) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
             let told = [&dropped, &doubled].map(Arc::clone);
-            let play = over(scheme, publish(2, 1, 5, "20/s").duration(ms(1000)));
+            let play = over(transport, 2, 1, 5, "20/s").duration(ms(1000));
             let played = play.against(&mut relay().with_faults(faults(seed, told)));
             let DeliveryCounts { owed, lost, in_flight_at_end, duplicate, foreign, .. } =
                 counts(&played);
             let known = [&dropped, &doubled].map(|count| count.load(Ordering::Relaxed));
-            assert_eq!([lost, duplicate], known, "{scheme}, seed {seed}");
-            assert_eq!((owed, in_flight_at_end, foreign), (200, 0, 0), "{scheme}, seed {seed}");
+            assert_eq!([lost, duplicate], known, "{transport}, seed {seed}");
+            assert_eq!((owed, in_flight_at_end, foreign), (200, 0, 0), "{transport}, seed {seed}");
         }
     }
 }
 
 #[test]
 fn the_sums_close_over_every_transport_while_connections_are_cut_and_come_again() {
-    for scheme in TRANSPORTS {
+    for transport in TRANSPORTS {
         let mut seen = DeliveryCounts::default();
         for seed in 0..100 {
-            let play = publish(2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
-            let (_, counts) = play_with_cuts(over(scheme, play), seed, 0.5);
+            let play = over(transport, 2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
+            let (_, counts) = play_with_cuts(play, seed, 0.5);
             seen.merge(&counts);
         }
-        assert!(seen.cut > 0 && seen.delivered > seen.cut, "{scheme}: {seen:?}");
+        assert!(seen.cut > 0 && seen.delivered > seen.cut, "{transport}: {seen:?}");
     }
 }
 
@@ -254,43 +256,43 @@ fn the_delay_of_each_receiver_is_found_as_exactly_as_histograms_have_it() {
 
 #[test]
 fn deliveries_that_a_relay_swaps_are_found_over_every_transport() {
-    for scheme in TRANSPORTS {
+    for transport in TRANSPORTS {
         for seed in 0..20 {
             let mut chance = Random::new(seed);
             let swaps = move |data: &[u8]| {
                 let is_overtaken = is_counted(data) && chance.below(5) == 0;
                 Fault { is_overtaken, delay: ms(3), ..Fault::default() }
             };
-            let play = over(scheme, publish(2, 1, 5, "20/s").duration(ms(1000)));
+            let play = over(transport, 2, 1, 5, "20/s").duration(ms(1000));
             let mut relay = relay().with_faults(swaps);
             let played = play.against(&mut relay);
             let found = counts(&played);
             let known = relay.totals().reordered;
-            assert!(known > 0, "{scheme}, seed {seed}");
-            assert_eq!(found.reordered, known, "{scheme}, seed {seed}");
+            assert!(known > 0, "{transport}, seed {seed}");
+            assert_eq!(found.reordered, known, "{transport}, seed {seed}");
             let all = DeliveryCounts { owed: 200, delivered: 200, ..found };
-            assert_eq!((found, found.missing()), (all, 0), "{scheme}, seed {seed}");
-            assert_eq!((found.duplicate, found.foreign), (0, 0), "{scheme}, seed {seed}");
+            assert_eq!((found, found.missing()), (all, 0), "{transport}, seed {seed}");
+            assert_eq!((found.duplicate, found.foreign), (0, 0), "{transport}, seed {seed}");
         }
     }
 }
 
 #[test]
 fn slow_receivers_are_counted_apart_and_cost_the_others_nothing() {
-    for scheme in TRANSPORTS {
-        let play = over(scheme, publish(2, 1, 5, "20/s").duration(ms(2000)).warm_up(ms(100)));
+    for transport in TRANSPORTS {
+        let play = over(transport, 2, 1, 5, "20/s").duration(ms(2000)).warm_up(ms(100));
         let conduct = Conduct { slow: 1, ..Conduct::default() };
         let played = behaving(play, conduct).against(&mut relay());
-        assert_eq!(played.errors(), [], "{scheme}");
+        assert_eq!(played.errors(), [], "{transport}");
         let counts = counts(&played);
         // All was kept for them, and they read it once the measurement was over.
         let slow = DeliveryEnds { owed: 80, delivered: 80, ..DeliveryEnds::default() };
         let all = DeliveryCounts { published: 80, owed: 320, delivered: 320, slow, ..counts };
-        assert_eq!((counts, counts.missing()), (all, 0), "{scheme}");
-        assert_eq!((counts.duplicate, counts.reordered, counts.early), (0, 0, 0), "{scheme}");
-        assert_eq!(played.notes.response.count(), 320, "{scheme}");
-        assert!(played.notes.response.max() < Some(ms(100)), "{scheme}: nobody waited for them");
-        assert_eq!(played.replies_of_window(), 320, "{scheme}");
+        assert_eq!((counts, counts.missing()), (all, 0), "{transport}");
+        assert_eq!((counts.duplicate, counts.reordered, counts.early), (0, 0, 0), "{transport}");
+        assert_eq!(played.notes.response.count(), 320, "{transport}");
+        assert!(played.notes.response.max() < Some(ms(100)), "{transport}: nobody waited for them");
+        assert_eq!(played.replies_of_window(), 320, "{transport}");
     }
 }
 
@@ -314,44 +316,48 @@ fn what_a_relay_does_to_slow_receivers_follows_from_the_counts() {
 #[test]
 fn what_was_published_while_receivers_were_away_is_owed_apart() {
     let away = Some("every 1s for 200ms".parse().unwrap());
-    for scheme in TRANSPORTS {
+    for transport in TRANSPORTS {
         let conduct = Conduct { away, ..Conduct::default() };
-        let play = over(scheme, publish(3, 1, 4, "20/s").duration(ms(4000)).warm_up(ms(100)));
+        let play = over(transport, 3, 1, 4, "20/s").duration(ms(4000)).warm_up(ms(100));
         let played = behaving(play, conduct).against(&mut relay());
-        assert_eq!(played.errors(), [], "{scheme}");
+        assert_eq!(played.errors(), [], "{transport}");
         let counts = counts(&played);
-        assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{scheme}: {counts:?}");
-        assert_eq!((counts.published, counts.whole()), (240, 960), "{scheme}: {counts:?}");
+        assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{transport}: {counts:?}");
+        assert_eq!((counts.published, counts.whole()), (240, 960), "{transport}: {counts:?}");
         // Each of twelve receivers leaves once a second.
-        assert_eq!((counts.absences, counts.attempts, counts.torn_off), (48, 48, 0), "{scheme}");
+        assert_eq!((counts.absences, counts.attempts, counts.torn_off), (48, 48, 0), "{transport}");
         // Four messages each, less for those that the end of the measurement called back.
-        assert!((144..=192).contains(&counts.away.owed), "{scheme}: {counts:?}");
-        assert_eq!(counts.away.lost, counts.away.owed, "{scheme}: it keeps nothing for them");
-        assert_eq!((counts.duplicate, counts.foreign), (0, 0), "{scheme}");
+        assert!((144..=192).contains(&counts.away.owed), "{transport}: {counts:?}");
+        assert_eq!(counts.away.lost, counts.away.owed, "{transport}: it keeps nothing for them");
+        assert_eq!((counts.duplicate, counts.foreign), (0, 0), "{transport}");
         let deliveries = played.outcome.deliveries.as_ref().unwrap();
-        assert_eq!((deliveries.returned.count(), deliveries.replayed.count()), (48, 0), "{scheme}");
-        assert_eq!(played.outcome.connections.lost, 0, "{scheme}");
+        assert_eq!(
+            (deliveries.returned.count(), deliveries.replayed.count()),
+            (48, 0),
+            "{transport}"
+        );
+        assert_eq!(played.outcome.connections.lost, 0, "{transport}");
     }
 }
 
 #[test]
 fn receivers_that_were_torn_off_at_once_come_back_with_back_off_and_jitter() {
-    for scheme in TRANSPORTS {
+    for transport in TRANSPORTS {
         let storm = Some(ms(1000));
         let conduct = Conduct { storm, ..Conduct::default() };
-        let play = over(scheme, publish(2, 1, 50, "20/s").duration(ms(4000)).warm_up(ms(100)));
+        let play = over(transport, 2, 1, 50, "20/s").duration(ms(4000)).warm_up(ms(100));
         let played = behaving(play, conduct).against(&mut relay());
-        assert_eq!(played.errors(), [], "{scheme}");
+        assert_eq!(played.errors(), [], "{transport}");
         let counts = counts(&played);
-        assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{scheme}: {counts:?}");
-        assert_eq!((counts.published, counts.whole()), (160, 8000), "{scheme}");
+        assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{transport}: {counts:?}");
+        assert_eq!((counts.published, counts.whole()), (160, 8000), "{transport}");
         let DeliveryCounts { torn_off, recovered, attempts, .. } = counts;
-        assert_eq!((torn_off, recovered, attempts), (100, 100, 100), "{scheme}");
+        assert_eq!((torn_off, recovered, attempts), (100, 100, 100), "{transport}");
         let times = &played.outcome.deliveries.as_ref().unwrap().recovered;
         let [first, last] = [times.min(), times.max()].map(Option::unwrap);
-        assert!(first > ms(500) && first < ms(700), "{scheme}: {first:?}");
+        assert!(first > ms(500) && first < ms(700), "{transport}: {first:?}");
         // The way there and the next message come on top.
-        assert!(last > ms(1400) && last < ms(1700), "{scheme}: {last:?}");
+        assert!(last > ms(1400) && last < ms(1700), "{transport}: {last:?}");
     }
 }
 
@@ -373,46 +379,9 @@ fn the_sums_close_while_receivers_come_and_go_and_connections_are_cut() {
     assert!(torn_off > 0 && attempts > absences + torn_off, "{seen:?}");
 }
 
-#[test]
-fn receivers_of_a_stream_of_events_get_what_is_posted_once() {
-    let played = events(3, 2, 4, "20/s").duration(ms(2000)).warm_up(ms(100)).against(&mut relay());
-    assert_eq!(played.errors(), []);
-    let counts = counts(&played);
-    let all = DeliveryCounts { published: 120, owed: 480, delivered: 480, ..counts };
-    assert_eq!((counts, counts.missing()), (all, 0));
-    assert_eq!((counts.duplicate, counts.reordered, counts.foreign), (0, 0, 0));
-    // Each post was answered, and is no delivery. Connections have one socket.
-    assert_eq!(played.outcome.exchanges[&0].service.count(), 120);
-    assert_eq!(played.outcome.connections.opened, 18);
-}
-
-#[test]
-fn what_a_relay_does_to_a_stream_of_events_is_found_exactly() {
-    for seed in 0..50 {
-        let (dropped, doubled) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        let told = [&dropped, &doubled].map(Arc::clone);
-        let play = events(2, 1, 5, "20/s").duration(ms(1000));
-        let played = play.against(&mut relay().with_faults(faults(seed, told)));
-        let DeliveryCounts { owed, lost, in_flight_at_end, duplicate, foreign, .. } =
-            counts(&played);
-        let known = [&dropped, &doubled].map(|count| count.load(Ordering::Relaxed));
-        assert_eq!([lost, duplicate], known, "seed {seed}");
-        assert_eq!((owed, in_flight_at_end, foreign), (200, 0, 0), "seed {seed}");
-    }
-}
-
-#[test]
-fn the_sums_close_while_streams_of_events_are_cut_and_come_again() {
-    let mut seen = DeliveryCounts::default();
-    for seed in 0..200 {
-        let play = events(2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
-        seen.merge(&play_with_cuts(play, seed, 0.5).1);
-    }
-    assert!(seen.cut > 0 && seen.delivered > seen.cut, "{seen:?}");
-}
-
-/// The schemes over which a relay is spoken to.
-const TRANSPORTS: [&str; 9] = [
+/// The ways in which a relay is spoken to: schemes, and conversations of receivers without a library, whose publishers
+/// post.
+const TRANSPORTS: [&str; 11] = [
     "ws",
     "sockjs",
     "sockjs+xhr",
@@ -422,14 +391,22 @@ const TRANSPORTS: [&str; 9] = [
     "sockjs+jsonp",
     "socketio",
     "socketio+polling",
+    "room-events",
+    "room-longpoll",
 ];
 
-fn over(scheme: &str, mut play: Play) -> Play {
-    play.endpoint = format!("{scheme}://server.example/rooms").parse().unwrap();
-    if scheme.starts_with("socketio") {
-        let rooms = play.workload.rooms.unwrap().all();
-        speak(&mut play, ready_made("room-socketio"), rooms);
-    }
+/// Rooms whose receivers get what is published over one of them.
+fn over(transport: &str, count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
+    let (conversation, endpoint) = match transport {
+        "room-events" | "room-longpoll" => (transport, "http://server.example".to_owned()),
+        _ => {
+            let is_socketio = transport.starts_with("socketio");
+            let name = if is_socketio { "room-socketio" } else { "room" };
+            (name, format!("{transport}://server.example/rooms"))
+        }
+    };
+    let mut play = hold(ready_made(conversation), rooms(count, publishers, receivers), rate);
+    play.endpoint = endpoint.parse().unwrap();
     play
 }
 
@@ -486,13 +463,6 @@ fn ready_made(name: &str) -> Conversation {
     Conversation::read(name, text).unwrap()
 }
 
-/// Rooms whose receivers read server-sent events, and whose publishers post.
-fn events(count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
-    let mut play = hold(ready_made("room-events"), rooms(count, publishers, receivers), rate);
-    play.endpoint = "http://server.example".parse().unwrap();
-    play
-}
-
 fn rooms(count: u32, publishers: u32, receivers: u32) -> Rooms {
     let [count, publishers, receivers] =
         [count, publishers, receivers].map(|number| NonZeroU32::new(number).unwrap());
@@ -511,19 +481,14 @@ fn publish(count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
     hold(room(), rooms(count, publishers, receivers), rate)
 }
 
-/// Lets the connections of a play hold a conversation.
-fn speak(play: &mut Play, conversation: Conversation, rooms: Rooms) {
-    play.options.conversation = Some(Compiled::in_rooms(&conversation, Some(rooms), b"").unwrap());
-    play.workload.requests = Some(Requests::new(Arc::new(conversation), 7));
-}
-
 fn hold(conversation: Conversation, rooms: Rooms, rate: &str) -> Play {
     let mut play = Play::new(Speech::WebSocketText).connections(rooms.connections().get());
-    speak(&mut play, conversation.clone(), rooms);
+    play.options.conversation = Some(Compiled::in_rooms(&conversation, Some(rooms), b"").unwrap());
     play.publishers = conversation.publishers.as_ref().map(|publishers| ClientOptions {
         conversation: Some(Compiled::in_rooms(publishers, Some(rooms), b"").unwrap()),
         ..play.options.clone()
     });
+    play.workload.requests = Some(Requests::new(Arc::new(conversation), 7));
     let whole = rate.parse::<spec::Profile>().unwrap().times(rooms.count).unwrap();
     play.workload.rooms = Some(RoomShare::whole(rooms));
     play.workload.content = Content::exactly(&[0; Cue::LEN], false);

@@ -3,7 +3,7 @@
 
 use super::hub::Who;
 use super::late::{Fault, Line, Turn, Words};
-use super::{Fate, Relay, Speaks, published};
+use super::{Fate, Relay, Speaks, Texts};
 use crate::behaviour::Behaviour;
 use crate::oracle::{Lot, Lots};
 use engine::Engine;
@@ -40,7 +40,7 @@ impl Relay {
             Speaks::Frames | Speaks::Packets | Speaks::Requests => {
                 str::from_utf8(&words.bytes).is_ok()
             }
-            Speaks::Events => published(&words.bytes).is_some(),
+            Speaks::Events | Speaks::Polls => Texts::of(&words.bytes).published().is_some(),
         };
         let Some(Fate(fault)) = self.fate.as_mut().filter(|_| can_have) else { return false };
         let fault = fault(data);
@@ -91,12 +91,12 @@ impl Relay {
     fn send_alone<E: Engine>(&mut self, engine: &mut E, who: Who, words: &Words) -> bool {
         let Some(speaks) = self.speaks(who) else { return true };
         self.forms.for_each(Vec::clear);
-        let mut json = None;
+        let mut texts = Texts::of(&words.bytes);
         let message = Message { kind: words.kind, payload: &words.bytes };
-        if !self.encode(who, speaks, message, &mut json) {
+        if !self.encode(who, speaks, message, &mut texts) {
             return true;
         }
-        self.hand_over(engine, who, speaks, json.as_ref().and_then(Option::as_deref))
+        self.hand_over(engine, who, speaks, &mut texts)
     }
 
     /// The deliveries that wait for a member, unless it is gone.

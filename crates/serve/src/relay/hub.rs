@@ -22,7 +22,7 @@ struct Room {
 /// A member of rooms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
-    /// A session of SockJS over HTTP, or of Socket.IO.
+    /// A session of SockJS over HTTP, of Socket.IO, or of long polls.
     Session(u32),
     /// A connection over WebSocket without a session, or one that reads server-sent events.
     Socket(ConnectionId),

@@ -2,11 +2,11 @@
 //!
 //! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room: connections over
 //! WebSocket, as it is or with the frames of SockJS, sessions of Socket.IO (`socketio`, `upgrade`), and where the stack
-//! takes requests also sessions over HTTP of SockJS and of Socket.IO (`over_http`, `sessions`), and streams of
-//! server-sent events (`plain`). A message is encoded once for all who get it in the same form, where no layer (TLS,
-//! compression) has a state of its own for each connection. What a receiver does not read waits for it up to a limit;
-//! beyond that the receiver is dropped, so that it costs no other one anything. A relay whose faults are known lets
-//! each delivery wait for its turn (`late`, `faulty`).
+//! takes requests also sessions over HTTP of SockJS and of Socket.IO (`over_http`, `sessions`), streams of server-sent
+//! events, and long polls (`plain`). A message is encoded once for all who get it in the same form, where no layer
+//! (TLS, compression) has a state of its own for each connection. What a receiver does not read waits for it up to a
+//! limit; beyond that the receiver is dropped, so that it costs no other one anything. A relay whose faults are known
+//! lets each delivery wait for its turn (`late`, `faulty`).
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
@@ -99,6 +99,8 @@ enum Speaks {
     Events,
     /// Packets of Socket.IO in messages of WebSocket.
     Packets,
+    /// None: its requests are answered by one message each.
+    Polls,
 }
 
 /// A delivery as connections get it, written when the first one gets it that speaks so; empty before.
@@ -114,7 +116,7 @@ impl Forms {
     /// The form for connections that speak so.
     fn of(&mut self, speaks: Speaks) -> &mut Vec<u8> {
         match speaks {
-            Speaks::Messages | Speaks::Requests => &mut self.message,
+            Speaks::Messages | Speaks::Polls | Speaks::Requests => &mut self.message,
             Speaks::Frames => &mut self.frame,
             Speaks::Events => &mut self.event,
             Speaks::Packets => &mut self.packet,
@@ -377,7 +379,7 @@ impl Relay {
                 true
             }
             // Nothing can be answered behind an answer that does not end.
-            Speaks::Requests | Speaks::Events => false,
+            Speaks::Requests | Speaks::Events | Speaks::Polls => false,
         };
         self.heard = heard;
         is_fine
@@ -442,7 +444,7 @@ impl Relay {
             .is_some()
             .then(|| (engine.now(), Arc::new(Words { kind, bytes: delivery.as_slice().into() })));
         self.forms.for_each(Vec::clear);
-        let mut json = None;
+        let mut texts = Texts::of(&delivery);
         let mut seat = Seat { room: number, member: 0 };
         let mut receivers = 0;
         while let Some(who) = self.hub.member(seat) {
@@ -455,12 +457,11 @@ impl Relay {
                 receivers += usize::from(self.let_wait(who, speaks, words, data, *now));
                 continue;
             }
-            if !self.encode(who, speaks, message, &mut json) {
+            if !self.encode(who, speaks, message, &mut texts) {
                 continue;
             }
             receivers += 1;
-            let json = json.as_ref().and_then(Option::as_deref);
-            if !self.hand_over(engine, who, speaks, json) {
+            if !self.hand_over(engine, who, speaks, &mut texts) {
                 self.slow.push(who);
             }
         }
@@ -476,9 +477,10 @@ impl Relay {
     /// The things that a member's messages are; `None` if it is gone.
     fn speaks(&mut self, who: Who) -> Option<Speaks> {
         match who {
-            Who::Session(number) => match self.sessions.find(number)?.socket() {
-                Some(_) => Some(Speaks::Packets),
-                None => Some(Speaks::Requests),
+            Who::Session(number) => match self.sessions.find(number)? {
+                session if session.socket().is_some() => Some(Speaks::Packets),
+                session if session.plain.is_some() => Some(Speaks::Polls),
+                _ => Some(Speaks::Requests),
             },
             Who::Socket(id) => {
                 self.peers.find(id).filter(|peer| !peer.over).map(|peer| peer.state.speaks)
@@ -494,18 +496,16 @@ impl Relay {
         }
     }
 
-    /// Writes a message in the form that a member gets it in, unless it is written so already; `json` is the message as
-    /// JSON, once somebody needs it. Returns false for a member that cannot have it.
+    /// Writes a message in the form that a member gets it in, unless it is written so already. Returns false for a
+    /// member that cannot have it.
     fn encode(
         &mut self,
         who: Who,
         speaks: Speaks,
         message: Message<'_>,
-        json: &mut Option<Option<String>>,
+        texts: &mut Texts<'_>,
     ) -> bool {
-        let Some(to) = self.connection_of(who) else {
-            return json.get_or_insert_with(|| json_of(message.payload)).is_some();
-        };
+        let Some(to) = self.connection_of(who) else { return texts.for_session(speaks).is_some() };
         let Self { forms, peers, stack, .. } = self;
         let form = forms.of(speaks);
         if !form.is_empty() && !stack.has_layers() {
@@ -514,35 +514,36 @@ impl Relay {
         form.clear();
         let Some(peer) = peers.find(to) else { return false };
         let written = match speaks {
-            Speaks::Messages | Speaks::Requests => peer.machine.send(message, form),
+            Speaks::Messages | Speaks::Polls | Speaks::Requests => peer.machine.send(message, form),
             Speaks::Frames | Speaks::Packets => {
-                let json = json.get_or_insert_with(|| json_of(message.payload));
-                let Some(json) = json else { return false };
+                let Some(json) = texts.json() else { return false };
                 let is_packet = speaks == Speaks::Packets;
                 let text = if is_packet { message_packet(json) } else { message_frame(json) };
                 let text = Message { kind: Kind::Text, payload: text.as_bytes() };
                 peer.machine.send(text, form)
             }
             Speaks::Events => {
-                let Some(data) = published(message.payload) else { return false };
+                let Some(data) = texts.published() else { return false };
                 event(&mut peer.machine, data, form)
             }
         };
         written.is_ok()
     }
 
-    /// Sends the message that was written last to a member; false for one that does not read.
+    /// Sends the message that was written last to a member, or its text to a session whose requests are answered; false
+    /// for one that does not read.
     fn hand_over<E: Engine>(
         &mut self,
         engine: &mut E,
         who: Who,
         speaks: Speaks,
-        json: Option<&str>,
+        texts: &mut Texts<'_>,
     ) -> bool {
         let to = match (self.connection_of(who), who) {
             (Some(to), _) | (None, Who::Socket(to)) => to,
             (None, Who::Session(session)) => {
-                return json.is_none_or(|json| self.give(engine, session, json));
+                let text = texts.for_session(speaks);
+                return text.is_none_or(|text| self.give(engine, session, text));
             }
         };
         let form = self.forms.of(speaks);
@@ -641,10 +642,37 @@ fn json_of(message: &[u8]) -> Option<String> {
     Some(json)
 }
 
-/// The text that was published, of its delivery `message ROOM` and a line end; `None` if it is not text.
-fn published(delivery: &[u8]) -> Option<&str> {
-    let line = delivery.iter().position(|byte| *byte == b'\n')?;
-    str::from_utf8(&delivery[line + 1..]).ok()
+/// The texts that members get of a delivery `message ROOM`, a line end, and what was published; each is made once.
+#[derive(Debug)]
+struct Texts<'a> {
+    delivery: &'a [u8],
+    /// All of it as JSON; `None` inside if it is not text.
+    json: Option<Option<String>>,
+    /// The text that was published; `None` inside if it is none.
+    published: Option<Option<&'a str>>,
+}
+
+impl<'a> Texts<'a> {
+    const fn of(delivery: &'a [u8]) -> Self {
+        Self { delivery, json: None, published: None }
+    }
+
+    fn json(&mut self) -> Option<&str> {
+        self.json.get_or_insert_with(|| json_of(self.delivery)).as_deref()
+    }
+
+    fn published(&mut self) -> Option<&'a str> {
+        let delivery = self.delivery;
+        *self.published.get_or_insert_with(|| {
+            let line = delivery.iter().position(|byte| *byte == b'\n')?;
+            str::from_utf8(&delivery[line + 1..]).ok()
+        })
+    }
+
+    /// The text that a session is given whose requests are answered.
+    fn for_session(&mut self, speaks: Speaks) -> Option<&str> {
+        if speaks == Speaks::Polls { self.published() } else { self.json() }
+    }
 }
 
 /// The most rooms that a connection is in.

@@ -1,4 +1,4 @@
-//! Clients that speak SockJS or Socket.IO over HTTP: the part of the relay for requests.
+//! Clients that speak SockJS or Socket.IO over HTTP, or poll: the part of the relay for requests.
 
 use super::Relay;
 use super::hub::Who;
@@ -87,7 +87,7 @@ impl Relay {
         session.receiver = Some(Receiver { id, transport, callback: callback.into() });
         session.streamed_len = 0;
         session.since = engine.now();
-        let has_waiting = !session.waiting.is_empty();
+        let has_waiting = session.waiting_len() > 0;
         if let Some(peer) = self.peers.find(id) {
             peer.state.session = Some(number);
         }
@@ -131,7 +131,7 @@ impl Relay {
     pub(super) fn hand_out<E: Engine>(&mut self, engine: &mut E, number: u32) -> bool {
         let Some(session) = self.sessions.find(number) else { return true };
         let receiver = session.receiver.as_ref().map(|receiver| receiver.id);
-        let len = session.waiting.len();
+        let len = session.waiting_len();
         match receiver {
             Some(_) => self.say_waiting(engine, number),
             None if len > self.queue_max => return false,
@@ -148,14 +148,28 @@ impl Relay {
 
     /// Sends a frame to the receiver of a session: it is the whole answer to a poll, and a stream may be at its end.
     pub(super) fn say<E: Engine>(&mut self, engine: &mut E, number: u32, frame: &str) {
+        self.say_or_beat(engine, number, Some(frame));
+    }
+
+    /// The same; or, without a frame, a sign of life: the frame `h`, or the end of a poll without a message.
+    pub(super) fn say_or_beat<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        number: u32,
+        frame: Option<&str>,
+    ) {
         let now = engine.now();
         let Some(session) = self.sessions.find(number) else { return };
         let Some(receiver) = session.receiver.clone() else { return };
         session.since = now;
         let (id, is_poll) = (receiver.id, receiver.transport.is_poll());
+        let tag = session.plain.is_some().then(|| session.name.clone());
         let mut len = 0;
         self.write(engine, id, |machine, origin, tx| {
-            len = server::frame(machine, receiver.way(), frame, origin, tx)?;
+            if let Some(tag) = tag {
+                return server::answer_poll(machine, &tag, frame, origin, tx);
+            }
+            len = server::frame(machine, receiver.way(), frame.unwrap_or("h"), origin, tx)?;
             Ok(())
         });
         let Some(session) = self.sessions.find(number) else { return };

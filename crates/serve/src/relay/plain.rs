@@ -1,11 +1,12 @@
-//! Clients of plain HTTP: receivers of server-sent events, and publishers that post.
+//! Clients of plain HTTP: receivers of server-sent events, those that poll, and publishers that post.
 //!
 //! | request | answer |
 //! |---|---|
 //! | `GET /events?room=ROOM` | a stream of events, one for each message of the room: what was published is its data |
+//! | `GET /poll?room=ROOM` | the next message of the room, once it is there; its `ETag` is for the next poll |
 //! | `POST /publish?room=ROOM` | `receivers=K`; the body goes to all in the room |
 //!
-//! Both are there at the end of every path. A room is called as in `words`, and percent-encoded.
+//! All are there at the end of every path. A room is called as in `words`, and percent-encoded.
 
 use super::hub::Who;
 use super::words::name;
@@ -13,6 +14,7 @@ use super::{Relay, Speaks};
 use engine::{ConnectionId, Engine};
 use wire::Kind;
 use wire::http1::percent_decoded;
+use wire::socketio::server::{POLL, new_sid};
 use wire::sockjs::server::{self, Receiver, Request};
 
 /// The thing that a request asks for.
@@ -20,6 +22,8 @@ use wire::sockjs::server::{self, Receiver, Request};
 enum Asked {
     /// The messages of a room, from now on.
     Events { room: Vec<u8> },
+    /// The next message of a room.
+    Poll { room: Vec<u8> },
     /// A browser asks if the page of another origin may use the one method of the address (CORS).
     Preflight { method: &'static str },
     /// The body is to be published in a room.
@@ -36,6 +40,7 @@ impl Relay {
     ) -> bool {
         match Asked::read(request.method, request.target) {
             Ok(Asked::Events { room }) => self.begin_events(engine, id, &room),
+            Ok(Asked::Poll { room }) => self.poll_room(engine, id, &room, request.tag),
             Ok(Asked::Preflight { method }) => self.write(engine, id, |machine, origin, tx| {
                 server::permit(machine, method, request.headers, origin, tx)
             }),
@@ -49,6 +54,35 @@ impl Relay {
             }
             Err((status, words)) => self.refuse_request(engine, id, status, &format!("{words}\n")),
         }
+    }
+
+    /// A connection asks for the next message of a room: for the receiver that `tag` names, or a new one.
+    fn poll_room<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        room: &[u8],
+        tag: Option<&str>,
+    ) -> bool {
+        let name = tag.and_then(|tag| tag.strip_prefix('"')?.strip_suffix('"'));
+        let known = name.and_then(|name| self.sessions.named(name)).filter(|number| {
+            self.sessions.find(*number).is_some_and(|session| session.plain.is_some())
+        });
+        let number = known.unwrap_or_else(|| {
+            let name = new_sid(&mut self.entropy);
+            self.sessions.begin(&name, engine.now())
+        });
+        let Some(session) = self.sessions.find(number) else { return false };
+        if session.receiver.is_some() {
+            let words = "another poll of this receiver waits\n";
+            return self.refuse_request(engine, id, "409 Conflict", words);
+        }
+        session.plain.get_or_insert_default();
+        if let Err(words) = self.join(Who::Session(number), room) {
+            return self.refuse_request(engine, id, BAD, &format!("{words}\n"));
+        }
+        self.attach(engine, id, number, POLL);
+        true
     }
 
     /// A connection hears nothing but the messages of a room from here on.
@@ -68,6 +102,7 @@ impl Asked {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let (own, refusal) = match path.rsplit('/').next() {
             Some("events") => ("GET", EVENTS_ONLY),
+            Some("poll") => ("GET", POLL_ONLY),
             Some("publish") => ("POST", PUBLISH_ONLY),
             Some(_) | None => return Err(NOTHING),
         };
@@ -82,7 +117,11 @@ impl Asked {
         let room = percent_decoded(room.as_bytes());
         let room = room.ok_or((BAD, "behind a percent sign come two hexadecimal digits"))?;
         name(&room).map_err(|words| (BAD, words))?;
-        Ok(if own == "GET" { Self::Events { room } } else { Self::Publish { room } })
+        Ok(match refusal {
+            EVENTS_ONLY => Self::Events { room },
+            POLL_ONLY => Self::Poll { room },
+            _ => Self::Publish { room },
+        })
     }
 }
 
@@ -91,12 +130,16 @@ const BAD: &str = "400 Bad Request";
 const EVENTS_ONLY: (&str, &str) =
     ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "the events of a room are had with GET");
 
+const POLL_ONLY: (&str, &str) =
+    ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "the next message of a room is had with GET");
+
 const PUBLISH_ONLY: (&str, &str) =
     ("405 Method Not Allowed\r\nAllow: OPTIONS, POST", "to publish, POST what is published");
 
 const NOTHING: (&str, &str) = (
     "404 Not Found",
-    "this is a relay: WebSocket at every path, SockJS below it, GET /events?room=ROOM and POST /publish?room=ROOM",
+    "this is a relay: WebSocket at every path, SockJS and Socket.IO below it, GET /events?room=ROOM, GET /poll?room=ROOM \
+     and POST /publish?room=ROOM",
 );
 
 #[cfg(test)]
@@ -114,6 +157,8 @@ mod tests {
         let table: [(&str, &str, Read<'_>); _] = [
             ("GET",     "/events?room=a",               events(b"a")),
             ("GET",     "/x/events?t=1&room=%61%2f%fF", events(b"a/\xff")),
+            ("GET",     "/x/poll?room=a",               Ok(Asked::Poll { room: b"a".to_vec() })),
+            ("POST",    "/poll?room=a",                 Err(("405", "GET"))),
             ("POST",    "/publish?room=a+b",            publish(b"a+b")),
             ("OPTIONS", "/publish",                     Ok(Asked::Preflight { method: "POST" })),
             ("OPTIONS", "/events?room=a",               Ok(Asked::Preflight { method: "GET" })),

@@ -1,10 +1,11 @@
-//! Sessions of SockJS over HTTP, and of Socket.IO: what waits for each, and the connection that receives for it.
+//! Sessions of SockJS over HTTP, of Socket.IO, and of plain polls: what waits for each, and the connection that
+//! receives for it.
 
 use super::hub::Seat;
 use super::late::Line;
 use engine::ConnectionId;
 use spec::Transport;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use units::{Instant, Nanos};
 use wire::socketio::server::{self, PING_EVERY, PING_TIMEOUT, UPGRADE_TIMEOUT};
 use wire::sockjs::server::{self as sockjs, message_frame};
@@ -27,8 +28,10 @@ pub(super) struct Session {
     pub(super) seats: Vec<Seat>,
     /// The connection whose request is not answered, whose response goes on, or which is its WebSocket.
     pub(super) receiver: Option<Receiver>,
-    /// `None`: it speaks SockJS.
+    /// `None`: it speaks SockJS, or polls without either.
     pub(super) socketio: Option<SocketIo>,
+    /// The messages that wait, where each answers a poll; `None`: it speaks SockJS or Socket.IO.
+    pub(super) plain: Option<Messages>,
     /// Messages as JSON with commas between them for the next frame of SockJS, or packets.
     pub(super) waiting: String,
     /// Bytes of the response that goes on.
@@ -37,6 +40,31 @@ pub(super) struct Session {
     pub(super) since: Instant,
     /// The deliveries that wait for it, where the relay has faults.
     pub(super) line: Option<Box<Line>>,
+}
+
+/// Messages of which each is a response.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    all: VecDeque<Box<str>>,
+    /// The memory that they take, in bytes.
+    len: usize,
+}
+
+impl Messages {
+    fn add(&mut self, message: &str) {
+        self.len += memory_of(message);
+        self.all.push_back(message.into());
+    }
+
+    fn take(&mut self) -> Option<Box<str>> {
+        let first = self.all.pop_front()?;
+        self.len -= memory_of(&first);
+        Some(first)
+    }
+}
+
+const fn memory_of(message: &str) -> usize {
+    size_of::<Box<str>>() + message.len()
 }
 
 /// The state of a session of Socket.IO.
@@ -69,8 +97,12 @@ pub(super) enum Heart {
 }
 
 impl Session {
-    /// Adds a message, given as JSON, to what waits.
+    /// Adds a message to what waits, given as JSON or, if it polls without SockJS and Socket.IO, as it is.
     pub(super) fn add_text(&mut self, json: &str) {
+        if let Some(messages) = &mut self.plain {
+            messages.add(json);
+            return;
+        }
         if self.socketio.is_some() {
             server::add(&server::message(json), &mut self.waiting);
             return;
@@ -81,8 +113,16 @@ impl Session {
         self.waiting.push_str(json);
     }
 
-    /// All that waits, as one frame.
+    /// The bytes that wait.
+    pub(super) fn waiting_len(&self) -> usize {
+        self.plain.as_ref().map_or(self.waiting.len(), |messages| messages.len)
+    }
+
+    /// All that waits, as one frame; or the first message.
     pub(super) fn take_frame(&mut self) -> String {
+        if let Some(messages) = &mut self.plain {
+            return messages.take().unwrap_or_default().into();
+        }
         if self.socketio.is_some() {
             return std::mem::take(&mut self.waiting);
         }
@@ -167,6 +207,7 @@ impl Sessions {
             seats: Vec::new(),
             receiver: None,
             socketio: None,
+            plain: None,
             waiting: String::new(),
             streamed_len: 0,
             since: now,
@@ -211,8 +252,8 @@ const LOOK_EVERY: Nanos = Nanos::from_secs(1);
 /// Most memory that a session keeps for messages, in bytes.
 const WAITING_LEN_KEPT_MAX: usize = 256;
 
-/// A session of SockJS ends so long after its last receiver has left, as with sockjs-node.
+/// A session without Socket.IO ends so long after its last receiver has left, as with sockjs-node.
 const DISCONNECT_DELAY: Nanos = Nanos::from_secs(5);
 
-/// The time without a frame after which a receiver of SockJS gets a sign of life, as with sockjs-node.
+/// The time without a frame after which a receiver without Socket.IO gets a sign of life, as with sockjs-node.
 const HEARTBEAT_EVERY: Nanos = Nanos::from_secs(25);

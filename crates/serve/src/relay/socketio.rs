@@ -166,7 +166,7 @@ impl Relay {
                 state.heart = Heart::AwaitPong(now);
                 self.tell(engine, number, PING);
             }
-            None => self.say(engine, number, "h"),
+            None => self.say_or_beat(engine, number, None),
         }
     }
 

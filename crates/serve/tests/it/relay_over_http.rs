@@ -7,7 +7,8 @@ use serve::Relay;
 use serve::relay::Totals;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use units::{Instant, Nanos};
+use units::{Instant, Nanos, Random};
+use wire::socketio::server::new_sid;
 use wire::{
     ClientOptions, Connection, Event, Input, Kind, Message, Opening, Protocol, Role, ServerOptions,
 };
@@ -233,13 +234,104 @@ fn streams_of_events_have_what_is_posted_to_their_room() {
     assert_eq!(heard.origins(1), ["http://page.example"]);
     let head = &heard.all[0][..heard.all[0].find("\r\n\r\n").unwrap()];
     assert!(head.contains("Content-Type: text/event-stream"), "{head}");
-    let receivers = |count: u32| format!("200 receivers={count}\n");
-    let answers = [receivers(2), receivers(2), receivers(0), "204 ".to_owned(), receivers(2)];
+    let mut answers = receivers(&[2, 2, 0, 2]);
+    answers.insert(3, "204 ".to_owned());
     assert_eq!(heard.answers(3), answers);
     let frame = r#"a["joined a","message a\ny","message a\nlast"]"#;
     assert_eq!(heard.answers(4), ["200 o\n".to_owned(), format!("200 {frame}\n")]);
     let Totals { published, delivered, refused, broken, .. } = heard.totals;
     assert_eq!((published, delivered, refused, broken), (5, 9, 0, 0));
+}
+
+#[test]
+fn a_poll_is_answered_by_the_next_message_and_between_two_messages_wait() {
+    let publish = |text: &str| say("POST", "/publish?room=a", "", text);
+    let name = new_sid(&mut Random::new(0));
+    let named = format!("If-None-Match: \"{name}\"\r\n");
+    let heard = play(&[
+        (0, 0, poll_room("a", "")),
+        (100, 1, publish("x")),
+        (200, 1, publish("y\n")),
+        (300, 1, publish("")),
+        (400, 0, poll_room("a", &named)),
+        (500, 0, poll_room("a", &named)),
+        (600, 0, poll_room("a", &named)), // It is held.
+        (700, 2, poll_room("a", &named)),
+        (800, 1, publish("z")),
+        (900, 0, poll_room("b", &named)), // It is in both rooms, and gets a sign of life after 25 s.
+        (28_000, 1, publish("late")),
+        (28_100, 0, poll_room("a", &format!("Origin: http://page.example\r\n{named}"))),
+        (35_000, 1, publish("nobody")),
+        (35_100, 2, poll_room("a", &named)), // Nobody has this name any more.
+        (35_200, 1, publish("new")),
+    ]);
+    let answers = ["200 x", "200 y\n", "200 ", "200 z", "204 ", "200 late"];
+    assert_eq!(heard.answers(0), answers);
+    assert_eq!(heard.all[0].matches(&format!("ETag: \"{name}\"\r\n")).count(), answers.len());
+    assert_eq!(heard.answers(2), ["409 another poll of this receiver waits\n", "200 new"]);
+    assert!(!heard.all[2].contains(&name));
+    assert_eq!(heard.answers(1), receivers(&[1, 1, 1, 1, 1, 0, 1]));
+    assert_eq!(heard.origins(0).last(), Some(&"http://page.example"));
+    let Totals { published, delivered, refused, broken, .. } = heard.totals;
+    assert_eq!((published, delivered, refused, broken), (7, 6, 1, 0));
+}
+
+#[test]
+fn a_receiver_that_polls_is_forgotten_when_it_is_torn_off_or_too_much_waits_for_it() {
+    let publish = |len: usize| say("POST", "/publish?room=a", "", &"x".repeat(len));
+    let mut names = Random::new(0);
+    let [_, name] = [(); 2].map(|()| new_sid(&mut names));
+    let named = format!("If-None-Match: \"{name}\"\r\n");
+    let mut script = vec![
+        (0, 0, poll_room("a", "")),
+        (100, 0, Do::Leave),
+        (200, 1, publish(1)), // Nobody is there.
+        (300, 2, poll_room("a", "")),
+        (400, 1, publish(1)),
+        (500, 1, publish(1500)),
+        (600, 1, publish(1500)), // It is the last one that the receiver is owed.
+        (700, 1, publish(1)),
+        (800, 2, poll_room("a", &named)),
+        (900, 1, publish(2)),
+    ];
+    // A message takes memory even if it has no byte.
+    script.extend((1_000..1_200).map(|ms| (ms, 1, publish(0))));
+    script.push((1_300, 3, poll_room("a", "")));
+    script.push((1_400, 3, poll_room("a", ""))); // The connection ends, and its receiver.
+    script.push((1_500, 1, publish(1)));
+    let heard = play_with(2000, &script);
+    let empty = 2000 / size_of::<Box<str>>() + 1;
+    let counts = [vec![0, 1, 1, 1, 0, 1], vec![1; empty], vec![0; 200 - empty], vec![0]].concat();
+    assert_eq!(heard.answers(1), receivers(&counts));
+    assert_eq!(heard.answers(2), ["200 x", "200 xx"]);
+    assert_eq!(heard.all[3], "");
+    assert_eq!((heard.totals.slow, heard.totals.broken, heard.totals.refused), (2, 1, 0));
+}
+
+#[test]
+fn receivers_that_poll_and_sessions_of_libraries_are_told_apart_by_their_names() {
+    let name = new_sid(&mut Random::new(0));
+    let tag = |name: &str| format!("If-None-Match: {name}\r\n");
+    let heard = play(&[
+        (0, 0, poll_room("a", "")),
+        (100, 1, poll("s")),
+        (200, 1, post("s", r#"["join a"]"#)),
+        (300, 2, poll_room("a", &tag("\"s\""))), // That is a session of SockJS.
+        (400, 3, poll_room("a", &tag(&name))),   // A tag stands between quotes.
+        (500, 4, get(&format!("/socket.io/?EIO=4&transport=polling&sid={name}"))),
+        (600, 4, poll(&name)),
+        (700, 4, say("POST", "/publish?room=a", "", "x")),
+        (800, 1, poll("s")),
+    ]);
+    let answers =
+        ["400 {\"code\":1,\"message\":\"Session ID unknown\"}", "404 ", "200 receivers=4\n"];
+    let found = heard.answers(4);
+    assert_eq!(found.len(), answers.len(), "{found:?}");
+    assert!(found.iter().zip(answers).all(|(found, start)| found.starts_with(start)), "{found:?}");
+    for client in [0, 2, 3] {
+        assert_eq!(heard.answers(client), ["200 x"], "{client}");
+    }
+    assert_eq!(heard.answers(1)[2], "200 a[\"joined a\",\"message a\\nx\"]\n");
 }
 
 #[test]
@@ -367,6 +459,15 @@ pub(crate) fn get(path: &str) -> Do {
 
 pub(crate) fn poll(session: &str) -> Do {
     say("POST", &format!("/rooms/000/{session}/xhr"), "", "")
+}
+
+fn poll_room(room: &str, fields: &str) -> Do {
+    say("GET", &format!("/rooms/poll?room={room}"), fields, "")
+}
+
+/// The answers to publications that reach so many.
+fn receivers(counts: &[u32]) -> Vec<String> {
+    counts.iter().map(|count| format!("200 receivers={count}\n")).collect()
 }
 
 fn stream(session: &str, transport: &str) -> Do {

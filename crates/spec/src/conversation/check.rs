@@ -12,7 +12,7 @@ mod unasked;
 
 pub use transport::WRITTEN_FIELDS;
 
-use super::{Before, Conversation, Fault, Fill, Mix, Part, Step, Template};
+use super::{Before, Conversation, Fault, Fill, Mix, Part, Speaks, Step, Template};
 
 impl Conversation {
     /// The most parts of one kind: requests, pushes, steps, values, header fields.
@@ -85,7 +85,8 @@ impl<'c> Checker<'c> {
             let max = Conversation::PARTS_MAX;
             return Err(self.fault(key, format!("there are {count}; at most {max} are possible")));
         }
-        if all.requests.is_empty() && all.publishers.is_none() {
+        let is_polled = all.speaks == Speaks::LongPoll; // It needs publishers, as is told below.
+        if all.requests.is_empty() && all.publishers.is_none() && !is_polled {
             return Err(self.fault(
                 "request",
                 "nothing is sent; a conversation needs a `[request.NAME]`, whose replies are timed",

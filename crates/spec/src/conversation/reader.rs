@@ -120,12 +120,16 @@ impl Reader<'_> {
         let at = table.at();
         let value = self.take(table, Part::Top, "speaks");
         let value = value.ok_or_else(|| {
-            Error::new(at, "`speaks` is missing: \"ws\", \"http\", \"sse\" or \"tcp\"")
+            Error::new(
+                at,
+                "`speaks` is missing: \"ws\", \"http\", \"sse\", \"longpoll\" or \"tcp\"",
+            )
         })?;
         let known = [
             ("ws", Speaks::Ws),
             ("http", Speaks::Http),
             ("sse", Speaks::Sse),
+            ("longpoll", Speaks::LongPoll),
             ("tcp", Speaks::Tcp),
         ];
         one_of("speaks", value, &known)

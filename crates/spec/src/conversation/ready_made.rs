@@ -27,6 +27,7 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "resp",
     "room",
     "room-events",
+    "room-longpoll",
     "room-socketio",
     "signalr",
     "socketio",

@@ -69,6 +69,9 @@ pub enum Speaks {
     Http,
     /// HTTP/1.1 whose responses are server-sent events.
     Sse,
+    /// HTTP/1.1 that is polled: each response is one message, which the server may wait for.
+    #[serde(rename = "longpoll")]
+    LongPoll,
     /// TCP, cut into messages by [`Conversation::frame`].
     Tcp,
 }
@@ -377,7 +380,7 @@ impl Conversation {
         use LengthWidth::Four;
         match (self.speaks, self.frame) {
             (Speaks::Ws, _) => &[Protocol::WebSocket, Protocol::SockJs, Protocol::SocketIo],
-            (Speaks::Http | Speaks::Sse, _) => &[Protocol::Http],
+            (Speaks::Http | Speaks::LongPoll | Speaks::Sse, _) => &[Protocol::Http],
             (Speaks::Tcp, Frame::Message) => &[Protocol::Lines, Protocol::TcpFramed],
             (Speaks::Tcp, Frame::Lines) => &[Protocol::Tcp, Protocol::Unix, Protocol::Lines],
             (
@@ -415,9 +418,9 @@ impl Conversation {
         self.publishers.as_deref().unwrap_or(self)
     }
 
-    /// True for receivers that ask for nothing but one stream of events, whose events are their messages.
+    /// True for receivers that ask for nothing but their messages, which are the events of one stream, or responses.
     pub fn is_one_stream(&self) -> bool {
-        self.speaks == Speaks::Sse && self.publishers.is_some()
+        matches!(self.speaks, Speaks::LongPoll | Speaks::Sse) && self.publishers.is_some()
     }
 
     /// True if it says what receivers of rooms get.

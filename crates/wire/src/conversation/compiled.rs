@@ -466,6 +466,7 @@ const fn carrier(speaks: Speaks) -> &'static str {
     match speaks {
         Speaks::Ws => "WebSocket",
         Speaks::Http => "HTTP",
+        Speaks::LongPoll => "long polling",
         Speaks::Sse => "server-sent events",
         Speaks::Tcp => "TCP",
     }

@@ -48,7 +48,7 @@ pub(crate) fn fuzz_conversation(bytes: &[u8]) {
 
 /// Responses that come to a client which has made two requests over HTTP: whole ones, and streams of events with and
 /// without an event that ends them. Then to a client whose stream is resumed, with a byte 0x1E between the bytes of one
-/// connection and those of the next. Last to a receiver of one stream.
+/// connection and those of the next. Last to a receiver of one stream, and to one that polls.
 pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
     let streams =
         [stream(&["has $.a"], &[], Some(&["is [DONE]"])), stream(&[], &["id $.id"], None)];
@@ -60,7 +60,9 @@ pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
     let resumed = resumable(tokens, RESUMES_MAX, Nanos(1));
     check_resumed(bytes, &mut calling(&compiled(&resumed), 1));
     let one = compiled(&one_stream());
-    check_splits_of_replies(bytes, &|| receiving(&one));
+    for session in [over_http::Session::of_events, over_http::Session::of_polls] {
+        check_splits_of_replies(bytes, &|| receiving(session("h", "/", &[]), &one));
+    }
 }
 
 /// Checks that a stream is resumed as often as it may be at most, and each time by a request with the id of its last
@@ -279,11 +281,11 @@ fn calling(compiled: &Arc<Compiled>, requests: u32) -> Calls<Connection> {
     calls
 }
 
-/// A client that has asked for its one stream.
-fn receiving(compiled: &Arc<Compiled>) -> Talk<Connection> {
+/// A client that has asked for its one stream, or polls.
+fn receiving(session: over_http::Session, compiled: &Arc<Compiled>) -> Talk<Connection> {
     let make = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
     let limits = over_http::Limits { frame_len_max: 64, waiting_len_max: 64 };
-    let inner = OverHttp::new(over_http::Session::of_events("h", "/", &[]), make, limits);
+    let inner = OverHttp::new(session, make, limits);
     let mut talk = Talk::new(Connection::from(inner), compiled, 0, 7, 64);
     talk.open(&mut Vec::new());
     talk
@@ -293,7 +295,7 @@ fn receiving(compiled: &Arc<Compiled>) -> Talk<Connection> {
 fn awaiting(compiled: &Arc<Compiled>) -> Talk<Connection> {
     let inner: Connection = match compiled.speaks() {
         Speaks::Tcp => compiled.stream(64).into(),
-        Speaks::Ws | Speaks::Http | Speaks::Sse => {
+        Speaks::Ws | Speaks::Http | Speaks::LongPoll | Speaks::Sse => {
             WebSocket::established(Side::Client, Limits::default(), 7).into()
         }
     };

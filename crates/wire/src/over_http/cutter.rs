@@ -34,6 +34,10 @@ enum Finder {
         /// The frame in the line, where it is not the line itself.
         text: String,
     },
+    Whole {
+        /// True from the end of the body until the frame is handed out.
+        has_come: bool,
+    },
 }
 
 /// The reader of lines.
@@ -90,8 +94,11 @@ impl Cutter {
         self.bytes.extend_from_slice(more);
     }
 
-    /// All of the body has come: the last packet has no end of its own.
+    /// All of the body has come: the last packet has no end of its own, and no more has a frame that is the body.
     pub(super) fn finish(&mut self) {
+        if let Finder::Whole { has_come } = &mut self.finder {
+            *has_come = true;
+        }
         let has_any = self.count > 0 || self.taken < self.bytes.len();
         if let Finder::Lines { end: SEPARATOR, .. } = self.finder
             && has_any
@@ -115,6 +122,10 @@ impl Cutter {
                 found
             }
             Finder::Lines { .. } => self.next_in_lines()?,
+            Finder::Whole { .. } if self.bytes.len() > self.frame_len_max => {
+                return Err(PeerError::OverLimit { max: self.frame_len_max }.into());
+            }
+            Finder::Whole { has_come } => std::mem::take(has_come),
         };
         self.count += u64::from(found);
         if found && str::from_utf8(self.frame()).is_err() {
@@ -129,6 +140,7 @@ impl Cutter {
             Finder::Events(parser) => parser.event().data,
             Finder::Lines { line, reader: Reader::Bare { .. }, .. } => &self.bytes[line.clone()],
             Finder::Lines { text, .. } => text.as_bytes(),
+            Finder::Whole { .. } => &self.bytes,
         }
     }
 
@@ -144,6 +156,7 @@ impl Cutter {
                 let is_script = matches!(reader, Reader::Page(Page::Script | Page::Called));
                 is_script || self.taken < self.bytes.len()
             }
+            Finder::Whole { .. } => return Ok(()), // A poll without a message.
         };
         match (is_amid, self.count) {
             (true, _) => Err(PeerError::CutFrame),
@@ -240,6 +253,7 @@ impl Finder {
                 Self::lines_ended_by(SEPARATOR, Reader::Bare { may_be_prelude: false })
             }
             Form::Page => Self::lines(Reader::Page(Page::Head)),
+            Form::Whole => Self::Whole { has_come: false },
         }
     }
 
@@ -328,6 +342,9 @@ mod tests {
             (Form::Packets, "\u{1e}",                        &["", ""],          ""),
             (Form::Packets, "",                              &[],                none),
             (Form::Packets, &long,                           &[],                "a frame of more than 64 bytes, which is the limit"),
+            (Form::Whole,  "a\r\nb\n",                       &["a\r\nb\n"],      ""),
+            (Form::Whole,  "",                               &[""],              ""),
+            (Form::Whole,  &long,                            &[],                "a frame of more than 64 bytes, which is the limit"),
             (Form::Page,   &page("o", "a[\\\"\\u00e9\\\"]"), &["o", "a[\"\u{e9}\"]"], ""),
             (Form::Page,   HEAD,                             &[],                none),
             (Form::Page,   "<html>",                         &[],                cut),

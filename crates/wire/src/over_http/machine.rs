@@ -21,8 +21,9 @@ use crate::sse;
 ///
 /// **Receiving.** The next response is asked for when the last one has ended and all of its frames were handed out.
 /// The session is its owner's to end: what the frames say is not looked at here, but for the first one where the
-/// server names the session in it (Engine.IO). A client that only receives has one connection, and ends with the
-/// response; what the end cuts off of an event is lost, as it is in browsers.
+/// server names the session in it (Engine.IO). A client that only receives has one connection. One of a stream of
+/// events ends with the response; what the end cuts off of an event is lost, as it is in browsers. One that polls takes
+/// the statuses 204 and 304 for a poll without a message, and asks again.
 ///
 /// **Sending.** One post is under way at a time; texts that come meanwhile wait and go together in the next one. The
 /// second connection is opened when something is to be posted. A server may end it while it is idle, as many do after
@@ -98,10 +99,9 @@ impl<C: InPlace> OverHttp<C> {
     /// Asks for frames.
     fn ask(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         self.state = State::Open;
-        let request = &self.session.receive;
-        self.first.send_in_place(Kind::Binary, request.len(), tx, &mut |tx| {
-            tx.extend_from_slice(request);
-        })
+        let session = &self.session;
+        let write = &mut |tx: &mut Vec<u8>| session.write_receive(tx);
+        self.first.send_in_place(Kind::Binary, session.receive.len(), tx, write)
     }
 
     /// Posts the texts that wait, unless a post is under way. Where the connection takes no more, they go on waiting.
@@ -178,7 +178,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
                 return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
             }
             if std::mem::take(&mut self.has_response) {
-                if self.session.post.is_none() {
+                if self.session.is_one_response() {
                     self.state = State::Over;
                     return Ok(Some(Event::Closed(Closed::default())));
                 }
@@ -188,7 +188,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
             }
             match self.first.receive(input, tx)? {
                 None => return Ok(None),
-                Some(Event::Response(response)) if response.status != 200 => {
+                Some(Event::Response(response)) if !self.session.form.takes(response.status) => {
                     let room = REFUSAL_LEN_MAX.saturating_sub(self.refusal.len());
                     let came = &response.body[..response.body.len().min(room)];
                     self.refusal.extend_from_slice(came);
@@ -200,11 +200,12 @@ impl<C: InPlace> Protocol for OverHttp<C> {
                 Some(Event::Response(response)) => {
                     if response.is_first {
                         self.session.form.check_type(&response)?;
+                        self.session.follow(&response);
                         self.cutter.begin(self.session.form);
                     }
                     self.cutter.extend(response.body);
                     self.has_response = response.is_last;
-                    if self.has_response {
+                    if self.has_response && response.status == 200 {
                         self.cutter.finish();
                     }
                 }
@@ -346,10 +347,21 @@ impl Form {
             (Self::Events, Some(content_type)) if !sse::is_type(content_type) => {
                 Err(PeerError::NoEvents { content_type: Excerpt::new(content_type) })
             }
-            (Self::Call(_) | Self::Events | Self::Lines { .. } | Self::Packets | Self::Page, _) => {
-                Ok(())
-            }
+            (
+                Self::Call(_)
+                | Self::Events
+                | Self::Lines { .. }
+                | Self::Packets
+                | Self::Page
+                | Self::Whole,
+                _,
+            ) => Ok(()),
         }
+    }
+
+    /// True if a response of this status is no refusal.
+    fn takes(self, status: u16) -> bool {
+        status == 200 || (self == Self::Whole && matches!(status, 204 | 304))
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! [`OverHttp`] is the machine. [`Session`] has its requests, and the form that texts have in the bodies of
 //! responses, where `cutter` finds them. SockJS gives it sessions ([`crate::sockjs::session`]) and so does Socket.IO
-//! ([`crate::socketio::session`]), each with the layer of its frames on top; a plain stream of server-sent events is
-//! one that posts nothing ([`Session::of_events`]).
+//! ([`crate::socketio::session`]), each with the layer of its frames on top; a stream of server-sent events
+//! ([`Session::of_events`]) and plain polls ([`Session::of_polls`]) are sessions that post nothing.
 //!
 //! Left out: the meaning of the texts, and reconnects.
 

@@ -1,6 +1,7 @@
 //! The requests of a client, and the forms of what goes and comes.
 
 use super::error::PeerError;
+use crate::contract::Response;
 use crate::decimal::append_decimal;
 use crate::excerpt::Excerpt;
 use crate::http1::append_percent_encoded;
@@ -10,9 +11,11 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     pub(crate) form: Form,
-    /// The request that asks for frames, whole.
+    /// The request that asks for frames, whole but for `conditions`.
     pub(crate) receive: Box<[u8]>,
-    /// The way in which it posts; `None` for a client that only receives, and whose session is over with the response.
+    /// The fields that name the last response, where each request does ([`Session::of_polls`]).
+    pub(crate) conditions: Option<Vec<u8>>,
+    /// The way in which it posts; `None` for a client that only receives.
     pub(crate) post: Option<Post>,
     /// True until the server has named the session in its first frame: the requests behind it have that name in their
     /// query ([`Session::name`]).
@@ -54,6 +57,8 @@ pub(crate) enum Form {
     Packets,
     /// Each is the text that a script in a page calls the function `p` with.
     Page,
+    /// The body is one.
+    Whole,
 }
 
 impl Session {
@@ -62,7 +67,46 @@ impl Session {
     pub fn of_events(host: &str, target: &str, headers: &[(String, String)]) -> Self {
         let head = head_of("GET", target, host, headers);
         let receive = [&*head, b"Accept: text/event-stream\r\n\r\n"].concat().into();
-        Self { form: Form::Events, receive, post: None, awaits_name: false }
+        Self { form: Form::Events, receive, conditions: None, post: None, awaits_name: false }
+    }
+
+    /// Long polls at `target`: each response is the next message, and each request names the response before it, as
+    /// caches do, by `If-None-Match` and `If-Modified-Since`. `host` and `headers` are as above.
+    pub fn of_polls(host: &str, target: &str, headers: &[(String, String)]) -> Self {
+        let receive = head_of("GET", target, host, headers).into();
+        let conditions = Some(Vec::new());
+        Self { form: Form::Whole, receive, conditions, post: None, awaits_name: false }
+    }
+
+    /// Appends the request that asks for frames.
+    pub(super) fn write_receive(&self, tx: &mut Vec<u8>) {
+        tx.extend_from_slice(&self.receive);
+        if let Some(conditions) = &self.conditions {
+            tx.extend_from_slice(conditions);
+            tx.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// Names `response` in the requests that follow, if they do that, and if it has a name.
+    pub(super) fn follow(&mut self, response: &Response<'_>) {
+        let Some(conditions) = &mut self.conditions else { return };
+        let named =
+            [(&b"If-None-Match: "[..], "etag"), (&b"If-Modified-Since: "[..], "last-modified")];
+        let named = named.map(|(condition, field)| (condition, response.field(field)));
+        if named.iter().any(|(_, value)| value.is_some()) {
+            conditions.clear();
+        }
+        for (condition, value) in named {
+            let Some(value) = value else { continue };
+            for part in [condition, value, b"\r\n"] {
+                conditions.extend_from_slice(part);
+            }
+        }
+    }
+
+    /// True if the session is over with its first response.
+    pub(super) fn is_one_response(&self) -> bool {
+        self.post.is_none() && self.conditions.is_none()
     }
 
     /// Reads the name of the session in its first `frame`, if it is there, and puts it in the query of the requests

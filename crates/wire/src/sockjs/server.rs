@@ -27,6 +27,8 @@ pub struct Request<'a> {
     pub headers: Option<&'a str>,
     /// The origin of the page that it comes from, where a browser names it. Answers name it, too.
     pub origin: Option<&'a str>,
+    /// The tag of the response before, of a request that names it (`If-None-Match`).
+    pub tag: Option<&'a str>,
 }
 
 /// The thing that a request asks for.
@@ -101,6 +103,7 @@ impl<'a> Request<'a> {
                 asked: Asked::Nothing,
                 headers: None,
                 origin: None,
+                tag: None,
             };
         };
         let body = &request[head.len..];
@@ -112,6 +115,7 @@ impl<'a> Request<'a> {
             asked: Asked::of(&head, body),
             headers: headers.filter(|headers| !headers.is_empty()),
             origin: origin_of(&head),
+            tag: field_of(&head, "if-none-match"),
         }
     }
 }
@@ -346,9 +350,7 @@ pub fn accept(
     if let Sender::Jsonp { .. } = sender {
         return respond(machine, "200 OK", PLAIN, "ok", origin, tx);
     }
-    let mut response = head_of("204 No Content", PLAIN, origin);
-    response.extend_from_slice(b"\r\n");
-    send(machine, &response, tx)
+    say_nothing(machine, "", origin, tx)
 }
 
 /// Answers a request for the facts about the service: WebSocket is there, pages from anywhere may connect, and no
@@ -401,6 +403,37 @@ pub fn event(machine: &mut Connection, data: &str, tx: &mut Vec<u8>) -> Result<(
     let mut event = Vec::with_capacity(data.len() + 16);
     append_event(data, &mut event);
     machine.stream(StreamPiece::Bytes(&event), tx)
+}
+
+/// Answers a long poll by a message, or by none, under a `tag` that the next poll has to name.
+///
+/// # Errors
+///
+/// No request waits for an answer.
+pub fn answer_poll(
+    machine: &mut Connection,
+    tag: &str,
+    message: Option<&str>,
+    origin: Option<&str>,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
+    let fields = format!("\r\nETag: \"{tag}\"\r\nAccess-Control-Expose-Headers: ETag");
+    match message {
+        Some(message) => respond(machine, &format!("200 OK{fields}"), PLAIN, message, origin, tx),
+        None => say_nothing(machine, &fields, origin, tx),
+    }
+}
+
+/// Answers a request by the status 204, with further fields if there are any.
+fn say_nothing(
+    machine: &mut Connection,
+    fields: &str,
+    origin: Option<&str>,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
+    let mut response = head_of(&format!("204 No Content{fields}"), PLAIN, origin);
+    response.extend_from_slice(b"\r\n");
+    send(machine, &response, tx)
 }
 
 /// Answers a request by a status, with further fields behind it if there are any, and words.

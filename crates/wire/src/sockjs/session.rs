@@ -76,7 +76,7 @@ pub fn session(
     };
     let more = format!("Content-Type: {content_type}\r\nContent-Length: ");
     let post = Post { head: request("POST", name, query, &more), body };
-    Session { form, receive, post: Some(post), awaits_name: false }
+    Session { form, receive, conditions: None, post: Some(post), awaits_name: false }
 }
 
 /// The function that scripts of a server call, as long as those of sockjs-client.

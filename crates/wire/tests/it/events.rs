@@ -1,4 +1,4 @@
-//! Receivers of one stream of server-sent events against scripted servers.
+//! Receivers of one stream of server-sent events, and those that poll, against scripted servers.
 
 use crate::script::{Step, play};
 use spec::Conversation;
@@ -55,10 +55,58 @@ fn what_is_no_stream_of_events_has_a_name() {
     }
 }
 
+#[test]
+fn each_poll_names_the_response_before_it_and_each_response_is_a_message() {
+    let named = "ETag: \"1\"\r\nLast-Modified: yesterday\r\n";
+    let told = play(
+        &poller,
+        &[
+            answer("200 OK", named, "a\nb"),
+            answer("204 No Content", "", ""),
+            answer("304 Not Modified", "ETag: W/\"2\"\r\n", ""),
+            answer("200 OK", "", ""),
+        ],
+    );
+    assert_eq!(told.events, ["Notice a\\nb", "Notice "]);
+    let asked = |conditions: &str| {
+        format!("GET /events?room=0 HTTP/1.1\r\nHost: h\r\nX-A: b\r\n{conditions}\r\n")
+    };
+    let first = asked("If-None-Match: \"1\"\r\nIf-Modified-Since: yesterday\r\n");
+    let second = asked("If-None-Match: W/\"2\"\r\n");
+    let all = [&*asked(""), &first, &first, &second, &second].concat();
+    assert_eq!(String::from_utf8_lossy(&told.first), all);
+    assert_eq!((told.second.len(), told.seconds), (0, 0), "there is one connection");
+}
+
+#[test]
+fn what_a_poll_cannot_be_answered_by_has_a_name() {
+    let long = "x".repeat(65);
+    #[rustfmt::skip]
+    let table = [
+        (answer("404 Not Found", "", "no"), "the opening request: HTTP status 404, expected the status 200: \"no\""),
+        (answer("200 OK", "", &long),       "a frame of more than 64 bytes, which is the limit"),
+        (Step::End,                         "the connection ended with 1 requests unanswered"),
+    ];
+    for (step, expected) in table {
+        let told = play(&poller, std::slice::from_ref(&step));
+        let last = told.events.last().map_or("", String::as_str);
+        let error = last.strip_prefix("end: ").unwrap_or(last).strip_prefix("error: ");
+        assert_eq!(error.unwrap_or_default(), expected, "{step:?}");
+    }
+}
+
 /// A receiver of room 0.
 fn receiver() -> Connection {
+    receiving("sse")
+}
+
+/// The same that polls.
+fn poller() -> Connection {
+    receiving("longpoll")
+}
+
+fn receiving(speaks: &str) -> Connection {
     let text = "
-        speaks = 'sse'
         path = '/events?room=${room_number}'
         headers = { X-A = 'b' }
         [push.message]
@@ -70,7 +118,8 @@ fn receiver() -> Connection {
         http = 'POST /publish'
         body = '${header} '
     ";
-    let conversation = Conversation::read("events", text).expect("the script is proper");
+    let text = format!("speaks = '{speaks}'\n{text}");
+    let conversation = Conversation::read("events", &text).expect("the script is proper");
     let options = ClientOptions {
         conversation: Some(Compiled::new(&conversation).expect("the script is proper")),
         message_max: 64,
@@ -78,6 +127,15 @@ fn receiver() -> Connection {
     };
     let url = "http://h".parse().expect("the script is proper");
     wire::stack(&url, Role::Client(&options)).expect("the script is proper").connection(7, 0)
+}
+
+/// A response that is whole; those of some statuses have no body, and say so by their status alone.
+fn answer(status: &str, fields: &str, body: &str) -> Step {
+    let len = match body {
+        "" if !status.starts_with("200") => String::new(),
+        _ => format!("Content-Length: {}\r\n", body.len()),
+    };
+    Step::First(format!("HTTP/1.1 {status}\r\n{fields}{len}\r\n{body}").into_bytes())
 }
 
 /// A stream in chunks, which may be its last.

@@ -28,11 +28,18 @@ impl Checker<'_> {
         let requests =
             "connections with messages of their own; HTTP has requests and responses only";
         let is_stream = all.is_one_stream();
+        if all.speaks == Speaks::LongPoll && !(is_stream && all.requests.is_empty()) {
+            return Err(self.fault(
+                "publishers",
+                "send all requests: over `speaks = \"longpoll\"` connections only receive; say in `[publishers]` who \
+                 publishes",
+            ));
+        }
         if is_http && !is_stream && all.publishers.is_some() {
             return Err(self.fault(
                 "publishers",
                 "publish what others receive, and over `speaks = \"http\"` nothing comes unasked; receivers speak \"ws\", \
-                 \"sse\" or \"tcp\"",
+                 \"sse\", \"longpoll\" or \"tcp\"",
             ));
         }
         nowhere(

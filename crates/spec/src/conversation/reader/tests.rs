@@ -588,13 +588,15 @@ fn publishers_have_a_conversation_of_their_own() {
 }
 
 #[test]
-fn receivers_of_one_stream_of_events_ask_for_it_by_a_path() {
+fn receivers_of_one_stream_of_events_and_those_that_poll_ask_by_a_path() {
     let receivers =
         "speaks = 'sse'\npath = '/events?room=${room_number}'\nheaders = { X-A = 'b' }\n";
     let push = "[push.message]\nwhen = {}\nheader = '${header} '\n";
     let publishers = "[publishers]\nspeaks = 'http'\n[publishers.request.publish]\nhttp = 'POST /pub'\nbody = '${header} '\n";
     let whole = read(&[receivers, push, publishers].concat());
     assert!(whole.is_one_stream() && whole.is_for_rooms() && whole.path.is_some());
+    let polls = read(&[receivers, push, publishers].concat().replacen("sse", "longpoll", 1));
+    assert!(polls.is_one_stream() && polls.speaks == Speaks::LongPoll);
     let asked = "[request.x]\nhttp = 'GET /'\neach = {}\n";
     assert!(!read(&format!("speaks = 'sse'\n{asked}")).is_one_stream());
     #[rustfmt::skip]
@@ -605,6 +607,8 @@ fn receivers_of_one_stream_of_events_ask_for_it_by_a_path() {
         ([receivers, push, "[[open]]\nsend = 'x'\n", publishers].concat(), "`open` belongs to connections with messages of their own"),
         ([receivers, "subprotocols = ['a']\n", push, publishers].concat(), "`subprotocols` belongs to `speaks = \"ws\"`"),
         ([receivers, push, publishers].concat().replacen("sse", "http", 1), "over `speaks = \"http\"` nothing comes unasked"),
+        ([receivers, push].concat().replacen("sse", "longpoll", 1),         "`publishers` send all requests"),
+        ([receivers, asked, publishers].concat().replacen("sse", "longpoll", 1), "`publishers` send all requests"),
     ];
     for (text, expected) in table {
         let found = error(&text);

@@ -62,7 +62,7 @@ fn framed(side: Side, speaks: Speaks, frame: Frame, messages: &[&[u8]]) -> Vec<u
         Cut::new(frame, 1 << 10).finish(0, &mut bytes).unwrap();
         match speaks {
             Speaks::Tcp => sent.extend(bytes),
-            Speaks::Ws | Speaks::Http | Speaks::Sse => {
+            Speaks::Ws | Speaks::Http | Speaks::LongPoll | Speaks::Sse => {
                 let message = Message { kind: Kind::Binary, payload: &bytes };
                 machine.send(message, &mut sent).unwrap();
             }
@@ -76,7 +76,7 @@ fn greeted(speaks: Speaks, frame: Frame, welcome: &[u8]) -> Result<(Talk, Vec<u8
     let compiled = Compiled::new(&game(speaks, frame)).unwrap();
     let inner: Connection = match speaks {
         Speaks::Tcp => compiled.stream(1 << 10).into(),
-        Speaks::Ws | Speaks::Http | Speaks::Sse => {
+        Speaks::Ws | Speaks::Http | Speaks::LongPoll | Speaks::Sse => {
             WebSocket::established(Side::Client, Limits::default(), 7).into()
         }
     };
