@@ -275,19 +275,18 @@ impl Writer {
         let top = if place == Place::Alone { 36.0 } else { 12.0 };
         let bottom = ratios.rows.iter().fold(top, |bottom, _| bottom + 22.0);
         self.open(figure, "chart rows", bottom + 40.0, place);
-        let ticks: &[f64] = if scale.max / scale.min < 2.2 {
-            &[0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0]
-        } else {
-            &[0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0]
+        // As many as have room beside each other.
+        let ticks: &[f64] = match scale.max / scale.min {
+            ..2.2 => &[0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0],
+            ..80.0 => &[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0],
+            _ => &[0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0],
         };
         for tick in ticks.iter().copied().filter(|it| (scale.min..=scale.max).contains(it)) {
             let (x, class) = (place_of(tick), if tick == 1.0 { "axis" } else { "grid" });
-            let label = number::three(tick);
-            let label = label.trim_end_matches('0').trim_end_matches('.');
             self.line(&format!(
                 "<path class=\"{class}\" d=\"M{x:.1} {top:.1}L{x:.1} {bottom:.1}\"/>"
             ));
-            self.text("tick middle", x, bottom + 17.0, &format!("{label}x"));
+            self.text("tick middle", x, bottom + 17.0, &format!("{tick}x"));
         }
         let mut y = top + 11.0;
         for (name, value, interval) in &ratios.rows {
@@ -587,6 +586,24 @@ mod tests {
         for (wanted, expected) in table {
             assert_eq!(spread(wanted, 200.0), expected, "{wanted:?}");
         }
+    }
+
+    #[test]
+    fn ticks_of_ratios_have_room_beside_each_other() {
+        let labels = |low: f64, high: f64| {
+            let rows = vec![("ws".to_owned(), 1.0, Some((low, high)))];
+            let ratios = Ratios { id: String::new(), title: String::new(), rows };
+            let drawing = draw(&Figure::Ratios(ratios), Place::Page);
+            let texts = drawing.split("<text class=\"tick middle\"").skip(1);
+            let label = |text: &str| {
+                let (_, text) = text.split_once('>').unwrap();
+                text.split_once('<').unwrap().0.to_owned()
+            };
+            texts.map(label).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(labels(0.95, 1.7), "1x 1.2x 1.4x 1.6x 1.8x");
+        assert_eq!(labels(0.9, 6.2), "1x 2x 5x");
+        assert_eq!(labels(0.09, 219.0), "0.1x 1x 10x 100x");
     }
 
     #[test]
