@@ -59,7 +59,14 @@ export function line(holder: HTMLElement, look: Look): Plot {
   );
   const watcher = new ResizeObserver(() => plot.setSize(size()));
   watcher.observe(holder);
-  const repaint = (): void => plot.redraw(false);
+  const repaint = (): void => {
+    // The legend keeps the colours that it began with.
+    plot.root.querySelectorAll<HTMLElement>(".u-series").forEach((row, index) => {
+      const marker = row.querySelector<HTMLElement>(".u-marker");
+      if (marker && index > 0) marker.style.borderColor = colour(index - 1);
+    });
+    plot.redraw(false);
+  };
   addEventListener("repaint", repaint);
   return {
     set: (data) => {

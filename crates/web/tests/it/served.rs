@@ -4,12 +4,13 @@
 
 use record::Entry;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use store::{Filter, Store, StoreError};
 use tempfile::TempDir;
 use web::{Settings, Ui};
@@ -297,6 +298,25 @@ fn commands_reach_the_process_and_a_second_run_waits_for_the_end_of_the_first() 
         ]
     );
     assert_eq!(served.post("api/runs", FILE).body, r#"{"number":1}"#);
+}
+
+#[test]
+fn a_viewer_has_each_line_before_the_next_one_is_told() {
+    // The script tells a line and waits for a command, which it gets when the viewer has that line: a server that held
+    // a line back until more came would never go on.
+    let script = "i=0; while read line; do case $line in *stop*) exit 0;; esac\n\
+        i=$((i+1)); echo \"{\\\"event\\\":\\\"interval\\\",\\\"at_s\\\":$i}\"; done";
+    let served = Served::start(script);
+    assert_eq!(served.post("api/runs", FILE).status, 200);
+    let feed = served.open(&format!("GET /{TOKEN}/api/runs/0/feed"), &served.host(), "");
+    feed.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut lines = BufReader::new(feed).lines().map(Result::unwrap);
+    for number in 1..=20 {
+        assert_eq!(served.post("api/runs/0/rate", r#"{"rate": "1/s"}"#).status, 204);
+        let told = format!(r#"data: {{"event":"interval","at_s":{number}}}"#);
+        assert!(lines.any(|line| line == told), "the feed ended before {told}");
+    }
+    assert_eq!(served.post("api/runs/0/stop", "{}").status, 204);
 }
 
 #[test]

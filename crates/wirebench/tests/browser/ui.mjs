@@ -12,6 +12,29 @@ const browser = await launch();
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
 const [said, foreign, dialogs, tooWide, faults] = [[], [], [], [], []];
 
+/** Runs in each page: notes intervals of a run that are not on the page two frames after they came. */
+await context.addInitScript(() => {
+  window.late = [];
+  window.drawn = 0;
+  const Own = window.EventSource;
+  window.EventSource = class extends Own {
+    constructor(...words) {
+      super(...words);
+      this.addEventListener("message", ({ data }) => {
+        const told = JSON.parse(data);
+        if (told.event !== "interval") return;
+        const look = () => {
+          const shown = document.querySelector(".state")?.textContent.match(/([\d.]+) s$/)?.[1];
+          // It is shown in tenths of a second.
+          if (shown !== undefined && Number(shown) < told.at_s - 0.051) window.late.push([told.at_s, shown]);
+          window.drawn += 1;
+        };
+        requestAnimationFrame(() => requestAnimationFrame(look));
+      });
+    }
+  };
+});
+
 async function tab() {
   const page = await context.newPage();
   page.on("console", (message) => said.push(message.text()));
@@ -99,6 +122,8 @@ await second.locator(".tiles", { hasText: "990/s due" }).waitFor();
 const firstLines = await first(second);
 await judged(second, "running");
 
+const [late, drawn] = await second.evaluate(() => [window.late, window.drawn]);
+
 // One at a time.
 await start(page, { url: server, "option-duration": "1s" });
 const busy = await text(page, "[role=alert]");
@@ -127,6 +152,12 @@ await page.locator("button", { hasText: "Start the experiment" }).click();
 await page.waitForURL(/#run\/2$/);
 await page.locator("a", { hasText: "Read the report" }).waitFor();
 const ofFile = await text(page, ".state");
+
+// The rule about public addresses holds here too: nothing is measured, and the page says why.
+await start(page, { url: "tcp://203.0.113.9:9" });
+await page.waitForURL(/#run\/3$/);
+await page.locator(".state", { hasText: "over" }).waitFor();
+const guarded = await text(page, "main [role=alert]");
 
 await go(page, "history");
 await page.locator("tbody tr").first().waitFor();
@@ -166,6 +197,23 @@ const asked = await other.evaluate(() => fetch("../api/runs").then((it) => it.st
 said.splice(0, said.length, ...said.filter((line) => !line.includes("Refused to connect") && !line.includes("Connecting to") && !line.includes("Fetch API cannot load") && !line.includes("(Unprocessable Entity)") && !line.includes("(Conflict)")));
 await other.close();
 
+// A history of ten thousand records.
+const many = await tab();
+await many.route(/api\/history/, async (route) => {
+  const limit = Number(new URL(route.request().url()).searchParams.get("limit"));
+  const [entry] = await (await route.fetch()).json();
+  const id = (index) => String(index).padStart(16, "0");
+  await route.fulfill({ json: Array.from({ length: Math.min(limit, 10_000) }, (_, index) => ({ ...entry, id: id(index) })) });
+});
+await go(many, "history");
+const ofMany = [];
+for (const count of [200, 1000]) {
+  await many.locator("tbody tr").nth(count - 1).waitFor();
+  ofMany.push(await many.locator("tbody tr").count());
+  await many.locator("button", { hasText: "Show more" }).click();
+}
+await many.close();
+
 await go(page, "trends");
 await page.locator("main p").first().waitFor();
 await judged(page, "trends");
@@ -175,5 +223,6 @@ console.log(
   JSON.stringify({
     said, foreign, dialogs, tooWide, faults, fields, refused, before, after, firstLines, busy, answer, limited, listed, ofFile, rows,
     markup, images, hostile, filtered, compared, reported, asked,
+    late, drawn, ofMany, guarded,
   }),
 );

@@ -28,7 +28,7 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     ended.check(0, &[]);
     let seen: Value = serde_json::from_str(&ended.stdout).unwrap();
 
-    for silent in ["said", "foreign", "dialogs", "tooWide", "faults"] {
+    for silent in ["said", "foreign", "dialogs", "tooWide", "faults", "late"] {
         assert_eq!(seen[silent], Value::Array(Vec::new()), "{silent}");
     }
     let said = |key: &str, word: &str| {
@@ -40,11 +40,14 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     assert_eq!(seen["refused"], "`2000` is not a rate; did you mean `2000/s`?");
     assert!(seen["after"].as_u64() >= seen["before"].as_u64() && seen["before"] != 0, "{seen}");
     assert_eq!(seen["firstLines"][0], "id: 0");
+    assert!(seen["drawn"].as_u64() > Some(0), "{}", seen["drawn"]);
+    assert_eq!(seen["ofMany"], serde_json::json!([200, 1000]));
     said("busy", "is being measured, and two runs disturb each other");
     said("answer", "the rate was changed by hand while it was measured");
     said("limited", "p50 < 10s: ");
     said("limited", "messages/s > 1/s: ");
     said("listed", "is over");
+    said("guarded", "--i-may-load-this-target");
     assert_eq!(
         (&seen["rows"], &seen["markup"], &seen["images"]),
         (&4.into(), &0.into(), &0.into())
