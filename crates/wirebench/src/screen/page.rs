@@ -34,7 +34,7 @@ pub(super) fn lines(state: &State, view: View, width: usize, height: usize) -> V
     if view.has_details {
         lines.extend(warnings(state, width, left / 2));
         let left = height.saturating_sub(lines.len() + KEYS_HEIGHT);
-        lines.extend(rows(&state.rows, left));
+        lines.extend(rows(&state.rows, width, left));
     } else {
         // The table gets what it needs, up to a half; with one measurement the lines above say all that it would.
         let wanted = if state.rows.len() > 1 { state.rows.len() + 2 } else { 0 };
@@ -42,7 +42,7 @@ pub(super) fn lines(state: &State, view: View, width: usize, height: usize) -> V
         lines.extend(heat(state, width, left - below));
         if below > 0 {
             lines.push(Line::default());
-            lines.extend(rows(&state.rows, below - 1));
+            lines.extend(rows(&state.rows, width, below - 1));
         }
     }
     lines.truncate(height.saturating_sub(KEYS_HEIGHT));
@@ -203,8 +203,9 @@ fn warnings(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
     shown
 }
 
-/// The table of rows, the last ones where there is no room for all.
-fn rows(rows: &[Row], height: usize) -> Vec<Line<'static>> {
+/// The table of rows, the last ones where there is no room for all; with a bar of the messages of each, so that those
+/// of a sweep are a curve.
+fn rows(rows: &[Row], width: usize, height: usize) -> Vec<Line<'static>> {
     let Some(room) = height.checked_sub(1).filter(|room| *room > 0 && !rows.is_empty()) else {
         return Vec::new();
     };
@@ -212,12 +213,15 @@ fn rows(rows: &[Row], height: usize) -> Vec<Line<'static>> {
         "{:<NAME_WIDTH$} {:>6} {:>10} {:>9} {:>9} {:>8}",
         "done", "blocks", "messages", "p50", "p99", "failed"
     );
+    let columns = width.saturating_sub(head.len() + 1).min(BAR_WIDTH_MAX);
+    let most = rows.iter().map(|row| row.messages_per_s).fold(0.0, f64::max);
     let mut shown = vec![Line::styled(head, Modifier::DIM)];
-    shown.extend(rows.iter().skip(rows.len().saturating_sub(room)).map(row));
+    let last = rows.iter().skip(rows.len().saturating_sub(room));
+    shown.extend(last.map(|one| row(one, bar(one.messages_per_s / most, columns))));
     shown
 }
 
-fn row(row: &Row) -> Line<'static> {
+fn row(row: &Row, bar: String) -> Line<'static> {
     let name: String = escape(&row.name).chars().take(NAME_WIDTH).collect();
     let begin = format!("{name:<NAME_WIDTH$} {:>6} ", row.blocks);
     if let Some(reason) = &row.reason {
@@ -236,8 +240,22 @@ fn row(row: &Row) -> Line<'static> {
     Line::from(vec![
         begin.into(),
         numbers.into(),
-        Span::styled(format!("{:>8}", row.failed), style),
+        Span::styled(format!("{:>8} ", row.failed), style),
+        Span::styled(bar, Color::Cyan),
     ])
+}
+
+/// A bar that has so many columns for a share of 1, to an eighth of one.
+fn bar(share: f64, columns: usize) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "a share of some columns"
+    )]
+    let eighths = (share * columns as f64 * 8.0) as usize;
+    let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    "▇".repeat(eighths / 8) + parts[eighths % 8]
 }
 
 fn keys(view: View, has_rate: bool) -> Line<'static> {
@@ -280,3 +298,4 @@ const KEYS_HEIGHT: usize = 2;
 const HEAT_HEIGHT_MIN: usize = 3;
 const LABEL_WIDTH: usize = 9;
 const NAME_WIDTH: usize = 24;
+const BAR_WIDTH_MAX: usize = 40;

@@ -124,8 +124,8 @@ fn a_run_of_two_targets_fits_24_lines_of_80_columns() {
              10.0 us █████████████████████████
 
             done                     blocks   messages       p50       p99   failed
-            tcp                           2   74.0 k/s   46.2 us   77.3 us        0
-            ws                            1   70.1 k/s   46.2 us   77.3 us        0
+            tcp                           2   74.0 k/s   46.2 us   77.3 us        0 ▇▇▇▇▇▇▇▇
+            ws                            1   70.1 k/s   46.2 us   77.3 us        0 ▇▇▇▇▇▇▇▌
 
 
 
@@ -164,8 +164,8 @@ fn details_are_warnings_and_all_that_is_done() {
             e server
 
             done                     blocks   messages       p50       p99   failed
-            tcp                           2   74.0 k/s   46.2 us   77.3 us        0
-            ws                            1   70.1 k/s   46.2 us   77.3 us        0
+            tcp                           2   74.0 k/s   46.2 us   77.3 us        0 ▇▇▇▇▇▇▇▇
+            ws                            1   70.1 k/s   46.2 us   77.3 us        0 ▇▇▇▇▇▇▇▌
 
 
 
@@ -222,6 +222,10 @@ fn in_a_sweep_each_step_has_a_row_and_falling_behind_is_expected() {
     let behind = Behind { asked_per_s: 1e5, achieved_per_s: 8e4, generator_busy: 0.4 };
     state.take(&Event::Behind(behind), Nanos::from_secs(2));
     assert_eq!((state.rows.len(), state.warnings.len()), (3, 0));
+    let screen = drawn(&state, View::default(), 100, 24);
+    let bars = screen.lines().filter_map(|line| line.split_once(" 0 "));
+    let columns: Vec<usize> = bars.map(|(_, bar)| bar.chars().count()).collect();
+    assert_eq!(columns, [7, 14, 28]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The screen of a run on a real terminal, that of tmux.
 
-use crate::harness::Sandbox;
+use crate::harness::{Sandbox, Server};
 use record::Ended;
 use std::process::{Command, Output};
 
@@ -67,6 +67,25 @@ fn a_run_fills_the_terminal_and_obeys_its_keys() {
     assert!(!screen.contains("q end and keep"), "the terminal is as it was: {screen}");
     let records = sandbox.records();
     assert_eq!(records[0].ended, Ended::Interrupted { signal: 2 });
+}
+
+#[test]
+fn plus_and_minus_change_the_rate_and_the_record_says_so() {
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let sandbox = Sandbox::new();
+    let tmux = Tmux::start(&sandbox, &format!("{} --rate 300/s -c 3 -d 5m", server.url));
+    tmux.shows(&["of 300/s due", "+/- rate"]);
+    tmux.press("+");
+    tmux.shows(&["of 330/s due"]);
+    tmux.press("-");
+    tmux.shows(&["of 300/s due"]);
+    tmux.press("q");
+    tmux.shows(&["record:", "code 130", " icanon"]);
+    let [record] = &sandbox.records()[..] else { panic!("one record") };
+    let changes = record.blocks[0].rate_changes.iter().map(|change| change.rate.to_string());
+    assert_eq!(changes.collect::<Vec<_>>(), ["330/s", "300/s"]);
+    let reasons = &record.verdict.as_ref().unwrap().reasons;
+    assert!(reasons.iter().any(|reason| reason.code == "rate_changed"), "{reasons:?}");
 }
 
 #[test]
