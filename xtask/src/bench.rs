@@ -4,8 +4,9 @@
 //! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
 //! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
 //! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), runs against
-//! a server that leaks ([`drift`]), requests matched by their ids ([`conversation`]), and growth over an hour
-//! ([`hour`]). A benchmark is no test: a missed target is printed, and the exit code stays 0.
+//! a server that leaks ([`drift`]), requests matched by their ids ([`conversation`]), growth over an hour
+//! ([`hour`]), and the live screen of a run ([`screen`]). A benchmark is no test: a missed target is printed, and the
+//! exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
@@ -20,6 +21,7 @@ mod memory;
 mod neighbours;
 mod noise;
 mod pairs;
+mod screen;
 
 use crate::shell;
 use anyhow::Result;
@@ -48,6 +50,7 @@ enum What {
     Pairs(pairs::PairsArgs),
     /// The cost of recording one message: instructions, by valgrind, and nanoseconds
     Recording,
+    Screen(screen::ScreenArgs),
     /// The size of the binary as packages have it
     Size,
     /// The time from start to usage text
@@ -66,6 +69,7 @@ pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
         What::Neighbour(arguments) => return neighbours::run(arguments),
         What::Noise(arguments) => return noise::run(arguments),
         What::Pairs(arguments) => return pairs::run(arguments),
+        What::Screen(arguments) => return screen::run(arguments),
         What::Memory => memory::measure(&wirebench()?, &scratch("memory")?)?,
         What::Recording => alone::recording()?,
         What::Size => alone::size(&packaged()?)?,
