@@ -1,17 +1,29 @@
 // Pictures of every page, light and dark, wide and narrow: `pictures.mjs FOLDER UI SERVER REPORT...` opens the reports
 // from their files, and the views of `wirebench ui`, where it starts a run against the server.
 
+import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const { launch } = await import(process.env.BROWSER);
 const [folder, ui, server, ...reports] = process.argv.slice(2);
 const browser = await launch();
+const QUALITY = 12;
+const HEIGHT_MAX = 4000;
 const page = await browser.newPage();
+const devtools = await page.context().newCDPSession(page);
 
 /** Waits until what was told is on the screen. */
 const drawn = () =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** The top of the page as WebP: all pictures together stay below 3 MB. */
+async function picture(name, size, quality) {
+  const clip = { x: 0, y: 0, scale: 1, ...size };
+  const settings = { format: "webp", quality, captureBeyondViewport: true, clip };
+  const { data } = await devtools.send("Page.captureScreenshot", settings);
+  writeFileSync(`${folder}/${name}.webp`, Buffer.from(data, "base64"));
+}
 
 async function pictures(name) {
   for (const colorScheme of ["light", "dark"]) {
@@ -19,7 +31,8 @@ async function pictures(name) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
       await drawn();
-      await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+      const { cssContentSize } = await devtools.send("Page.getLayoutMetrics");
+      await picture(`${name}-${width}-${colorScheme}`, { width, height: Math.min(cssContentSize.height, HEIGHT_MAX) }, QUALITY);
     }
   }
 }
@@ -34,6 +47,12 @@ try {
     await page.goto(pathToFileURL(report).href);
     await pictures(`report-${basename(report, ".html")}`);
   }
+  // The first screen of the first one, for README.md.
+  await page.goto(pathToFileURL(reports[0]).href);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1000, height: 880 });
+  await drawn();
+  await picture("report", { width: 1000, height: 880 }, 90);
 
   await view("new");
   await pictures("ui-new");

@@ -68,13 +68,13 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
     all
 }
 
-/// The files of the repository that are text.
+/// The files of the repository; those that are no text have none.
 fn files() -> Result<Vec<File>> {
     let mut files = Vec::new();
     for path in files::list(Uncommitted::LeftOut)? {
-        // A file that was deleted but is not committed yet, or one that is no text, has nothing to be read.
-        if let Ok(text) = fs::read_to_string(shell::root().join(&path)) {
-            files.push(File { path, text });
+        // A file that was deleted but is not committed yet is no file any more.
+        if let Ok(bytes) = fs::read(shell::root().join(&path)) {
+            files.push(File { path, text: String::from_utf8(bytes).unwrap_or_default() });
         }
     }
     Ok(files)

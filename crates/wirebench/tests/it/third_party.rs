@@ -19,11 +19,11 @@ fn python_websockets_answers_every_message() {
 }
 
 #[test]
-fn the_chat_of_the_readme_logs_in_and_hears_what_others_say() {
+fn the_chat_of_the_pages_logs_in_and_hears_what_others_say() {
     let Some(subjects) = installed_subjects() else { return };
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = std::fs::read_to_string(readme).unwrap();
-    let (_, file) = readme.split_once("```toml\nspeaks").unwrap();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CONVERSATIONS.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, file) = page.split_once("```toml\nspeaks").unwrap();
     let file = format!("speaks{}", file.split_once("```").unwrap().0);
     assert!(file.lines().count() <= 30 && file.contains("client % 1000"), "{file}");
     let sandbox = Sandbox::new();
