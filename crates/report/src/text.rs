@@ -43,16 +43,19 @@ pub fn sheet(heading: &str, rows: &[(&str, Vec<String>)], style: &Style) -> Stri
 }
 
 /// The page of `document` down to `depth`: what it is about, the answer, the results, doubts, and last the verdict. A
-/// first page that does not fit leaves out rows first, at most down to [`ROWS_MIN`] of each table, then tables.
+/// first page that does not fit leaves out rows first, at most down to [`ROWS_MIN`] of each table, then tables, then
+/// blank lines and notes below tables.
 pub(crate) fn print(document: &Document, depth: Depth, style: &Style) -> String {
     let tables: Vec<&Table> = document.tables(depth).collect();
     let rows_max = tables.iter().map(|table| table.rows.len()).max().unwrap_or(0);
-    let whole = printed(document, depth, Room { rows: rows_max, tables: tables.len() }, style);
+    let whole = printed(document, depth, Room { rows: rows_max, ..ALL }, style);
     let Some(lines) = style.lines.filter(|_| depth == Depth::First) else { return whole };
-    let fewer_rows = (ROWS_MIN..rows_max).rev().map(|rows| Room { rows, tables: tables.len() });
-    let fewer_tables = (1..tables.len()).rev().map(|tables| Room { rows: ROWS_MIN, tables });
+    let fewer_rows = (ROWS_MIN..rows_max).rev().map(|rows| Room { rows, ..ALL });
+    let least = Room { rows: ROWS_MIN, ..ALL };
+    let fewer_tables = (1..tables.len()).rev().map(|tables| Room { tables, ..least });
+    let tight = Room { tables: 1, is_tight: true, ..least };
     let mut page = whole;
-    for room in fewer_rows.chain(fewer_tables) {
+    for room in fewer_rows.chain(fewer_tables).chain([tight]) {
         if page.lines().count() <= lines {
             break;
         }
@@ -61,11 +64,13 @@ pub(crate) fn print(document: &Document, depth: Depth, style: &Style) -> String 
     page
 }
 
-/// The number of tables that a page has room for, and of rows in each.
+/// The number of tables that a page has room for, and of rows in each; a tight page has neither blank lines nor notes
+/// below tables.
 #[derive(Clone, Copy)]
 struct Room {
     rows: usize,
     tables: usize,
+    is_tight: bool,
 }
 
 fn printed(document: &Document, depth: Depth, room: Room, style: &Style) -> String {
@@ -160,7 +165,7 @@ impl Page {
 
     /// An empty line, unless there is one already or nothing above it.
     fn blank(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+        if !self.room.is_tight && !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
     }
@@ -251,7 +256,9 @@ impl Page {
             // Rows that failed are told below.
             self.gap((last + 1).saturating_sub(next));
         }
-        table.notes_at(self.depth).for_each(|note| self.prose(Tone::Plain, note));
+        if !self.room.is_tight {
+            table.notes_at(self.depth).for_each(|note| self.prose(Tone::Plain, note));
+        }
         self.blank();
     }
 
@@ -458,7 +465,7 @@ fn broken(head: &str, width: usize) -> Vec<String> {
 }
 
 /// Room for everything.
-const ALL: Room = Room { rows: usize::MAX, tables: usize::MAX };
+const ALL: Room = Room { rows: usize::MAX, tables: usize::MAX, is_tight: false };
 /// A table that is left no room has so many rows still.
 const ROWS_MIN: usize = 3;
 /// The option that shows what a first page leaves out.

@@ -135,6 +135,17 @@ fn a_run_says_what_it_reached_and_how_long_replies_took() {
 }
 
 #[test]
+fn a_page_that_is_still_too_long_has_no_blank_lines() {
+    let mut record = records::open();
+    record.conclusion = report::conclusion(&record);
+    let style = Style { lines: Some(15), ..Style::default() };
+    let page = report::terminal(&record, Depth::First, &style);
+    assert_eq!(page.lines().count(), 14, "{page}");
+    assert!(page.starts_with("ws://127.0.0.1:8080/ answers 2.00 k/s"), "{page}");
+    assert!(page.contains("\nown share ") && page.ends_with("\ntrusted\n"), "{page}");
+}
+
+#[test]
 fn steps_of_a_run_are_a_table() {
     check(
         &records::bots(),
