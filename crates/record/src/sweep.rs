@@ -30,8 +30,10 @@ pub enum SweepOf {
     Bots,
     /// The number of connections, each with its own pace.
     Connections,
-    /// The rate of messages, over a fixed number of connections.
+    /// The rate of messages, over a fixed number of connections; in rooms, of each.
     Rate,
+    /// The receivers of each room.
+    Receivers,
     /// Something that this version does not know.
     #[serde(other)]
     Other,

@@ -32,6 +32,7 @@ pub(crate) fn title(record: &RunRecord, sweep: &Sweep) -> String {
         SweepOf::Bots => "bots",
         SweepOf::Connections => "connections",
         SweepOf::Rate => "messages a second",
+        SweepOf::Receivers => "receivers",
         SweepOf::Other => "load",
     };
     let preset = sweep.preset.as_ref().map_or_else(String::new, |preset| format!(" ({preset})"));

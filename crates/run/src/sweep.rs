@@ -177,7 +177,7 @@ impl Run<'_, '_> {
             None => one,
         };
         if self.stage.interrupt.load(Ordering::Relaxed) == 0 {
-            self.lines[line].learn(load, &one);
+            self.lines[line].learn(load, line::each(&self.plan.measurements[workload]), &one);
         }
         self.rounds[round].push(workload);
         let (server, client) = self.set_up.subjects(&self.plan.measurements[workload], workload);
@@ -193,7 +193,8 @@ impl Run<'_, '_> {
 
     /// The reason why the server has to be given up after this block, if it has: nothing succeeds any more.
     fn silence(&mut self, block: &Block, workload: usize) -> Result<Option<String>, RunError> {
-        if block.failed.is_some() || line::is_kept(block) {
+        let each = line::each(&self.plan.measurements[workload]);
+        if block.failed.is_some() || line::is_kept(block, each) {
             return Ok(None);
         }
         // Under an overload nearly everything may fail, and the server be well: it is asked.

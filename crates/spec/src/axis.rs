@@ -1,7 +1,7 @@
 //! The load axis of a sweep: loads that rise until a server bends.
 
-use crate::options::outstanding_max;
-use crate::{Load, Problem, Workload};
+use crate::options::{outstanding_max, publish};
+use crate::{Load, Problem, Rooms, Stop, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -50,8 +50,10 @@ pub enum AxisOf {
     Bots,
     /// Connections, for each of which a message is due --every so often
     Connections,
-    /// Messages a second, over a fixed number of --connections
+    /// Messages a second, over a fixed number of --connections; with --publish, in each room
     Rate,
+    /// Receivers of each room, which get what --publish says
+    Receivers,
 }
 
 impl AxisOf {
@@ -61,6 +63,7 @@ impl AxisOf {
             Self::Bots => " bots",
             Self::Connections => " connections",
             Self::Rate => "/s",
+            Self::Receivers => " receivers",
         }
     }
 }
@@ -75,17 +78,37 @@ impl Axis {
         }
     }
 
-    /// The messages that are due at a load.
+    /// The messages that are due at a load; in rooms, in each.
     ///
     /// # Errors
     ///
     /// The load is above `u32::MAX`.
-    pub fn rate(&self, load: u64) -> Result<Rate, Problem> {
-        let count = u32::try_from(load).ok().and_then(NonZeroU32::new);
+    pub(crate) fn rate(&self, load: u64) -> Result<Rate, Problem> {
         let per = if self.of == AxisOf::Rate { Nanos::from_secs(1) } else { self.every };
-        count.and_then(|count| Rate::new(count, per)).ok_or_else(|| {
-            Problem::new("to", format!("a load of {load} is not possible; at most {}", u32::MAX))
-        })
+        Rate::new(whole(load)?, per).ok_or_else(|| impossible(load))
+    }
+
+    /// The messages that are due in a second for each unit of the load of `line`, one of the experiment's workloads; in
+    /// rooms the deliveries.
+    pub fn per_s(&self, line: &Workload) -> f64 {
+        let of_axis = || self.rate(1).map_or(0.0, |rate| rate.per_second());
+        match &line.load {
+            Load::Publish { rooms, rate, .. } => {
+                let each = match self.of {
+                    AxisOf::Receivers => rate.per_second(),
+                    AxisOf::Bots | AxisOf::Connections | AxisOf::Rate => {
+                        of_axis() * f64::from(rooms.receivers.get())
+                    }
+                };
+                each * f64::from(rooms.count.get())
+            }
+            Load::Bots { .. }
+            | Load::Clients { .. }
+            | Load::Closed { .. }
+            | Load::ClosedBots { .. }
+            | Load::Open { .. }
+            | Load::Sessions { .. } => of_axis(),
+        }
     }
 
     /// `line`, one of the experiment's workloads, at a load. `lines` is the number of lines, which decides its name.
@@ -94,47 +117,12 @@ impl Axis {
     ///
     /// The load is not possible.
     pub fn at(&self, line: &Workload, load: u64, lines: usize) -> Result<Workload, Problem> {
-        let rate = self.rate(load)?;
-        let count = rate.count();
-        let spacing = match &line.load {
-            Load::Open { spacing, .. } | Load::Bots { spacing, .. } => *spacing,
-            Load::Closed { .. }
-            | Load::ClosedBots { .. }
-            | Load::Clients { .. }
-            | Load::Publish { .. }
-            | Load::Sessions { .. } => {
-                return Err(Problem::new("load", "only open loops and bots can be swept"));
-            }
-        };
-        let outstanding = |connections: NonZeroU32| {
-            let silent = || outstanding_max(rate, line.timeouts.reply, connections);
-            self.in_flight_max.unwrap_or_else(silent)
-        };
+        let count = whole(load)?;
         let bots = self.bots_max.map_or(count, |max| count.min(max));
-        let load_of = match self.of {
-            AxisOf::Rate => {
-                let connections = line.load.connections();
-                Load::Open {
-                    connections,
-                    rate: rate.into(),
-                    spacing,
-                    in_flight_max: outstanding(connections),
-                }
-            }
-            AxisOf::Connections => Load::Open {
-                connections: count,
-                rate: rate.into(),
-                spacing,
-                in_flight_max: outstanding(count),
-            },
-            AxisOf::Bots => {
-                let every = scaled(self.every, bots.get().into(), load);
-                Load::Bots { bots, every, spacing, in_flight_max: outstanding(bots) }
-            }
-        };
+        let load_of = self.load_of(line, load, bots)?;
         let step = if self.of == AxisOf::Bots && bots < count {
             // The same bots, and more of what they send.
-            format!("{:.0}/s", rate.per_second())
+            format!("{:.0}/s", self.rate(load)?.per_second())
         } else {
             format!("{}{}", Count(load), self.of.unit())
         };
@@ -142,6 +130,83 @@ impl Axis {
         line.conversation.iter().try_for_each(|conversation| conversation.check_load(&load_of))?;
         Ok(Workload { name, load: load_of, ..line.clone() })
     }
+
+    /// The load of `line` in place of the one that it has; with `bots` bots, if it is of bots.
+    fn load_of(&self, line: &Workload, load: u64, bots: NonZeroU32) -> Result<Load, Problem> {
+        let rate = self.rate(load)?;
+        let outstanding = |connections: NonZeroU32| {
+            let silent = || outstanding_max(rate, line.timeouts.reply, connections);
+            self.in_flight_max.unwrap_or_else(silent)
+        };
+        let open = |connections: NonZeroU32, spacing| Load::Open {
+            connections,
+            rate: rate.into(),
+            spacing,
+            in_flight_max: outstanding(connections),
+        };
+        match (&line.load, self.of) {
+            (Load::Open { spacing, .. } | Load::Bots { spacing, .. }, AxisOf::Rate) => {
+                Ok(open(line.load.connections(), *spacing))
+            }
+            (Load::Open { spacing, .. } | Load::Bots { spacing, .. }, AxisOf::Connections) => {
+                Ok(open(rate.count(), *spacing))
+            }
+            (Load::Open { spacing, .. } | Load::Bots { spacing, .. }, AxisOf::Bots) => {
+                let every = scaled(self.every, bots.get().into(), load);
+                let (spacing, in_flight_max) = (*spacing, outstanding(bots));
+                Ok(Load::Bots { bots, every, spacing, in_flight_max })
+            }
+            (
+                Load::Publish { rooms, rate: each, spacing, .. },
+                AxisOf::Rate | AxisOf::Receivers,
+            ) => {
+                if !rooms.conduct.is_steady() {
+                    let message = "receivers that are slow or leave have sums of their own, which no sweep looks at; \
+                                   leave --slow-receivers, --away and --storm out";
+                    return Err(Problem::new("of", message));
+                }
+                let (rooms, each) = match self.of == AxisOf::Receivers {
+                    true => (Rooms { receivers: whole(load)?, ..*rooms }, each.clone()),
+                    false => (*rooms, rate.into()),
+                };
+                if each.constant().is_none() {
+                    let message =
+                        "a block of a sweep has one rate from its beginning to its end; say one";
+                    return Err(Problem::new("publish", message));
+                }
+                let Stop::After(measured) = line.phases.stop else {
+                    return Err(Problem::new("load", "a block of a sweep ends after a --duration"));
+                };
+                let time = line.phases.warm_up + measured;
+                publish((rooms, each, *spacing), time, line.timeouts.reply, self.in_flight_max)
+            }
+            (Load::Publish { .. }, AxisOf::Bots | AxisOf::Connections) => Err(Problem::new(
+                "of",
+                "with --publish it is receivers that rise, or the rate: use --of receivers or --of rate",
+            )),
+            (_, AxisOf::Receivers) => Err(Problem::new(
+                "of",
+                "receivers are those of rooms; say with --publish how often messages are due in each",
+            )),
+            (
+                Load::Closed { .. }
+                | Load::ClosedBots { .. }
+                | Load::Clients { .. }
+                | Load::Sessions { .. },
+                AxisOf::Bots | AxisOf::Connections | AxisOf::Rate,
+            ) => Err(Problem::new("load", "only open loops, bots and rooms can be swept")),
+        }
+    }
+}
+
+/// A load as a count of something.
+fn whole(load: u64) -> Result<NonZeroU32, Problem> {
+    let count = u32::try_from(load).ok().and_then(NonZeroU32::new);
+    count.ok_or_else(|| impossible(load))
+}
+
+fn impossible(load: u64) -> Problem {
+    Problem::new("to", format!("a load of {load} is not possible; at most {}", u32::MAX))
 }
 
 /// `every`, less where fewer bots make up for more.
@@ -200,6 +265,80 @@ crate::text::as_text!(Objective, "a bound that response times have to keep", "p9
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::tests::resolved;
+    use crate::{Conduct, Spacing};
+
+    /// A line in rooms.
+    fn in_rooms(conduct: Conduct) -> Workload {
+        let count = |count| NonZeroU32::new(count).unwrap();
+        let rooms = Rooms { count: count(3), publishers: count(2), receivers: count(10), conduct };
+        let rate = Rate::new(count(20), Nanos::from_secs(1)).unwrap();
+        let (spacing, in_flight_max) = (Spacing::Poisson, count(7));
+        let load = Load::Publish { rooms, rate: rate.into(), spacing, in_flight_max };
+        Workload { load, ..resolved("ws://h") }
+    }
+
+    fn axis(of: AxisOf) -> Axis {
+        Axis {
+            of,
+            from: 1,
+            to: 1000,
+            factor: 2.0,
+            repeats: 1,
+            every: Nanos::from_secs(1),
+            bots_max: None,
+            in_flight_max: None,
+            slo: None,
+            budget: Nanos::from_secs(60),
+            preset: None,
+        }
+    }
+
+    #[test]
+    fn in_rooms_the_receivers_rise_or_the_rate_and_deliveries_are_what_is_offered() {
+        let line = in_rooms(Conduct::default());
+        for (of, load, receivers, rate, per_s, name) in [
+            (AxisOf::Receivers, 40, 40, "20/s", 60.0, "40 receivers"),
+            (AxisOf::Rate, 40, 10, "40/s", 30.0, "40/s"),
+        ] {
+            let axis = axis(of);
+            let step = axis.at(&line, load, 1).unwrap();
+            let Load::Publish { rooms, rate: each, spacing, .. } = &step.load else {
+                panic!("{step:?}")
+            };
+            assert_eq!((rooms.count.get(), rooms.publishers.get()), (3, 2), "{of:?}");
+            assert_eq!((rooms.receivers.get(), &*each.to_string()), (receivers, rate), "{of:?}");
+            assert_eq!((*spacing, &*step.name), (Spacing::Poisson, name), "{of:?}");
+            assert!((axis.per_s(&line) - per_s).abs() < 1e-9, "{of:?}: {}", axis.per_s(&line));
+        }
+        let problem =
+            |of, line: &Workload, load| axis(of).at(line, load, 1).unwrap_err().to_string();
+        let connections = NonZeroU32::MIN;
+        let rate = Rate::new(connections, Nanos::from_secs(1)).unwrap().into();
+        let load =
+            Load::Open { connections, rate, spacing: Spacing::Uniform, in_flight_max: connections };
+        let open = Workload { load, ..resolved("ws://h") };
+        let away = Some("every 15s for 2s".parse().unwrap());
+        let leaving = in_rooms(Conduct { away, ..Conduct::default() });
+        let mut rising = in_rooms(Conduct::default());
+        if let Load::Publish { rate, .. } = &mut rising.load {
+            *rate = "10/s..20/s over 5s".parse().unwrap();
+        }
+        #[rustfmt::skip]
+        let table = [
+            (problem(AxisOf::Connections, &line, 5),              "use --of receivers or --of rate"),
+            (problem(AxisOf::Receivers, &open, 5),                "say with --publish how often"),
+            (problem(AxisOf::Receivers, &leaving, 5),             "leave --slow-receivers, --away and --storm out"),
+            (problem(AxisOf::Receivers, &rising, 5),              "one rate from its beginning to its end"),
+            (problem(AxisOf::Receivers, &line, 1 << 23),          "are more than 16777216"),
+            (problem(AxisOf::Receivers, &line, 1 << 32),          "is not possible"),
+            (problem(AxisOf::Rate, &line, 1 << 31),               "more than can be scheduled exactly"),
+            (problem(AxisOf::Rate, &line, 1 << 28),               "than can be kept apart"),
+        ];
+        for (found, expected) in table {
+            assert!(found.contains(expected), "{found}");
+        }
+    }
 
     #[test]
     fn objectives_are_a_percentile_and_a_time_that_it_stays_below() {

@@ -103,7 +103,9 @@ impl Experiment {
                 crate::Problem::new("each", problem)
             })?;
         }
-        if let Some(axis) = &mut self.axis {
+        // In rooms what rises is that of each room, and it is the rooms that are more.
+        let is_in_rooms = self.workloads.iter().any(|line| line.load.rooms().is_some());
+        if let Some(axis) = self.axis.as_mut().filter(|_| !is_in_rooms) {
             axis.times(machines);
         }
         Ok(())

@@ -11,7 +11,7 @@ mod load;
 mod message;
 mod tls;
 
-pub(crate) use load::outstanding_max;
+pub(crate) use load::{outstanding_max, publish};
 pub(crate) use tls::PEM_MAX;
 
 use crate::conversation::Status;

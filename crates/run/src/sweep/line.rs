@@ -1,7 +1,7 @@
 //! One line of a sweep: its searches, and what every load came to.
 
 use super::loads::Sweep;
-use crate::plan::Plan;
+use crate::plan::{Measurement, Plan};
 use crate::results::Kept;
 use crate::setup::SetUp;
 use load::Arrival;
@@ -38,11 +38,13 @@ struct AtOneLoad {
     blocks: Vec<(bool, bool)>,
     /// In how many blocks it was not kept because of the generator.
     generator_bound: usize,
-    /// Messages that were due.
+    /// Replies that were due; in rooms a reply is a delivery.
     due: f64,
+    /// The most of them that may be lost to the edges of blocks.
+    edges: f64,
     /// Replies within the measurement.
     replies: f64,
-    /// Messages that failed, or were never answered.
+    /// Those of them that failed, or never came.
     unanswered: f64,
     /// Responses, and those of them that were not below the objective.
     responses: [f64; 2],
@@ -94,8 +96,8 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Takes what a block at this load came to.
-    pub(super) fn learn(&mut self, load: u64, kept: &Kept) {
+    /// Takes what a block at this load came to, each of whose messages has so many replies.
+    pub(super) fn learn(&mut self, load: u64, each: f64, kept: &Kept) {
         if let Some(reason) = &kept.block.failed {
             self.failed =
                 Some(format!("the server failed at {load}{}: {reason}", self.sweep.axis.of.unit()));
@@ -103,18 +105,19 @@ impl<'a> Line<'a> {
         }
         let slo = self.sweep.axis.slo;
         let block = &kept.block;
-        let is_kept = is_kept(block);
+        let is_kept = is_kept(block, each);
         let responses = slo.map_or([0.0; 2], |slo| responses(slo, kept));
         let meets = is_kept && slo.is_none_or(|slo| is_met(slo, responses));
         let known = self.loads.entry(load).or_default();
         known.blocks.push((is_kept, meets));
         known.generator_bound += usize::from(!is_kept && generator_share(block).is_some());
-        known.due += float(block.counts.planned);
+        known.due += due(block, each);
+        known.edges += EDGES * each;
         known.replies += replies(block);
-        known.unanswered += float(block.counts.failed() + block.counts.in_flight_at_end);
+        known.unanswered += unanswered(block, each);
         let [all, late] = &mut known.responses;
         (*all, *late) = (*all + responses[0], *late + responses[1]);
-        let carried = float(load) * achieved_fraction(block) / KEPT_MIN;
+        let carried = float(load) * achieved_fraction(block, each) / KEPT_MIN;
         self.knee.add(Trial { load, is_kept, carried });
         if let Some(capacity) = &mut self.capacity {
             capacity.add(within(load, meets));
@@ -221,9 +224,9 @@ impl<'a> Line<'a> {
         not_kept.map(|(load, _)| *load).find(|load| float(*load) >= from)
     }
 
-    /// Messages a second for each unit of load.
+    /// Messages a second for each unit of load; in rooms deliveries.
     pub(super) fn per_s(&self) -> f64 {
-        self.sweep.axis.rate(1).map_or(0.0, |rate| rate.per_second())
+        self.sweep.axis.per_s(&self.sweep.experiment.workloads[self.index])
     }
 
     /// The number of blocks of a load that were kept, and of those that met the objective too.
@@ -295,7 +298,7 @@ impl<'a> Line<'a> {
 impl AtOneLoad {
     /// True if 99 % of all that was due was answered in time.
     fn is_kept(&self) -> bool {
-        is_enough(self.due, self.replies, self.blocks.len())
+        is_enough(self.due, self.replies, self.edges)
     }
 
     /// Of all that was due, the share that was answered in time.
@@ -331,20 +334,38 @@ fn is_met(slo: Objective, [all, late]: [f64; 2]) -> bool {
     all > 0.0 && late <= (1.0 - slo.quantile) * all
 }
 
-/// True if 99 % of what was due was answered in the time in which it was due. A message at either edge of the window
-/// may be answered on the other side of it.
-pub(super) fn is_kept(block: &Block) -> bool {
-    is_enough(float(block.counts.planned), replies(block), 1)
+/// The replies to a message of a step: one, or in rooms a delivery to each receiver.
+pub(super) fn each(step: &Measurement) -> f64 {
+    step.spec.load.rooms().map_or(1.0, |rooms| rooms.receivers.get().into())
 }
 
-/// The same of all messages of so many blocks.
-fn is_enough(due: f64, replies: f64, blocks: usize) -> bool {
-    due > 0.0 && due - replies <= ((1.0 - KEPT_MIN) * due).max(EDGES * float(blocks as u64))
+/// True if 99 % of what was due was answered in the time in which it was due; each message has so many replies. A
+/// message at either edge of the window may be answered on the other side of it.
+pub(super) fn is_kept(block: &Block, each: f64) -> bool {
+    is_enough(due(block, each), replies(block), EDGES * each)
+}
+
+/// The same of all messages of some blocks, which may lose so many replies to their edges.
+fn is_enough(due: f64, replies: f64, edges: f64) -> bool {
+    due > 0.0 && due - replies <= ((1.0 - KEPT_MIN) * due).max(edges)
+}
+
+/// The replies that were due in a block.
+pub(super) fn due(block: &Block, each: f64) -> f64 {
+    float(block.counts.planned) * each
+}
+
+/// The replies of them that never came, or were failures; in rooms also those to receivers that were not there.
+fn unanswered(block: &Block, each: f64) -> f64 {
+    match &block.deliveries {
+        Some(deliveries) => (due(block, each) - float(deliveries.counts.delivered)).max(0.0),
+        None => float(block.counts.failed() + block.counts.in_flight_at_end),
+    }
 }
 
 /// Of what was due, the share that was answered in the measured window; 0 if nothing was due.
-pub(super) fn achieved_fraction(block: &Block) -> f64 {
-    let due = float(block.counts.planned);
+pub(super) fn achieved_fraction(block: &Block, each: f64) -> f64 {
+    let due = due(block, each);
     if due > 0.0 { replies(block) / due } else { 0.0 }
 }
 
@@ -418,7 +439,7 @@ mod tests {
         let mut late: BTreeMap<u64, Vec<Late>> = BTreeMap::new();
         for (load, late_here) in blocks {
             line.loads.entry(*load).or_default();
-            line.learn(*load, &block(*load, *late_here));
+            line.learn(*load, 1.0, &block(*load, *late_here));
             late.entry(*load).or_default().push(*late_here);
         }
         let share = |late: &Vec<Late>| {
@@ -475,7 +496,7 @@ mod tests {
                 let mut kept = block(*load, 0);
                 kept.block.counts.ok = *ok;
                 kept.block.messages_per_s = float(*ok);
-                line.learn(*load, &kept);
+                line.learn(*load, 1.0, &kept);
             }
             line.largest_carried()
         };
@@ -483,6 +504,27 @@ mod tests {
         assert_eq!(carried(&[(1000, 900)]), None);
         // Two of three blocks kept it, and a tenth of all its messages is missing.
         assert_eq!(carried(&[(1000, 1000), (2000, 2000), (2000, 2000), (2000, 1400)]), Some(1000));
+    }
+
+    #[test]
+    fn in_rooms_each_message_is_due_to_each_receiver() {
+        let mut kept = block(100, 0);
+        // Some receivers were dropped, and were owed less from then on.
+        let counts = record::DeliveryCounts {
+            published: 100,
+            owed: 900,
+            delivered: 900,
+            ..Default::default()
+        };
+        kept.block.deliveries = Some(record::Deliveries { counts, ..Default::default() });
+        for (per_s, is_it, fraction) in
+            [(1000.0, true, 1.0), (980.0, true, 0.98), (979.0, false, 0.979), (900.0, false, 0.9)]
+        {
+            kept.block.messages_per_s = per_s;
+            assert_eq!(is_kept(&kept.block, 10.0), is_it, "{per_s}");
+            assert!((achieved_fraction(&kept.block, 10.0) - fraction).abs() < 1e-9, "{per_s}");
+        }
+        assert!((unanswered(&kept.block, 10.0) - 100.0).abs() < 1e-9);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The results of the steps of a sweep and of its lines: numbers from blocks, sentences from numbers.
 
-use super::line::{Asked, BUSY_MIN, Line, Within, float, offered, replies};
+use super::line::{Asked, BUSY_MIN, Line, Within, due, each, float, offered, replies};
 use super::loads::Sweep;
 use crate::plan::Plan;
 use crate::results::{self, Kept};
@@ -31,6 +31,7 @@ pub(super) fn sweep(
             AxisOf::Bots => record::SweepOf::Bots,
             AxisOf::Connections => record::SweepOf::Connections,
             AxisOf::Rate => record::SweepOf::Rate,
+            AxisOf::Receivers => record::SweepOf::Receivers,
         },
         preset: sweep.axis.preset.clone(),
         published: sweep.experiment.published.clone(),
@@ -49,8 +50,9 @@ fn step(
 ) -> SweepStep {
     let all = || kept.iter().enumerate().filter(|(_, one)| one.block.workload == asked.workload);
     let blocks = || all().map(|(_, one)| &one.block).filter(|block| block.failed.is_none());
-    let load = &plan.measurements[asked.workload].workload;
-    let (offered_per_s, bots) = offered(&load.arrival, load.connections.get());
+    let measurement = &plan.measurements[asked.workload];
+    let (load, each) = (&measurement.workload, each(measurement));
+    let (messages_per_s, bots) = offered(&load.arrival, load.connections.get());
     let sum = |of: &dyn Fn(&Block) -> f64| blocks().map(of).sum::<f64>();
     let replies = sum(&replies);
     let pooled = |of: f64| {
@@ -63,10 +65,10 @@ fn step(
         line: line.index(),
         workload: asked.workload,
         blocks: all().map(|(index, _)| index).collect(),
-        offered_per_s,
+        offered_per_s: messages_per_s * each,
         bots,
         achieved_per_s: pooled(sum(&|block| Nanos(block.measured_ns).as_secs_f64())),
-        achieved_fraction: pooled(sum(&|block| float(block.counts.planned))),
+        achieved_fraction: pooled(sum(&|block| due(block, each))),
         blocks_kept: kept_of,
         blocks_within: within.filter(|_| has_objective),
         response: results::merged(all().filter_map(|(_, one)| one.headline.response())),

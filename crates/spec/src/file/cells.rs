@@ -429,14 +429,16 @@ impl<'a> Cells<'a> {
     /// Refuses a first load of which 1 % is less than a message.
     fn check_first_load(&self) -> Result<(), String> {
         let Some(axis) = &self.axis else { return Ok(()) };
-        let rate = axis.rate(axis.from).map_err(|problem| self.file.named(&problem.to_string()))?;
         for cell in &self.made {
-            let crate::Stop::After(duration) = cell.workload.phases.stop else { continue };
-            let due = rate.per_second() * duration.as_secs_f64();
+            let first = axis.at(&cell.workload, axis.from, 1);
+            let first = first.map_err(|problem| self.file.named(&problem.to_string()))?;
+            let crate::Stop::After(duration) = first.phases.stop else { continue };
+            let due = first.load.due_per_s().unwrap_or(0.0) * duration.as_secs_f64();
             if due < DUE_MIN {
+                let more = if axis.of == AxisOf::Receivers { "publish" } else { "from" };
                 return Err(self.file.named(&format!(
-                    "from: the first load, {}, has {due:.0} messages due in a block of {duration}: too few to miss 1 % \
-                     of them; ask for --from more, or a longer --duration",
+                    "{more}: the first load, {}, has {due:.0} messages due in a block of {duration}: too few to miss 1 % \
+                     of them; ask for --{more} more, or a longer --duration",
                     axis.from
                 )));
             }
@@ -677,6 +679,9 @@ fn too_many(facts: &Facts, connections: u64) -> Option<String> {
 /// The options of a line of a sweep at its first load.
 fn of_axis(options: Options, axis: &crate::Axis) -> Options {
     let first = match axis.of {
+        // What cannot rise in rooms, or without them, is refused when the first load is known.
+        AxisOf::Bots | AxisOf::Connections if options.publish.is_some() => Options::default(),
+        AxisOf::Receivers if options.publish.is_none() => Options::default(),
         AxisOf::Bots => Options {
             bots: vec![Count(
                 axis.bots_max.map_or(axis.from, |max| axis.from.min(max.get().into())),
@@ -684,6 +689,11 @@ fn of_axis(options: Options, axis: &crate::Axis) -> Options {
             every: Some(axis.every),
             ..Options::default()
         },
+        AxisOf::Receivers => Options { receivers: Some(Count(axis.from)), ..Options::default() },
+        AxisOf::Rate if options.publish.is_some() => {
+            let rate = axis.rate(axis.from).ok();
+            Options { publish: rate.map(Into::into), ..Options::default() }
+        }
         AxisOf::Connections | AxisOf::Rate => {
             let rate = axis.rate(axis.from).ok();
             let connections = (axis.of == AxisOf::Connections).then_some(Count(axis.from));

@@ -110,7 +110,7 @@ pub(super) struct LayerKeys {
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AxisKeys {
-    /// Quantity that rises: rate, bots, connections [default: rate]
+    /// Quantity that rises: rate, bots, connections, receivers [default: rate]
     #[cfg_attr(
         feature = "cli",
         arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)
@@ -374,7 +374,7 @@ impl File {
         else {
             return problem("repeats", format!("{repeats} is not between 1 and 100"));
         };
-        if of == AxisOf::Rate && keys.every.is_some() {
+        if matches!(of, AxisOf::Rate | AxisOf::Receivers) && keys.every.is_some() {
             return problem(
                 "every",
                 "belongs to sweeps of bots and connections; leave it out".to_owned(),

@@ -201,27 +201,10 @@ impl Options {
             receivers,
             conduct: self.conduct(receivers)?,
         };
-        let (connections, max) = (rooms.connections(), Rooms::CONNECTIONS_MAX);
-        if connections.get() > max {
-            let each = rooms.publishers.saturating_add(rooms.receivers.get());
-            let message = format!(
-                "{} rooms of {each} connections are more than {max}; use fewer --rooms or --receivers",
-                rooms.count
-            );
-            return Err(Problem::new("rooms", message));
-        }
-        let Some(whole) = rate.times(rooms.count) else {
-            let message = format!(
-                "{rate} in each of {} rooms is more than can be scheduled exactly; use fewer --rooms, or less",
-                rooms.count
-            );
-            return Err(Problem::new("publish", message));
-        };
+        let whole = of_all_rooms(&rate, rooms)?;
         let spacing = self.spacing_of("publish", &whole, Spacing::Uniform)?;
-        self.check_seen(&rate, rooms)?;
-        let outstanding = in_flight_max
-            .unwrap_or_else(|| outstanding_max(whole.peak(), timeout, rooms.all_publishers()));
-        Ok(Load::Publish { rooms, rate, spacing, in_flight_max: outstanding })
+        let time = self.duration.unwrap_or(DURATION) + self.warm_up.unwrap_or(SECOND);
+        publish((rooms, rate, spacing), time, timeout, in_flight_max)
     }
 
     /// The conduct of the receivers of a room.
@@ -251,21 +234,6 @@ impl Options {
             return Err(Problem::new("storm", message));
         }
         Ok(Conduct { slow, away: self.away, storm: self.storm })
-    }
-
-    /// Refuses rooms in which more is delivered than can be kept apart: each receiver has a bit for each message.
-    fn check_seen(&self, rate: &Profile, rooms: Rooms) -> Result<(), Problem> {
-        let time = self.duration.unwrap_or(DURATION) + self.warm_up.unwrap_or(SECOND);
-        let each = u64::from(count_due(rate.peak(), time).get());
-        let receivers = u64::from(rooms.count.get()) * u64::from(rooms.receivers.get());
-        if each.saturating_mul(receivers) <= DELIVERIES_MAX {
-            return Ok(());
-        }
-        let message = format!(
-            "{receivers} receivers of {each} messages each are more deliveries than can be kept apart, {DELIVERIES_MAX}; \
-             use fewer --receivers, a lower rate, or a shorter --duration"
-        );
-        Err(Problem::new("publish", message))
     }
 
     /// The spacing, where something is due at `rate` that is seldom enough for it and often enough for the duration.
@@ -333,6 +301,49 @@ impl Options {
         let warm_up = self.warm_up.unwrap_or(usual);
         Ok(Phases { warm_up, stop, drain: self.drain.unwrap_or(SECOND) })
     }
+}
+
+/// A load in rooms, for blocks of so much time. Refuses one of which more is delivered than can be kept apart: each
+/// receiver has a bit for each message.
+pub(crate) fn publish(
+    (rooms, rate, spacing): (Rooms, Profile, Spacing),
+    time: Nanos,
+    timeout: Nanos,
+    in_flight_max: Option<NonZeroU32>,
+) -> Result<Load, Problem> {
+    let whole = of_all_rooms(&rate, rooms)?;
+    let each = u64::from(count_due(rate.peak(), time).get());
+    let receivers = u64::from(rooms.count.get()) * u64::from(rooms.receivers.get());
+    if each.saturating_mul(receivers) > DELIVERIES_MAX {
+        let message = format!(
+            "{receivers} receivers of {each} messages each are more deliveries than can be kept apart, {DELIVERIES_MAX}; \
+             use fewer --receivers, a lower rate, or a shorter --duration"
+        );
+        return Err(Problem::new("publish", message));
+    }
+    let outstanding = in_flight_max
+        .unwrap_or_else(|| outstanding_max(whole.peak(), timeout, rooms.all_publishers()));
+    Ok(Load::Publish { rooms, rate, spacing, in_flight_max: outstanding })
+}
+
+/// The rate of all rooms together; refuses more of either than there can be.
+fn of_all_rooms(rate: &Profile, rooms: Rooms) -> Result<Profile, Problem> {
+    let max = Rooms::CONNECTIONS_MAX;
+    if rooms.connections().get() > max {
+        let each = rooms.publishers.saturating_add(rooms.receivers.get());
+        let message = format!(
+            "{} rooms of {each} connections are more than {max}; use fewer --rooms or --receivers",
+            rooms.count
+        );
+        return Err(Problem::new("rooms", message));
+    }
+    rate.times(rooms.count).ok_or_else(|| {
+        let message = format!(
+            "{rate} in each of {} rooms is more than can be scheduled exactly; use fewer --rooms, or less",
+            rooms.count
+        );
+        Problem::new("publish", message)
+    })
 }
 
 /// Messages that would be outstanding if the server fell silent for the time-out of a reply: at least one for each

@@ -7,8 +7,8 @@ use crate::data;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use record::Kind;
-use spec::Options;
 use spec::file::{Asked, AxisKeys, File};
+use spec::{AxisOf, Options};
 
 /// Raise the load of a server until it bends, and say where
 ///
@@ -65,7 +65,11 @@ impl Sweep {
             "closed",
             "messages",
         ];
-        if let Some(option) = options.set().into_iter().find(|option| decided.contains(option)) {
+        let is_decided = |option: &&str| {
+            decided.contains(option)
+                || (*option == "receivers" && axis.of == Some(AxisOf::Receivers))
+        };
+        if let Some(option) = options.set().into_iter().find(is_decided) {
             return Err(Failure::usage(format!(
                 "--{option} means nothing to a sweep, whose load is that of --of; leave it out"
             )));

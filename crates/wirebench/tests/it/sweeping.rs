@@ -78,7 +78,11 @@ fn what_a_sweep_cannot_do_is_refused_with_the_cure() {
         ("sweep ws://h --bots-max 5",                   "--bots-max: belongs to sweeps of bots; leave it out"),
         ("sweep ws://h --slo fast",                     "as in `p99 < 50ms`"),
         ("sweep ws://h --factor 1",                     "is not between 1.05 and 10"),
-        ("sweep ws://h --of cats",                      "bots, connections, rate"),
+        ("sweep ws://h --of cats",                      "bots, connections, rate, receivers"),
+        ("sweep ws://h --of receivers",                 "say with --publish how often messages are due"),
+        ("sweep ws://h --conversation room --publish 9/s --of bots", "use --of receivers or --of rate"),
+        ("sweep ws://h --conversation room --publish 9/s --of receivers", "has 18 messages due in a block of 2 s: too few to miss 1 % of them; ask for --publish more"),
+        ("sweep ws://h --conversation room --publish 9/s --of receivers --receivers 5", "--receivers means nothing to a sweep"),
         ("sweep ws://h --size 1B --payload x",          "--size: a --payload is what it is; leave one of the two out"),
         ("sweep wsss://h",                              "did you mean `wss`?"),
         ("sweep tcp://127.0.0.1:1 --header A:b",        "--header: means nothing to tcp://"),
@@ -88,6 +92,36 @@ fn what_a_sweep_cannot_do_is_refused_with_the_cure() {
         ended.check(2, &["error: ", message]);
         ended.check_no_result();
     }
+}
+
+#[test]
+fn in_rooms_it_is_receivers_that_rise_and_deliveries_that_are_offered() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "relay");
+    let line = format!(
+        "sweep {} --conversation room --publish 100/s --rooms 2 --of receivers --from 4 --to 16 --factor 4 --repeats 1 \
+         -d 500ms --settle 100ms -o sweep.json",
+        server.url
+    );
+    let ended = sandbox.run(&line);
+    assert!([Some(0), Some(12)].contains(&ended.code), "{ended:?}");
+    let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
+    let record = RunRecord::from_json(&text).unwrap();
+    let sweep = record.sweep.as_ref().unwrap();
+    assert_eq!(sweep.of, SweepOf::Receivers);
+    assert!(!sweep.steps.is_empty());
+    for step in &sweep.steps {
+        let spec = &record.plan.workloads[step.workload].spec;
+        let receivers = spec.load.rooms().unwrap().receivers.get();
+        assert_eq!(spec.name, format!("{receivers} receivers"));
+        assert!((step.offered_per_s - 200.0 * f64::from(receivers)).abs() < 1e-6, "{step:?}");
+        for block in &step.blocks {
+            let counts = record.blocks[*block].deliveries.as_ref().unwrap().counts;
+            assert_eq!(counts.check(), Ok(()), "{counts:?}");
+            assert_eq!(counts.whole(), counts.published * u64::from(receivers), "{counts:?}");
+        }
+    }
+    assert!(ended.stdout.contains("receivers"), "{}", ended.stdout);
 }
 
 #[test]
