@@ -10,7 +10,7 @@ use crate::advice::{FirstError, next_of_finding};
 use crate::plan::{Measurement, Peer};
 use load::Expect;
 use record::{Cause, Tally};
-use spec::{Carries, Endpoint, Protocol};
+use spec::{Carries, Endpoint};
 use units::Nanos;
 use wire::discovery::{Finding, Manner};
 
@@ -25,13 +25,9 @@ pub(crate) struct Greetings {
 }
 
 impl Greetings {
-    /// None so far, of a server at `url`.
+    /// No greetings so far, of a server at `url`.
     pub(crate) fn of(url: &Endpoint, measurement: &Measurement) -> Self {
-        let may_greet = matches!(
-            url.protocol,
-            Protocol::Tcp | Protocol::Unix | Protocol::Lines | Protocol::WebSocket
-        );
-        let is_listened_for = may_greet
+        let is_listened_for = url.protocol.has_other_servers()
             && matches!(measurement.peer, Peer::Given(_))
             && measurement.client.is_none()
             && measurement.workload.requests.is_none()

@@ -1,5 +1,5 @@
-//! From a URL to a target that answers: names resolved, the safety rail, the protocol stack, and a first message whose
-//! echo is checked before anything is timed.
+//! Turns a URL into a target that answers: names resolved, the safety rail, the protocol stack, and a first message
+//! whose echo is checked before anything is timed.
 
 use crate::advice::{FirstError, next_at_once, next_inside_tls, next_of_finding, next_of_protocol};
 use crate::answer;
@@ -52,9 +52,9 @@ impl Context<'_> {
 /// A place that was looked up.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
-    /// In the order of the resolver.
+    /// The addresses in the order of the resolver.
     pub(crate) addresses: Vec<Address>,
-    /// From the question to the answer; `None` where nothing had to be asked.
+    /// Time from the question to the answer; `None` where nothing had to be asked.
     pub(crate) took: Option<Nanos>,
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn first_error(outcome: &Outcome) -> FirstError<'_> {
 pub(crate) enum Asked {
     /// A message; of a conversation one of each kind.
     Requests,
-    /// To open the connection of a receiver: others publish.
+    /// The opening of a receiver's connection: others publish.
     Opening,
 }
 
@@ -431,10 +431,6 @@ pub(crate) fn ask(
 fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>) -> bool {
     let Some((class, Tally { cause, .. })) = error else { return false };
     let is_echo = measurement.workload.expect == Expect::Echo;
-    let is_plain = matches!(
-        url.protocol,
-        Protocol::Tcp | Protocol::Unix | Protocol::Lines | Protocol::WebSocket
-    );
     let is_other = match cause {
         // Codes from 3000 on are those of applications (RFC 6455 §7.4.2); 1002 is what older servers of GraphQL say.
         Cause::Closed(code) => matches!(code, Some(1002 | 3000..=4999)),
@@ -460,7 +456,8 @@ fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>
         && measurement.speech.options.method == "GET";
     let is_endless =
         url.protocol == Protocol::Http && (is_stream || *class == ErrorClass::ReplyTimedOut);
-    measurement.peer.url().is_some() && (is_endless || is_echo && is_plain && is_other)
+    measurement.peer.url().is_some()
+        && (is_endless || is_echo && url.protocol.has_other_servers() && is_other)
 }
 
 /// Advice about a server of another kind.

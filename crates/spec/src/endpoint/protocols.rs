@@ -280,6 +280,11 @@ impl Protocol {
             None => None,
         }
     }
+
+    /// True if servers of application protocols speak it too: one that was to echo may greet, or answer in its own way.
+    pub const fn has_other_servers(self) -> bool {
+        matches!(self, Self::Tcp | Self::Unix | Self::Lines | Self::WebSocket)
+    }
 }
 
 impl fmt::Display for Protocol {
