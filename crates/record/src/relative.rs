@@ -35,7 +35,7 @@ pub(crate) fn relative(
     if let (None, Some(sides)) = (base, &record.sides) {
         return of_sides(record, sides, requirement);
     }
-    let base = base.ok_or_else(|| unknown("the baseline is not at hand"))?;
+    let base = base.ok_or_else(|| unknown("the record of the baseline is not there"))?;
     let differs = record.against.iter().flat_map(|against| against.forbidding(Some(workload)));
     if let Some(reason) = differs.into_iter().next() {
         let text = format!("{}, {}", reason.message, reason.evidence);

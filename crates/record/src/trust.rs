@@ -120,7 +120,7 @@ impl Verdict {
             reason.workload.is_none_or(|of| of == workload) && reason.of(judged) == Level::Invalid
         });
         let message = about.next().map(|reason| reason.message.clone());
-        Some(message.unwrap_or_else(|| "the verdict says that it is no result".to_owned()))
+        Some(message.unwrap_or_else(|| "the verdict calls it invalid".to_owned()))
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Asked {
 pub(crate) fn contradiction(report: &Report, seen: Seen, asked: Asked) -> Option<String> {
     let times = report.round_trips.count();
     if times != report.ok {
-        return Some(format!("it says {} round trips, and gives {times} times", report.ok));
+        return Some(format!("it reports {} round trips, and the times of {times}", report.ok));
     }
     if report.round_trips.min() == Some(Nanos::ZERO) {
         return Some("it gives a round trip of 0 ns".to_owned());
@@ -53,13 +53,12 @@ fn window(said: Nanos, seen: Nanos) -> Option<String> {
     let off = float(said.0.abs_diff(seen.0));
     let allowed = float(seen.0) * WINDOW_OFF_MAX + float(WINDOW_SLACK.0);
     (said == Nanos::ZERO || off > allowed)
-        .then(|| format!("it says that its window was {said}, and {seen} were seen"))
+        .then(|| format!("it reports a window of {said}, and we saw {seen}"))
 }
 
 fn cpu(said: Nanos, seen: Nanos) -> Option<String> {
     let allowed = float(seen.0) * (1.0 + CPU_MORE_MAX) + float(CPU_SLACK.0);
-    (float(said.0) > allowed)
-        .then(|| format!("it says that it used {said} of CPU time, and {seen} were seen"))
+    (float(said.0) > allowed).then(|| format!("it reports {said} of CPU time, and we saw {seen}"))
 }
 
 fn counts(report: &Report, asked: Asked) -> Option<String> {
@@ -104,7 +103,7 @@ const WINDOW_SLACK: Nanos = Nanos::from_millis(50);
 const CPU_MORE_MAX: f64 = 0.2;
 /// And in time: it may count in ticks.
 const CPU_SLACK: Nanos = Nanos::from_millis(20);
-/// By how much round trips together may be longer than all connections have time.
+/// The share by which all round trips together may exceed the time of all connections.
 const SUM_MORE_MAX: f64 = 0.05;
 
 #[cfg(test)]
@@ -150,11 +149,11 @@ mod tests {
         type Lie = fn(&mut Report);
         #[rustfmt::skip]
         let table: [(Lie, &str); 8] = [
-            (|report| report.wall = Nanos::from_millis(500), "it says that its window was 500 ms, and 1.01 s were seen"),
-            (|report| report.wall = Nanos::from_secs(2),     "it says that its window was 2 s, and 1.01 s were seen"),
-            (|report| report.wall = Nanos::ZERO,             "it says that its window was 0 ns, and 1.01 s were seen"),
-            (|report| report.cpu = Some(Nanos::from_secs(1)), "it says that it used 1 s of CPU time, and 500 ms were seen"),
-            (|report| report.ok = 20_000,                    "it says 20000 round trips, and gives 10000 times"),
+            (|report| report.wall = Nanos::from_millis(500), "it reports a window of 500 ms, and we saw 1.01 s"),
+            (|report| report.wall = Nanos::from_secs(2),     "it reports a window of 2 s, and we saw 1.01 s"),
+            (|report| report.wall = Nanos::ZERO,             "it reports a window of 0 ns, and we saw 1.01 s"),
+            (|report| report.cpu = Some(Nanos::from_secs(1)), "it reports 1 s of CPU time, and we saw 500 ms"),
+            (|report| report.ok = 20_000,                    "it reports 20000 round trips, and the times of 10000"),
             (|report| { report.round_trips.record(Nanos(1)); report.ok += 1; }, "it says 10001 round trips, of 10000 that were asked for"),
             (|report| { report.round_trips.record(Nanos(0)); report.ok += 1; }, "it gives a round trip of 0 ns"),
             (|report| { report.round_trips = Histogram::new(); (0..10_000).for_each(|_| report.round_trips.record(Nanos::from_millis(2))); },

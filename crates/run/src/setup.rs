@@ -34,7 +34,7 @@ use units::{Bytes, Nanos};
 /// The set-up of a run.
 pub(crate) struct SetUp {
     environment: Environment,
-    /// To sample the machine with, and what it had done before the first block.
+    /// The sampler of the machine, and what the machine had done before the first block.
     pub(crate) system: Option<SystemSampler>,
     system_before: Option<SystemTimes>,
     /// The CPUs of server and generator; `None` if they are left to the system.
@@ -49,15 +49,15 @@ pub(crate) struct SetUp {
     server_pid: Option<u32>,
     pub(crate) servers: Servers,
     pub(crate) clients: Clients,
-    /// For each measurement its target, or why there is none.
+    /// The target of each measurement, or why there is none.
     pub(crate) ready: Vec<Result<Ready, String>>,
     /// Warnings about the set-up.
     pub(crate) warnings: Vec<Warning>,
     /// The versions that subjects say to be, by name; `None` for one that does not say it.
     versions: BTreeMap<String, Option<String>>,
-    /// By measurement, how it was warmed up.
+    /// The way in which each measurement was warmed up.
     warm: BTreeMap<usize, Warm>,
-    /// By measurement, what its subjects were before the run was interrupted.
+    /// The subjects of each measurement as they were before the run was interrupted.
     pub(crate) known: Known,
 }
 
@@ -414,7 +414,7 @@ impl SetUp {
         }
         let warning = Warning {
             code: "resumed".to_owned(),
-            message: "the run was interrupted, and gone on with later".to_owned(),
+            message: "the run was interrupted, and continued later".to_owned(),
             evidence: format!("{kept} of {} blocks were measured before", kept + left),
             advice: "what drifted between the two is within the spread of blocks".to_owned(),
         };
@@ -499,15 +499,15 @@ impl SetUp {
             false => "replies are not what was sent".to_owned(),
             true if size < needed => format!("messages of {size} B; a header has {needed} B"),
             true if matches!(measurement.spec.message.content, spec::Content::Generated { .. }) => {
-                "with something written over it, JSON would be JSON no more".to_owned()
+                "a header written over it would make its JSON invalid".to_owned()
             }
-            true => "the payload is given, and nothing is written over it".to_owned(),
+            true => "a header would overwrite the payload that was given".to_owned(),
         };
         self.warnings.push(Warning {
             code: "no_identity".to_owned(),
             message: "messages carry no header, so lost, duplicate and reordered replies are not told apart".to_owned(),
             evidence,
-            advice: format!("to know of them, send random messages of {needed} B or more to a server that echoes"),
+            advice: format!("to tell them apart, send random messages of {needed} B or more to a server that echoes"),
         });
     }
 
@@ -564,7 +564,7 @@ fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
         Peer::Subject(server) => {
             let manifest = &server.subject.manifest;
             let cannot_reply = measurement.spec.server.reply().is_some() && !manifest.replies;
-            let reason = cannot_reply.then(|| "it answers with an echo alone".to_owned());
+            let reason = cannot_reply.then(|| "it can only echo".to_owned());
             let reason = reason.or_else(|| beyond(measurement, &manifest.limits));
             let refusal = || {
                 let (method, path) = (&measurement.speech.options.method, server.path.as_deref());

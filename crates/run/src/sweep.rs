@@ -153,7 +153,7 @@ impl Run<'_, '_> {
     }
 
     fn stop_for_budget(&mut self, line: usize) {
-        self.lines[line].stop(format!("the time of {} was over", self.sweep.axis.budget));
+        self.lines[line].stop(format!("the budget of {} was used up", self.sweep.axis.budget));
     }
 
     /// The end of the budget.

@@ -77,7 +77,7 @@ fn a_ratio_that_is_not_known_or_no_result_does_not_pass() {
     };
     let unknown = |reason: &str| (Finding::Unknown, reason.to_owned());
     assert_eq!(answer(&base, Some(&base)), (Finding::Met, String::new()));
-    assert_eq!(answer(&base, None), unknown("the baseline is not at hand"));
+    assert_eq!(answer(&base, None), unknown("the record of the baseline is not there"));
     let mut other = base.clone();
     other.plan.workloads[1].spec.name = "another".to_owned();
     assert_eq!(answer(&base, Some(&other)), unknown("the baseline has no row of this name"));

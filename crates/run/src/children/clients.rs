@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(crate) struct Clients {
     launch: Launch,
-    /// By measurement.
+    /// The running clients, by measurement.
     all: BTreeMap<usize, RunningClient>,
     files: Option<PrivateFolder>,
 }
@@ -55,7 +55,7 @@ impl Clients {
             starts = known.starts;
             if let Some(died) = known.client.process_mut().died() {
                 if starts >= STARTS_MAX {
-                    return Err(format!("the client has ended twice, at last: {died}"));
+                    return Err(format!("the client has ended twice, the last time: {died}"));
                 }
                 starts += 1;
                 self.all.remove(&workload);

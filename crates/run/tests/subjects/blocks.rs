@@ -126,7 +126,7 @@ fn a_client_that_lies_is_shown_as_failed() {
         // All of it in a nanosecond, so that it had many a second.
         ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [1]}", "cannot be"),
         // A window that is longer than what was seen.
-        ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [10**12]}", "its window was 16m40s"),
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [10**12]}", "a window of 16m40s"),
         ("LIE = lambda said: said", "LIE = lambda said: said | {'cpu_ns': [10**12]}", "of CPU time"),
         ("LIE = lambda said: said", "LIE = lambda said: said | {'ok': [999]}", "999"),
         ("LIE = lambda said: said", "LIE = lambda said: said | {'ok': [300], 'round_trip_ns': [1000] * 300}", "of 200 that were asked for"),

@@ -1,4 +1,4 @@
-//! From rows and loads to workloads: who is measured with whom, over what, under which load, and what cannot be.
+//! Turns rows and loads into workloads: who is measured with whom, over what, under which load, and what cannot be.
 
 mod rounds;
 mod sides;
@@ -109,7 +109,7 @@ impl File {
 struct Cells<'a> {
     file: &'a File,
     asked: &'a Asked,
-    /// Those that are asked for, or those of the file.
+    /// The criteria that are asked for, or those of the file.
     criteria: Criteria,
     quick: Option<Quick>,
     subjects: &'a dyn Subjects,
@@ -423,7 +423,7 @@ impl<'a> Cells<'a> {
             |known| format!("did you mean '{known}'?"),
         );
         let name = &self.file.source.name;
-        Err(format!("{name}: nothing in it is called `{only}`, which --only names; {meant}"))
+        Err(format!("{name}: it has nothing called `{only}`, which --only names; {meant}"))
     }
 
     /// Refuses a first load of which 1 % is less than a message.
@@ -478,7 +478,7 @@ impl<'a> Cells<'a> {
         let is_empty = self.made.iter().all(|cell| cell.row.is_none());
         if is_empty && self.left_out.is_empty() {
             return Err(format!(
-                "{}: nothing in it is called so; see --only",
+                "{}: it has nothing of that name; see --only",
                 self.file.source.name
             ));
         }
@@ -613,7 +613,7 @@ impl<'a> Cells<'a> {
             Some(facts) if self.reply(row).is_some() && !facts.replies => {
                 return Err(left(
                     server.name,
-                    "it answers with echoes alone, not with a reply".to_owned(),
+                    "it can only echo, and not answer with a fixed reply".to_owned(),
                 ));
             }
             _ => {}
@@ -727,9 +727,9 @@ const ROW_ZERO: &str = "tcp";
 const EMBEDDED: &str = "embedded";
 /// Our own client.
 const OURSELVES: &str = "wirebench";
-/// Before each block; a subject that compiles while it runs has more before its first.
+/// The warm-up before each block; a subject that compiles while it runs has more before its first.
 const WARM_UP: Nanos = Nanos::from_millis(200);
-/// Of fewer messages 1 % is less than one.
+/// The number of messages of which 1 % is one.
 const DUE_MIN: f64 = 100.0;
 /// Names that are more alike than this are perhaps meant.
 const SIMILAR: f64 = 0.8;

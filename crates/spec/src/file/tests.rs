@@ -128,7 +128,7 @@ fn subjects_that_cannot_take_part_are_left_out_with_the_reason() {
         ("server = 'absent'\ntransport = 'ws'",                       "absent", "not installed"),
         ("server = 'plain'\ntransport = 'wss'",                       "plain", "it speaks tcp, ws, not wss"),
         ("server = 'plain'\nclient = 'library'\ntransport = 'tcp'",   "library", "it speaks ws, not tcp"),
-        ("server = 'plain'\nreply = 'Pong'\ntransport = 'ws'",        "plain", "echoes alone"),
+        ("server = 'plain'\nreply = 'Pong'\ntransport = 'ws'",        "plain", "it can only echo"),
         ("server = 'texts'\ntransport = 'ws'",                        "texts", "takes text alone"),
         ("server = 'small'\nload = 'm'\ntransport = 'ws'",            "small ws @ m", "at most 100 connections: select"),
         ("server = 'files'\nload = 'm'\ntransport = 'http'",          "files http @ m", "files: not `POST /`"),

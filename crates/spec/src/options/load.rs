@@ -165,7 +165,7 @@ impl Options {
             if loads.iter().any(|(known, _)| *known == name) {
                 return Err(Problem::new(
                     "bots",
-                    format!("{count} stands there twice; each count is measured once"),
+                    format!("{count} is named twice; each count is measured once: leave one out"),
                 ));
             }
             let load = if self.closed {

@@ -49,9 +49,10 @@ impl Options {
     /// Refuses an option that says how messages are generated beside one that gives them.
     fn check_generated(&self, generated: Option<&'static str>) -> Result<(), Problem> {
         match (&self.payload, generated) {
-            (Some(_), Some(field)) => {
-                Err(Problem::new(field, "a --payload is what it is; leave one of the two out"))
-            }
+            (Some(_), Some(field)) => Err(Problem::new(
+                field,
+                "a --payload has all of its bytes; leave one of the two out",
+            )),
             (_, _) => Ok(()),
         }
     }
@@ -335,7 +336,7 @@ impl Options {
         }
         let part = bytes("expect-body", typed, context)?;
         if part.is_empty() {
-            return Err(problem("is empty, and so in every reply; leave it out"));
+            return Err(problem("is empty, and every reply contains that; leave it out"));
         }
         Ok(Expect::Contains(Blob(part)))
     }

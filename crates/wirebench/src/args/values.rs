@@ -39,7 +39,7 @@ pub(crate) fn size(text: &str) -> Result<Bytes, String> {
 /// A time that is not zero.
 pub(crate) fn some_time(text: &str) -> Result<Nanos, String> {
     let time: Nanos = text.parse().map_err(|error: units::ParseError| error.to_string())?;
-    if time == Nanos::ZERO { Err("must be longer than no time".to_owned()) } else { Ok(time) }
+    if time == Nanos::ZERO { Err("must be longer than 0s".to_owned()) } else { Ok(time) }
 }
 
 /// A limit of time; `none` lifts it.
@@ -181,7 +181,7 @@ mod tests {
         for (found, expected) in table {
             assert_eq!(found, expected);
         }
-        assert_eq!(some_time("0s"), Err("must be longer than no time".to_owned()));
+        assert_eq!(some_time("0s"), Err("must be longer than 0s".to_owned()));
         assert_eq!(size("16MiB"), Ok(Bytes(16 << 20)));
         assert_eq!(
             size("17MiB"),

@@ -180,7 +180,7 @@ fn the_labs_of_this_repository_name_subjects_that_there_are() {
         let ended = run(&sandbox, &line);
         if name.ends_with("accelbyte") {
             // In that one nothing is ours.
-            ended.check(2, &["nothing in it is called `embedded`, which --only names"]);
+            ended.check(2, &["it has nothing called `embedded`, which --only names"]);
         } else {
             ended.check_measured(&[]);
         }
@@ -602,8 +602,8 @@ fn measured_quickly(sandbox: &Sandbox, file: &str, installed: &Path) -> RunRecor
     record_of(&ended.stdout)
 }
 
-/// That no process works in a folder, once those that are ending have had their time. Those that still have an owner,
-/// such as the lab of another test, are not meant: whoever loses its owner becomes a child of another process.
+/// Checks that no process works in a folder, once those that are ending have had their time. Those that still have an
+/// owner, such as the lab of another test, are not meant: whoever loses its owner becomes a child of another process.
 fn assert_nothing_runs_in(folder: &Path) {
     let folder = folder.canonicalize().unwrap();
     let mut left = working_in(&folder);

@@ -129,8 +129,8 @@ fn messages_without_room_for_a_header_are_measured_and_the_record_says_so() {
     for (options, why) in [
         ("--size 8B", "messages of 8 B; a header has 16 B"),
         ("--text --size 31B", "messages of 31 B; a header has 32 B"),
-        ("--payload 0123456789abcdef0123456789abcdef", "the payload is given"),
-        ("--payload-kind json", "JSON would be JSON no more"),
+        ("--payload 0123456789abcdef0123456789abcdef", "a header would overwrite the payload"),
+        ("--payload-kind json", "a header written over it would make its JSON invalid"),
     ] {
         let (how, record) =
             run(&format!("{} --rate 200/s -d 100ms --warm-up 0s {options}", server.url));

@@ -83,7 +83,7 @@ fn what_a_sweep_cannot_do_is_refused_with_the_cure() {
         ("sweep ws://h --conversation room --publish 9/s --of bots", "use --of receivers or --of rate"),
         ("sweep ws://h --conversation room --publish 9/s --of receivers", "has 18 messages due in a block of 2 s: too few to miss 1 % of them; ask for --publish more"),
         ("sweep ws://h --conversation room --publish 9/s --of receivers --receivers 5", "--receivers means nothing to a sweep"),
-        ("sweep ws://h --size 1B --payload x",          "--size: a --payload is what it is; leave one of the two out"),
+        ("sweep ws://h --size 1B --payload x",          "--size: a --payload has all of its bytes; leave one of the two out"),
         ("sweep wsss://h",                              "did you mean `wss`?"),
         ("sweep tcp://127.0.0.1:1 --header A:b",        "--header: means nothing to tcp://"),
     ];
