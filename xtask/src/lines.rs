@@ -1,13 +1,13 @@
 //! `cargo xtask lines`: lines of code and numbers of tests, by crate and language, now or at a revision of git.
 //!
 //! Blank lines and comments are left out. The tests of a Rust module (from `#[cfg(test)]` to the end of what it is on)
-//! and files of tests have a column of their own. A line is read as text: cruder than a parser, and the same on both
-//! sides of a change.
+//! and files of tests, those of a `mod` behind `#[cfg(test)]` among them, have a column of their own. A line is read as
+//! text: cruder than a parser, and the same on both sides of a change.
 
 use crate::files::{self, Uncommitted};
 use crate::shell;
 use anyhow::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::AddAssign;
 
@@ -23,9 +23,12 @@ pub(crate) struct LinesArgs {
 pub(crate) fn run(arguments: &LinesArgs) -> Result<()> {
     let mut rows: BTreeMap<(String, &str), Count> = BTreeMap::new();
     let mut total = Count::default();
-    for (path, text) in texts(arguments.revision.as_deref())? {
+    let texts = texts(arguments.revision.as_deref())?;
+    let of_tests: BTreeSet<String> =
+        texts.iter().flat_map(|(path, text)| modules_of_tests(path, text)).collect();
+    for (path, text) in texts {
         let Some(language) = Language::of(&path) else { continue };
-        let count = count(&path, &text, language);
+        let count = count(&text, language, is_of_tests(&path, &of_tests));
         *rows.entry((part(&path), language.name)).or_default() += count;
         total += count;
     }
@@ -61,7 +64,7 @@ struct Language {
 }
 
 impl Language {
-    /// By the end of the file's name; `None` for what is no code.
+    /// The language by the end of the file's name; `None` for what is no code.
     fn of(path: &str) -> Option<Self> {
         let c = |name| (name, &["//"][..], Some(("/*", "*/")));
         let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
@@ -113,10 +116,34 @@ fn part(path: &str) -> String {
     path.split('/').take(depth).collect::<Vec<_>>().join("/")
 }
 
-fn count(path: &str, text: &str, language: Language) -> Count {
+/// The modules that a file declares behind `#[cfg(test)]`, as the paths of their files without `.rs`.
+fn modules_of_tests(path: &str, text: &str) -> Vec<String> {
+    let Some(module) = path.strip_suffix(".rs") else { return Vec::new() };
+    let (folder, name) = module.rsplit_once('/').unwrap_or_default();
+    let home = if matches!(name, "lib" | "main" | "mod") { folder } else { module };
+    let declared = text.split("#[cfg(test)]\n").skip(1).filter_map(|behind| {
+        let (_, name) = behind.lines().next()?.split_once("mod ")?;
+        name.strip_suffix(';').map(|name| format!("{home}/{name}"))
+    });
+    declared.collect()
+}
+
+/// True for a file of a folder `tests`, and for one that is, or is below, one of `modules`.
+fn is_of_tests(path: &str, modules: &BTreeSet<String>) -> bool {
+    let mut above = path.strip_suffix(".rs");
+    while let Some(module) = above {
+        if modules.contains(module) {
+            return true;
+        }
+        above = module.rsplit_once('/').map(|(folder, _)| folder);
+    }
+    path.starts_with("tests/") || path.contains("/tests/")
+}
+
+fn count(text: &str, language: Language, is_of_tests: bool) -> Count {
     let mut count = Count::default();
     let mut in_comment = false;
-    let mut tests = Tests::at(path);
+    let mut tests = if is_of_tests { Tests::WholeFile } else { Tests::Outside };
     for line in text.lines() {
         let line = line.trim();
         let (opens, closes) = language.block_comment.unwrap_or(("\0", "\0"));
@@ -154,11 +181,6 @@ enum Tests {
 }
 
 impl Tests {
-    fn at(path: &str) -> Self {
-        let is_test = path.starts_with("tests/") || path.contains("/tests/");
-        if is_test { Self::WholeFile } else { Self::Outside }
-    }
-
     /// True for a line of tests; follows the braces of what `#[cfg(test)]` is on.
     fn holds(&mut self, line: &str) -> bool {
         let (mut open, mut has_begun) = match *self {
@@ -186,7 +208,9 @@ mod tests {
     use super::*;
 
     fn counted(path: &str, text: &str) -> [u64; 3] {
-        let Count { source, in_tests, tests } = count(path, text, Language::of(path).unwrap());
+        let is_of_tests = is_of_tests(path, &BTreeSet::new());
+        let Count { source, in_tests, tests } =
+            count(text, Language::of(path).unwrap(), is_of_tests);
         [source, in_tests, tests]
     }
 
@@ -215,6 +239,22 @@ mod tests {
         );
         assert_eq!(counted("crates/a/tests/it/a.rs", "#[test]\nfn a() {\n}\n"), [0, 3, 1]);
         assert_eq!(counted("tests/a/b.js", "let a;\n"), [0, 1, 0]);
+    }
+
+    #[test]
+    fn a_module_behind_cfg_test_is_of_tests_with_all_below_it() {
+        let text = "mod b;\n#[cfg(test)]\nmod c;\n#[cfg(test)]\npub(crate) mod d;\n#[cfg(test)]\nmod e {\n}\n";
+        for (path, home) in
+            [("x/src/lib.rs", "x/src"), ("x/src/a.rs", "x/src/a"), ("x/src/a/mod.rs", "x/src/a")]
+        {
+            let modules: BTreeSet<String> = modules_of_tests(path, text).into_iter().collect();
+            for of_tests in ["c.rs", "c/deep/er.rs", "d/mod.rs"] {
+                assert!(is_of_tests(&format!("{home}/{of_tests}"), &modules), "{path}: {of_tests}");
+            }
+            for source in ["b.rs", "cc.rs", "e.rs"] {
+                assert!(!is_of_tests(&format!("{home}/{source}"), &modules), "{path}: {source}");
+            }
+        }
     }
 
     #[test]
