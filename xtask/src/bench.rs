@@ -88,7 +88,7 @@ struct Figure {
 }
 
 impl Figure {
-    /// One that is only shown.
+    /// A figure that is only shown.
     fn shown(name: &'static str, value: f64) -> Self {
         Self { name, value, at_most: None }
     }

@@ -30,7 +30,7 @@ pub(crate) enum Probe {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum From {
     Debian(String),
-    /// Whoever calls installs it, in this way.
+    /// The caller installs it, in this way.
     Elsewhere(&'static str),
 }
 

@@ -19,14 +19,14 @@ pub(crate) struct Absences {
     returns: BinaryHeap<Reverse<(Instant, u32)>>,
     /// The instant at which all are torn off; [`Instant::NEVER`] if that was, or is not to be.
     storm_at: Instant,
-    /// By place the connects that have failed since the receiver left.
+    /// The connects that have failed since the receiver left, by place.
     failed: Vec<u8>,
     /// The instant at which the receiver that leaves now comes back.
     leaving_until: Option<Instant>,
 }
 
 impl Absences {
-    /// Those that `conduct` asks for; `None` if it asks for none.
+    /// The absences that `conduct` asks for; `None` if it asks for none.
     pub(crate) fn new(conduct: Conduct, connections: u32, seed: u64) -> Option<Self> {
         let leaves = conduct.away.is_some() || conduct.storm.is_some();
         leaves.then(|| Self {
@@ -127,7 +127,7 @@ impl Absences {
 /// `reconnectionDelay` and `reconnectionDelayMax` of socket.io-client 4, whose `randomizationFactor` is a half.
 const BACK_OFF_MIN: Nanos = Nanos::from_secs(1);
 const BACK_OFF_MAX: Nanos = Nanos::from_secs(5);
-/// From there on it is more than [`BACK_OFF_MAX`] whatever is drawn.
+/// The number of doublings after which the wait exceeds [`BACK_OFF_MAX`], whatever is drawn.
 const DOUBLED_MAX: u8 = 4;
 
 #[cfg(test)]

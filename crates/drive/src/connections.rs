@@ -14,11 +14,11 @@ use wire::{Opening, Secured};
 /// All connections of a worker, from the connect to the close, and those that are still to be started.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    /// At the index of their id.
+    /// The connections, each at the index of its id.
     slots: Vec<Option<Connection>>,
     /// The index of the connection at each place of the pace.
     by_place: Vec<u32>,
-    /// Those that come back at an instant, over other connections of the engine, because their streams broke off: by
+    /// Connections that return at an instant, over other connections of the engine, because their streams broke off: by
     /// that instant and their place.
     returning: BTreeMap<(Instant, u32), Connection>,
     /// Connections that exist, and those of them that are not open yet.

@@ -15,7 +15,7 @@ pub struct Control {
     waits: bool,
     /// The time in which nothing is sent once every worker has its connections.
     silence: Nanos,
-    /// Whoever wakes up after this does not begin.
+    /// The latest begin: a worker that wakes up after this instant does not begin.
     latest: AtomicU64,
     /// The newest change of the rate, and the number of changes so far, which workers look at ten times a second.
     change: Mutex<Option<RateChange>>,
@@ -32,7 +32,7 @@ pub struct RateChange {
 }
 
 impl Control {
-    /// For so many workers.
+    /// Controls `workers` workers.
     pub fn new(workers: u32) -> Self {
         Self {
             workers,
@@ -47,12 +47,12 @@ impl Control {
         }
     }
 
-    /// For so many workers, which begin when [`Control::begin`] says so and not by themselves.
+    /// Controls `workers` workers, which begin when [`Control::begin`] says so and not by themselves.
     pub fn waiting(workers: u32) -> Self {
         Self { waits: true, ..Self::new(workers) }
     }
 
-    /// For one worker, which listens for so long before it begins: what comes in that time is said unasked.
+    /// Controls one worker, which listens for `silence` before it begins: what comes in that time counts as unasked.
     pub fn listening(silence: Nanos) -> Self {
         Self { silence, ..Self::new(1) }
     }

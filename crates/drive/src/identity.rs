@@ -62,7 +62,7 @@ pub(crate) fn numbered(
 pub(crate) enum Answer {
     /// This message has ended, well or not.
     Ended(Flight),
-    /// None: it was answered before, or given up.
+    /// No message: it was answered before, or given up.
     Nothing,
     /// No message is awaited that it could answer.
     Unasked,

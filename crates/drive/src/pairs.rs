@@ -10,9 +10,9 @@ use wire::TwoSockets;
 /// The second connections.
 #[derive(Debug, Default)]
 pub(crate) struct Seconds {
-    /// At the index of the second: its id, and that of the first.
+    /// The second connections: the id of each and of its first, at the index of the second.
     firsts: Vec<Option<(ConnectionId, ConnectionId)>>,
-    /// At the index of the first.
+    /// The pairs, each at the index of its first connection.
     seconds: Vec<Option<Pair>>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Rooms {
 
 #[derive(Debug, Default)]
 struct Room {
-    /// One for each publisher, and for each that took the place of another.
+    /// The streams: one for each publisher, and for each that took the place of another.
     streams: Vec<Stream>,
     /// Messages that were published in it.
     published: u32,
@@ -66,7 +66,7 @@ struct Publication {
     /// Receivers that it was owed to, and those of them that have it.
     owed: u32,
     delivered: u32,
-    /// From due to its first receiver, and to the latest.
+    /// Time from due to the first receiver that had it, and to the latest.
     first: Nanos,
     latest: Nanos,
 }
@@ -74,9 +74,9 @@ struct Publication {
 /// The counts that a message belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Those of the measurement.
+    /// The counts of the measurement.
     Measured,
-    /// None: it is of the warm-up, or proves subscriptions.
+    /// Not counted: the message is of the warm-up, or proves subscriptions.
     Uncounted,
 }
 
@@ -96,11 +96,11 @@ struct Receiver {
     is_open: bool,
     /// Its presence by turns, each from a number of its room on; none before the first proof.
     turns: Vec<Turn>,
-    /// For each stream of the room what has come of it; none before the first proof.
+    /// The state of each stream of the room; none before the first proof.
     seen: Vec<Seen>,
     /// The instant at which it was to come back; `None` while it is present.
     back_at: Option<Instant>,
-    /// True from when all were torn off until it is proved again.
+    /// True from when all receivers were torn off until this one is proved again.
     is_torn_off: bool,
 }
 
@@ -551,7 +551,7 @@ impl Receiver {
         self.turns.last().map(|turn| turn.presence)
     }
 
-    /// From the message with this number on it is this.
+    /// Sets the presence from message number `from` on.
     fn turn(&mut self, from: u32, presence: Presence) {
         while self.turns.last().is_some_and(|turn| turn.from >= from) {
             self.turns.pop(); // Nothing was sent in it.

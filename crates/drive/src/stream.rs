@@ -15,7 +15,7 @@ pub(crate) struct Stream {
     /// Payload bytes since the last interval was handed over.
     payload_sent: u64,
     payload_received: u64,
-    /// Of the intervals of the measurement: bytes and payload.
+    /// Bytes sent in the intervals of the measurement, and the payload among them; received likewise.
     sent: (u64, u64),
     received: (u64, u64),
     layers: LayerSums,
@@ -25,7 +25,7 @@ pub(crate) struct Stream {
     came: Sample,
 }
 
-/// By how much the layers of all connections grew; an end without its beginning is negative for the moment.
+/// The growth of the layers of all connections; an end without its beginning is negative for the moment.
 #[derive(Clone, Copy, Debug, Default)]
 struct LayerSums {
     tls_sent: i64,
@@ -53,7 +53,7 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    /// One that was there when the window began, and had so many segments then.
+    /// A connection that was there when the window began, and had so many segments then.
     pub(crate) const fn stayed(begin: engine::Segments) -> Self {
         Self { begin, came: false }
     }
@@ -100,7 +100,7 @@ impl Stream {
         }
     }
 
-    /// In how many segments; `None` if no connection says it.
+    /// The number of segments; `None` if no connection says it.
     pub(crate) fn segments(&self) -> Option<Segments> {
         let (stayed, came) = (self.stayed.scaled(), self.came.scaled());
         let connections_sampled = self.stayed.sampled + self.came.sampled;
@@ -191,7 +191,7 @@ fn split(bytes: u64, payload: u64, encoding: i64, tls: i64) -> Split {
 /// The largest number of connections in the sample, of those that are there when the window begins.
 const SAMPLED_MAX: usize = 256;
 
-/// Of so many connections that come in the window, one is in the sample.
+/// The sampling of connections that come in the window: one of this many is in the sample.
 const SAMPLED_EACH: u64 = 32;
 
 #[cfg(test)]

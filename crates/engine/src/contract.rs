@@ -93,7 +93,7 @@ pub trait Metered: Engine {
 pub struct Segments {
     /// Sent by us.
     pub sent: u64,
-    /// That arrived here.
+    /// Bytes that arrived here.
     pub received: u64,
 }
 
@@ -220,7 +220,7 @@ pub trait Node<E> {
 pub enum Step {
     /// It is finished.
     Done,
-    /// To be stepped again when something happens, at this instant at the latest ([`Instant::NEVER`]: no limit).
+    /// It is to be stepped again when something happens, at this instant at the latest ([`Instant::NEVER`]: no limit).
     Wait(Instant),
 }
 

@@ -23,7 +23,7 @@ use units::{Instant, Nanos};
 /// An input of the state machine.
 #[derive(Debug)]
 pub enum In {
-    /// From the bus.
+    /// News from the bus.
     Heard(Heard),
     /// The work of the block with this number.
     Work(u32, BlockWork),

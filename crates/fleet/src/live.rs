@@ -33,7 +33,7 @@ impl Second {
 pub(crate) struct Seconds {
     run: Name,
     growing: Option<Second>,
-    /// Those who have told their part of it.
+    /// The agents that have told their part of it.
     told: BTreeSet<Instance>,
 }
 

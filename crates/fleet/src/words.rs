@@ -42,7 +42,7 @@ pub enum Word {
     Silent {
         /// The agent.
         agent: Name,
-        /// From its last beat.
+        /// Time since its last beat.
         silent: Nanos,
         /// The block that it is busy with.
         block: Option<BlockId>,
@@ -62,7 +62,7 @@ pub enum Word {
     Back {
         /// The agent.
         agent: Name,
-        /// From its last beat before.
+        /// Time from its last beat before the silence to the first one after it.
         silent: Nanos,
         /// True if it is a new process.
         is_new: bool,
@@ -71,7 +71,7 @@ pub enum Word {
     Waiting {
         /// The block.
         block: BlockId,
-        /// Those that are not ready.
+        /// The agents that are not ready.
         agents: Vec<Name>,
     },
     /// A block begins.

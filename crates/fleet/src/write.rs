@@ -25,7 +25,7 @@ pub(crate) struct Write {
     pause: Nanos,
     /// True if the last write was refused, and did not time out.
     was_refused: bool,
-    /// The word that was said of it last, so that it is said once.
+    /// The last announcement, kept so that each is made once.
     said: Option<Word>,
 }
 
@@ -35,7 +35,7 @@ enum State {
     Fresh,
     AwaitPut,
     AwaitRead,
-    /// Until this instant; then the subject is read, or written again.
+    /// It waits until this instant; then the subject is read, or written again.
     Paused {
         until: Instant,
         reads: bool,

@@ -130,7 +130,7 @@ impl Subject {
         self.conversations.iter().filter(is_over)
     }
 
-    /// As a record has it, before it was asked for its version and warmed up.
+    /// The subject as a record has it, before it was asked for its version and warmed up.
     pub fn record(&self) -> record::Subject {
         let manifest = &self.manifest;
         record::Subject {

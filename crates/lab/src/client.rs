@@ -38,9 +38,9 @@ pub struct ClientSettings {
 /// The methods of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Without a body.
+    /// A request without a body.
     Get,
-    /// With the payload as its body.
+    /// A request with the payload as its body.
     #[default]
     Post,
 }
@@ -65,7 +65,7 @@ pub enum Until {
     Clients(u64),
     /// The end of this number of round trips.
     Messages(u64),
-    /// So much time has passed.
+    /// The end of this time.
     Time(Nanos),
 }
 

@@ -28,9 +28,9 @@ pub struct Report {
     pub ok: u64,
     /// The number of errors of each kind, and its words for it, harmless on a terminal.
     pub errors: Vec<(u64, String)>,
-    /// From just before a message is sent until its reply is there and compared; `ok` of them.
+    /// Time from just before a message is sent until its reply is there and compared; `ok` of them.
     pub round_trips: Histogram,
-    /// At a rate: from when it was due; `ok` of them.
+    /// Response times at a rate, from when a message was due; `ok` of them.
     pub responses: Option<Histogram>,
     /// Short-lived: from before the connect until the last reply.
     pub lives: Histogram,
@@ -44,7 +44,7 @@ pub struct Report {
     pub handshake: Histogram,
     /// All of these together, where it does not know them apart.
     pub open: Histogram,
-    /// Until the end was answered.
+    /// Time until the end was answered.
     pub close: Histogram,
     /// The output of google-benchmark.
     pub google_benchmark: Option<record::GoogleBenchmark>,
@@ -85,7 +85,7 @@ pub enum GarbageError {
         ok: u64,
         /// The number of times that it gives.
         times: u64,
-        /// Of which kind.
+        /// The kind of these times.
         of: &'static str,
     },
     /// The output of google-benchmark cannot be read.
@@ -105,7 +105,7 @@ pub enum GarbageError {
     /// It says more than is taken.
     #[error("more than {max} {of}")]
     OverLimit {
-        /// Of what.
+        /// The kind of thing that it says too often.
         of: &'static str,
         /// The most that is accepted.
         max: u64,

@@ -10,7 +10,7 @@ use std::path::Path;
 /// A conversation that a subject holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// As options name it: ready-made, or the path of its file.
+    /// The name that options use: ready-made, or the path of its file.
     pub asked: String,
     /// The conversation.
     pub conversation: Conversation,

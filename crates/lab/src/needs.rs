@@ -34,7 +34,7 @@ pub(crate) fn missing(needs: &Needs, tools: &Tools) -> Option<Missing> {
     (!what.is_empty()).then_some(Missing { what, packages })
 }
 
-/// Those of Debian's `packages` that are not installed, each once; none where there is no `dpkg-query`.
+/// Debian's `packages` that are not installed, each once; none where there is no `dpkg-query`.
 pub(crate) fn not_installed<'a>(
     packages: impl Iterator<Item = &'a str>,
     tools: &Tools,

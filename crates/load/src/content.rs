@@ -13,7 +13,7 @@ use units::{Bytes, Random};
 /// All of a ring have the same size. Copies share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// One behind the other.
+    /// The payloads, one behind the other.
     payloads: Arc<[u8]>,
     /// The length of each of them, in bytes.
     size: usize,
@@ -199,7 +199,8 @@ pub enum Expect {
     Sha256(Sha256),
     /// Always this payload.
     Exactly(Arc<[u8]>),
-    /// Whatever the protocol lets through: it numbers messages, and takes no reply but the one to the next number.
+    /// Any reply that the protocol lets through: it numbers messages, and takes no reply but the one to the next
+    /// number.
     InSequence,
     /// An echo in which the server has written how long it kept the message: the bytes of [`TrueDelay`] may be any.
     /// Its messages are made by [`Content::for_oracle`].
@@ -310,7 +311,7 @@ impl Expect {
     }
 }
 
-/// That `got` is `expected`, whatever it has in `left_out`.
+/// Checks that `got` is `expected` outside of `left_out`.
 #[inline]
 fn compare(got: &[u8], expected: &[u8], left_out: Range<usize>) -> Result<(), Mismatch> {
     let (before, after) = (left_out.start.min(got.len()), left_out.end.min(got.len()));

@@ -15,7 +15,7 @@ pub(crate) struct Curve {
     per: u64,
     /// The largest number of units in a nanosecond.
     peak: u128,
-    /// By their start; the last has no end.
+    /// The segments by their start; the last has no end.
     segments: Box<[Segment]>,
 }
 

@@ -53,7 +53,7 @@ pub struct Workload {
     pub requests: Option<Requests>,
     /// Warm-up, measurement, drain.
     pub phases: Phases,
-    /// After how long a peer is given up.
+    /// The time-outs after which a peer is given up.
     pub timeouts: Timeouts,
     /// True if the times of the last 1000 replies are kept one by one, for comparison with a published experiment.
     pub last_replies: bool,
@@ -90,14 +90,14 @@ pub enum Arrival {
     Sessions {
         /// The instants at which sessions begin. It has as many connections as [`Workload::connections`].
         schedule: Schedule,
-        /// From a reply to the next message of its session.
+        /// Time from a reply to the next message of its session.
         think: Nanos,
     },
     /// A closed loop of bots: each sends its first message at a random phase of the think time, and every next one a
     /// think time after the reply to the last. There is no schedule, hence no response time: a bot whose reply is slow
     /// sends less.
     Think {
-        /// From a reply to the next message of its bot.
+        /// Time from a reply to the next message of its bot.
         think: Nanos,
     },
 }
@@ -112,12 +112,12 @@ impl Arrival {
     }
 }
 
-/// On which connection a message of an open loop is sent.
+/// The connection on which a message of an open loop is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
-    /// On any that can send; the connections take turns.
+    /// Any connection that can send; the connections take turns.
     Any,
-    /// On the one that the schedule names, when that can send: a bot.
+    /// The connection that the schedule names, once it can send: a bot.
     Own,
 }
 

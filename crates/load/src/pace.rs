@@ -92,9 +92,9 @@ enum Load {
 /// Connections whose next message is due some time after the reply to the last one.
 #[derive(Debug)]
 struct Thinkers {
-    /// From a reply to the next message.
+    /// Time from a reply to the next message.
     think: Nanos,
-    /// By the instant at which it is due.
+    /// The thinkers, by the instant at which they are due.
     queue: VecDeque<(Instant, Thinker)>,
 }
 
@@ -128,7 +128,7 @@ struct Member {
     in_flight: u32,
     /// Replies that its turn still lasts, where connections take turns.
     turn: u32,
-    /// In an open loop the instant since which it can send; of a session the instant at which it was due.
+    /// The instant since which it can send, in an open loop; of a session the instant at which it was due.
     since: Instant,
 }
 
@@ -505,7 +505,7 @@ impl Pace {
             }
     }
 
-    /// Those of them that were due at `since` or later, which no message is that is held back for a stall before that.
+    /// The messages among them that were due at `since` or later; none is held back for a stall before that.
     pub fn waits_since(&self, since: Instant) -> u64 {
         match &self.load {
             Load::Open { waiting, .. } => waiting.due_since(since),

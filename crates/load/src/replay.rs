@@ -9,9 +9,9 @@ use units::{Instant, Nanos};
 /// Messages that are held back, each with what `T` says of it.
 #[derive(Debug)]
 pub(crate) struct Replay<T> {
-    /// By due.
+    /// The held messages, by the instant at which they were due.
     held: VecDeque<(Instant, T)>,
-    /// Those that held messages were due in, and those that arrivals not taken yet may be due in.
+    /// The gaps in which held messages were due, and those in which arrivals not taken yet may be due.
     gaps: VecDeque<Gap>,
 }
 

@@ -26,7 +26,7 @@ pub struct Schedule {
     pub rate: Profile,
     /// The distances between arrivals.
     pub spacing: Spacing,
-    /// On which connections they are.
+    /// The connections that they are on.
     pub stripe: Stripe,
     /// True if the warm-up rises evenly from nothing to the rate; bots with phases of their own have one rate.
     pub ramps_up: bool,
@@ -39,9 +39,9 @@ pub struct Schedule {
 pub enum Cut {
     /// All of them.
     Whole,
-    /// Those whose turn it is, on any connection.
+    /// The arrivals whose turn it is, on any connection.
     Arrivals(Arc<spec::Turns>),
-    /// Those of the connections whose turn it is. The whole has so many connections.
+    /// The arrivals of the connections whose turn it is. The whole has so many connections.
     Connections(Arc<spec::Turns>, NonZeroU32),
 }
 
@@ -213,7 +213,7 @@ impl Stripe {
 pub struct Due {
     /// The instant, from the start of the schedule.
     pub at: Nanos,
-    /// On which connection of this part, from 0.
+    /// The connection of this part, from 0.
     pub connection: u32,
 }
 

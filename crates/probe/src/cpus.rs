@@ -92,7 +92,7 @@ pub enum Sharing {
 /// The cores that this process may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// In the order of packages, then of CPU numbers; no core is without a CPU.
+    /// The cores in the order of packages, then of CPU numbers; no core is without a CPU.
     cores: Vec<Core>,
 }
 

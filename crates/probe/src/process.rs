@@ -16,9 +16,9 @@ pub struct ProcessSample {
 /// The number of times that threads stopped running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// To wait for something.
+    /// Times that a thread stopped to wait for something.
     pub voluntary: u64,
-    /// Because somebody else was to run.
+    /// Times that a thread was stopped because somebody else was to run.
     pub involuntary: u64,
 }
 

@@ -7,17 +7,17 @@ use units::Nanos;
 /// Virtual machines that run on this one are within `user`, as the kernel counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// In programs, with those of low priority (nice).
+    /// Time in programs, with those of low priority (nice).
     pub user: Nanos,
-    /// In the kernel on behalf of programs.
+    /// Time in the kernel on behalf of programs.
     pub system: Nanos,
     /// Doing nothing.
     pub idle: Nanos,
     /// Doing nothing while a program waits for a disk.
     pub iowait: Nanos,
-    /// In interrupts.
+    /// Time in interrupts.
     pub irq: Nanos,
-    /// In what interrupts left to do; much of TCP.
+    /// Time in the work that interrupts leave to be done later; much of TCP.
     pub softirq: Nanos,
     /// Ready to run while the hypervisor ran somebody else.
     pub steal: Nanos,

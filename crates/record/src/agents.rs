@@ -25,7 +25,7 @@ pub struct AgentPart {
     pub p50_ns: Option<u64>,
     /// The time that 99 % of them stayed within; `null` where it has too few.
     pub p99_ns: Option<u64>,
-    /// From the instant at which its measurement was to begin until it did, by its own clock; `null`: it did not.
+    /// Time from the instant at which its measurement was to begin until it did, by its own clock; `null`: it did not.
     pub late_ns: Option<u64>,
     /// The most by which its clock may be off from what was known of it at the begin.
     pub clock_bound_ns: Option<u64>,

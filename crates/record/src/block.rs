@@ -77,10 +77,10 @@ pub struct Block {
     /// Messages that the server sent unasked; `null` where the protocol has no such thing.
     #[serde(default)]
     pub pushed: Option<Pushed>,
-    /// As the published test of bots has it, for comparison: of the last 1000 right replies that came in the measured
-    /// window, of all workers by the time of their decoding, the whole milliseconds that the clock went on from the
-    /// sending of the message to that, added up and divided by their number without a rest. `null` in a closed loop
-    /// without bots, and if none came.
+    /// The mean round trip as the published test of bots computes it, for comparison: of the last 1000 right replies
+    /// that came in the measured window, of all workers by the time of their decoding, the whole milliseconds that the
+    /// clock went on from the sending of the message to that, added up and divided by their number without a rest.
+    /// `null` in a closed loop without bots, and if none came.
     #[serde(default)]
     pub last_1000_mean_ms: Option<u64>,
     /// The mean of the same times without any rounding of each.
@@ -202,17 +202,17 @@ impl Block {
 /// Times of an open loop, of the messages that were due in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
-    /// From the instant at which the schedule wanted a message sent until its whole reply was decoded: what a user
-    /// waits. Messages that failed or timed out are in it with the time-out of replies at least. In rooms
-    /// until a receiver had decoded it, for each of its receivers; deliveries that are lost or cut off likewise.
+    /// Time from the instant at which the schedule wanted a message sent until its whole reply was decoded: what a user
+    /// waits. Messages that failed or timed out are in it with the time-out of replies at least. In rooms until a
+    /// receiver had decoded it, for each of its receivers; deliveries that are lost or cut off likewise.
     pub response: Option<Summary>,
-    /// From handing a message's first byte to the kernel until its whole reply was decoded; right replies alone.
+    /// Time from handing a message's first byte to the kernel until its whole reply was decoded; right replies alone.
     pub service: Option<Summary>,
     /// The generator's lateness: from the instant at which the schedule wanted a message sent until its first byte was
     /// handed to the kernel, without the time in which no connection was free for it.
     pub send_lag: Option<Summary>,
-    /// From the kernel's stamp on the arrival of a reply's last byte until it was decoded: our own share of its time.
-    /// Of messages that were alone on their connection; in rooms of deliveries. `null` where nobody gives stamps.
+    /// Time from the kernel's stamp on the arrival of a reply's last byte until it was decoded: our own share of its
+    /// time. Of messages that were alone on their connection; in rooms of deliveries. `null` where nobody gives stamps.
     pub own_share: Option<Summary>,
     /// The wait before the answer, as the server reports it; oracle servers only.
     #[serde(default)]
@@ -225,11 +225,11 @@ pub struct OpenLoop {
 /// Sessions that were due in the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sessions {
-    /// That were to begin.
+    /// Sessions that were to begin.
     pub planned: u64,
-    /// That began.
+    /// Sessions that began.
     pub started: u64,
-    /// That had all their replies while the block lasted; the others failed, or were cut by its end.
+    /// Sessions that had all their replies while the block lasted; the others failed, or were cut by its end.
     pub completed: u64,
 }
 
@@ -284,14 +284,14 @@ pub struct Identity {
 pub struct Pushed {
     /// Replies to others at the same table, in the measured window.
     pub deliveries: u64,
-    /// Whatever else, in the measured window: who came and went, a lobby that changed.
+    /// Other messages of the measured window: who came and went, a lobby that changed.
     pub notices: u64,
     /// Messages of a conversation that match none of its rules, in the measured window.
     #[serde(default)]
     pub unexpected: u64,
     /// The payloads of all of them.
     pub payload_bytes: u64,
-    /// From the first message to the last, warm-up and drain included: what adds up.
+    /// The counts from the first message to the last, warm-up and drain included: these add up.
     pub whole: Whole,
 }
 
@@ -327,11 +327,11 @@ pub struct Connections {
     /// counted.
     #[serde(default)]
     pub started: u64,
-    /// That were ready for messages.
+    /// Connections that became ready for messages.
     pub opened: u64,
-    /// That never became ready.
+    /// Connections that never became ready.
     pub failed: u64,
-    /// That were ready and ended before they should.
+    /// Connections that became ready and ended before they should.
     pub lost: u64,
     /// Connections opened in the place of one that the protocol allowed the peer to end; in an open loop also of one
     /// that was lost, or could not be made.
@@ -341,25 +341,28 @@ pub struct Connections {
 /// Times of the phases of connections; `null` where the transport has no such phase or none was completed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Phases {
-    /// From the name to its addresses.
+    /// Time from the name to its addresses.
     pub resolve: Option<Summary>,
-    /// From starting to connect for the exchanges before a conversation, such as a login, until the last of them was
-    /// answered.
+    /// Time from starting to connect for the exchanges before a conversation, such as a login, until the last of them
+    /// was answered.
     #[serde(default)]
     pub before: Option<Summary>,
-    /// From starting to connect until the connection was established; that for the exchanges before it is not counted.
+    /// Time from starting to connect until the connection was established; that for the exchanges before it is not
+    /// counted.
     pub connect: Option<Summary>,
-    /// From established until the client's TLS handshake was complete, where a new session was begun.
+    /// Time from the established connection until the client's TLS handshake was complete, where a new session was
+    /// begun.
     #[serde(default)]
     pub tls_full: Option<Summary>,
     /// The same where an earlier session was taken up again.
     #[serde(default)]
     pub tls_resumed: Option<Summary>,
-    /// From established, with TLS from the end of its handshake, until the protocol's opening handshake was complete.
+    /// Time from the established connection, with TLS from the end of its handshake, until the protocol's opening
+    /// handshake was complete.
     pub handshake: Option<Summary>,
-    /// From handing the first message to the kernel until its reply was decoded.
+    /// Time from handing the first message to the kernel until its reply was decoded.
     pub first_reply: Option<Summary>,
-    /// From starting the proper end until it was complete.
+    /// Time from starting the proper end until it was complete.
     pub close: Option<Summary>,
     /// Short-lived clients: from starting to connect until the last whole reply was decoded; the close is apart.
     pub life: Option<Summary>,
@@ -368,9 +371,9 @@ pub struct Phases {
 /// CPU time of the measured window: user and system, from the processes' own accounting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
-    /// Of the generator, for each reply.
+    /// CPU time of the generator for each reply.
     pub generator_us_per_message: Option<f64>,
-    /// Of the server, for each reply.
+    /// CPU time of the server for each reply.
     pub server_us_per_message: Option<f64>,
     /// The number of cores that the generator kept busy.
     pub generator_cores_used: Option<f64>,
@@ -433,13 +436,13 @@ pub struct TlsSeen {
 /// and encrypts it, and handshakes; without what TCP and IP add.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wire {
-    /// Written.
+    /// Bytes written.
     pub sent_bytes: u64,
-    /// Read.
+    /// Bytes read.
     pub received_bytes: u64,
-    /// Written for each reply; `null` if there was none.
+    /// Bytes written for each reply; `null` if there was none.
     pub sent_bytes_per_message: Option<f64>,
-    /// Read for each reply; `null` if there was none.
+    /// Bytes read for each reply; `null` if there was none.
     pub received_bytes_per_message: Option<f64>,
     /// The written bytes by layer; `null` in records from before they were told apart.
     #[serde(default)]
@@ -467,13 +470,13 @@ impl Split {
 /// Bytes of one direction by layer. All but those of TCP and IP together are the bytes of the stream, exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Split {
-    /// Of messages, as they are before anything is done to them.
+    /// Bytes of messages, before anything is done to them.
     pub payload_bytes: u64,
-    /// By how much messages grew when they were encoded; negative where they were compressed.
+    /// Growth of messages by their encoding; negative where they were compressed.
     pub encoding_bytes: i64,
-    /// Of the protocol: lengths, headers, masks, control frames, its opening handshake and its end.
+    /// Bytes of the protocol: lengths, headers, masks, control frames, its opening handshake and its end.
     pub framing_bytes: u64,
-    /// Of TLS: its handshakes, the headers, padding and tags of its records, alerts and tickets.
+    /// Bytes of TLS: its handshakes, the headers, padding and tags of its records, alerts and tickets.
     pub tls_bytes: u64,
     /// Bytes that TCP and IP add to the stream: not counted but estimated, from the number of segments.
     pub tcp_ip_estimated_bytes: Option<u64>,
@@ -487,7 +490,7 @@ pub struct TcpEvents {
     pub delayed_acks: Option<u64>,
     /// Segments sent again.
     pub retransmitted_segments: Option<u64>,
-    /// Those of them that asked for a connection.
+    /// The segments sent again that asked for a connection.
     pub retransmitted_syns: Option<u64>,
 }
 

@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 /// from them those of the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// That were to be sent.
+    /// Messages that were to be sent.
     pub planned: u64,
-    /// That were handed to the kernel, whole or in part.
+    /// Messages that were handed to the kernel, whole or in part.
     pub sent: u64,
-    /// That were due and never sent.
+    /// Messages that were due and never sent.
     pub unsent: u64,
-    /// That got the right reply in time.
+    /// Messages that got the right reply in time.
     pub ok: u64,
-    /// That got a wrong reply, or lost their connection.
+    /// Messages that got a wrong reply, or lost their connection.
     pub error: u64,
-    /// That got an answer which says no: an error of the application, an HTTP status that is not 2xx. Records from
+    /// Messages that were answered with no: an error of the application, an HTTP status that is not 2xx. Records from
     /// before they were told apart have them among the errors.
     #[serde(default)]
     pub refused: u64,
-    /// That got no reply in time.
+    /// Messages that got no reply in time.
     pub timed_out: u64,
-    /// That still waited for their reply when the drain was over.
+    /// Messages that still waited for their reply when the drain was over.
     pub in_flight_at_end: u64,
     /// Redirects that were followed, of all messages. They end none: this stands beside the other counts.
     #[serde(default)]
@@ -41,8 +41,8 @@ impl Counts {
         self.error.saturating_add(self.refused).saturating_add(self.timed_out)
     }
 
-    /// That nothing was lost from sight: planned = sent + unsent, and sent = ok + error + refused + timed out + in
-    /// flight at the end.
+    /// Checks that every message is counted once: planned = sent + unsent, and sent = ok + error + refused +
+    /// timed out + in flight at the end.
     ///
     /// # Errors
     ///

@@ -20,21 +20,21 @@ pub struct DeliveryCounts {
     pub published: u64,
     /// Deliveries that are owed: for each of these messages the receivers that its room had then.
     pub owed: u64,
-    /// That came, each counted once.
+    /// Deliveries that came, each counted once.
     pub delivered: u64,
-    /// That did not come although a later message of the same publisher came to the same receiver.
+    /// Deliveries that did not come although a later message of the same publisher came to the same receiver.
     pub lost: u64,
-    /// That had not come when the connection of their receiver ended.
+    /// Deliveries that had not come when the connection of their receiver ended.
     pub cut: u64,
-    /// That had not come when the drain was over, and no later message of the same publisher either.
+    /// Deliveries that had not come when the drain was over, and no later message of the same publisher either.
     pub in_flight_at_end: u64,
-    /// That came once more.
+    /// Deliveries that came once more.
     pub duplicate: u64,
-    /// That came after a later message of the same publisher.
+    /// Deliveries that came after a later message of the same publisher.
     pub reordered: u64,
-    /// That came and were not owed: their receiver was proved after they had been sent.
+    /// Deliveries that came and were not owed: their receiver was proved after they had been sent.
     pub early: u64,
-    /// That came from another room, or from no message that was ever sent; whenever they came.
+    /// Deliveries that came from another room, or from no message that was ever sent; whenever they came.
     pub foreign: u64,
     /// Messages of which a delivery that was owed did not come.
     pub incomplete: u64,
@@ -53,7 +53,7 @@ pub struct DeliveryCounts {
     /// Connections of receivers that we tore off at the same instant.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub torn_off: u64,
-    /// Those of them that were proved again when the measurement was over.
+    /// Receivers torn off that were proved again when the measurement was over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub recovered: u64,
     /// Connects of receivers that came back.
@@ -67,14 +67,14 @@ pub struct DeliveryCounts {
 pub struct DeliveryEnds {
     /// Deliveries that are owed.
     pub owed: u64,
-    /// That came, each counted once.
+    /// Deliveries that came, each counted once.
     pub delivered: u64,
-    /// That did not come, although something later did, or nothing was to be waited for.
+    /// Deliveries that did not come, although something later did, or nothing was to be waited for.
     pub lost: u64,
-    /// That had not come when the connection of their receiver ended.
+    /// Deliveries that had not come when the connection of their receiver ended.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut: u64,
-    /// That had not come when the drain was over, and nothing later either.
+    /// Deliveries that had not come when the drain was over, and nothing later either.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub in_flight_at_end: u64,
 }
@@ -113,7 +113,7 @@ impl DeliveryCounts {
         self.lost.saturating_add(self.cut).saturating_add(self.in_flight_at_end)
     }
 
-    /// That nothing was lost from sight: owed = delivered + lost + cut + in flight at the end, of each kind.
+    /// Checks that every delivery is counted once: owed = delivered + lost + cut + in flight at the end, of each kind.
     ///
     /// # Errors
     ///
@@ -141,25 +141,25 @@ pub struct DeliveryError(DeliveryEnds);
 pub struct DeliveryOutcome {
     /// The deliveries.
     pub counts: DeliveryCounts,
-    /// As [`Deliveries::first`].
+    /// The samples of [`Deliveries::first`].
     #[serde(with = "crate::sent::histogram")]
     pub first: Histogram,
-    /// As [`Deliveries::median`].
+    /// The samples of [`Deliveries::median`].
     #[serde(with = "crate::sent::histogram")]
     pub median: Histogram,
-    /// As [`Deliveries::last`].
+    /// The samples of [`Deliveries::last`].
     #[serde(with = "crate::sent::histogram")]
     pub last: Histogram,
-    /// As [`Deliveries::spread`].
+    /// The samples of [`Deliveries::spread`].
     #[serde(with = "crate::sent::histogram")]
     pub spread: Histogram,
-    /// As [`Deliveries::replayed`].
+    /// The samples of [`Deliveries::replayed`].
     #[serde(default, with = "crate::sent::histogram")]
     pub replayed: Histogram,
-    /// As [`Deliveries::returned`].
+    /// The samples of [`Deliveries::returned`].
     #[serde(default, with = "crate::sent::histogram")]
     pub returned: Histogram,
-    /// As [`Deliveries::recovered`].
+    /// The samples of [`Deliveries::recovered`].
     #[serde(default, with = "crate::sent::histogram")]
     pub recovered: Histogram,
 }
@@ -169,22 +169,22 @@ pub struct DeliveryOutcome {
 pub struct Deliveries {
     /// The deliveries by their end.
     pub counts: DeliveryCounts,
-    /// From the instant at which a message was due until its first receiver had it. Where none ever had it, and
+    /// Time from the instant at which a message was due until its first receiver had it. Where none ever had it, and
     /// likewise below, until it was given up, and the time-out of replies at least.
     pub first: Option<Summary>,
-    /// Until half of its receivers had it.
+    /// Time until half of its receivers had it.
     pub median: Option<Summary>,
-    /// Until its last receiver had it.
+    /// Time until its last receiver had it.
     pub last: Option<Summary>,
-    /// From the first receiver to the last, of messages that all receivers had.
+    /// Time from the first receiver to the last, of messages that all receivers had.
     pub spread: Option<Summary>,
-    /// From due until a receiver had it that was away when it was published.
+    /// Time from due until a receiver had it that was away when it was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Summary>,
-    /// From the instant at which a receiver was to come back until a message of its room had reached it.
+    /// Time from the instant at which a receiver was to come back until a message of its room had reached it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned: Option<Summary>,
-    /// From the instant at which all receivers were torn off until a message of its room had reached each of them,
+    /// Time from the instant at which all receivers were torn off until a message of its room had reached each of them,
     /// without those that none had reached when the measurement was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovered: Option<Summary>,

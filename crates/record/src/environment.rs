@@ -37,7 +37,7 @@ pub struct Environment {
     pub clock_source: Option<String>,
     /// The frequency of the kernel's timer ticks, in hertz.
     pub timer_tick_hz: Option<u32>,
-    /// By how much the kernel may delay timers of the measuring threads.
+    /// The time by which the kernel may delay timers of the measuring threads.
     pub timer_slack_ns: Option<u64>,
     /// The precision of a short sleep on this machine.
     pub timer_floor: Option<TimerFloor>,
@@ -104,9 +104,9 @@ pub struct Limits {
 pub struct SocketBuffer {
     /// Kept even when memory is short.
     pub min_bytes: u64,
-    /// At first.
+    /// The size at first.
     pub default_bytes: u64,
-    /// At most.
+    /// The largest size.
     pub max_bytes: u64,
 }
 

@@ -16,12 +16,13 @@ pub struct Exchange {
     /// Its messages of the measured window by their end. Unsent messages have no kind: `planned` is `sent`, and
     /// `unsent` is zero.
     pub counts: Counts,
-    /// From handing the first byte of a message to the kernel until its whole reply was decoded; right replies alone.
+    /// Time from handing the first byte of a message to the kernel until its whole reply was decoded; right replies
+    /// alone.
     pub service: Option<Summary>,
     /// Open loop: from the instant at which a message was due until its whole reply was decoded. Messages that failed,
     /// were refused or timed out are in it with the time-out of replies at least.
     pub response: Option<Summary>,
-    /// From due, in a closed loop from sent, until the answer that says no was decoded.
+    /// Time from due (in a closed loop from sent) until the answer that says no was decoded.
     pub refused: Option<Summary>,
     /// Replies that come in parts; `null` where they come at once.
     #[serde(default)]
@@ -33,9 +34,9 @@ pub struct Exchange {
 pub struct Parts {
     /// The number of parts of all replies, the first ones among them, the marks of their ends not.
     pub count: u64,
-    /// From due, in a closed loop from sent, until the first part was decoded.
+    /// Time from due (in a closed loop from sent) until the first part was decoded.
     pub first: Option<Summary>,
-    /// From one part to the next of the same reply.
+    /// Time from one part to the next of the same reply.
     pub between: Option<Summary>,
     /// Parts a second of one stream, from its first part to its last: one by the mean of [`Parts::between`]. `null`
     /// where no stream had two.
@@ -56,17 +57,17 @@ pub struct PushCount {
     pub count: u64,
     /// The sum of their payloads.
     pub payload_bytes: u64,
-    /// From the instant at which the message that caused it was due until it was decoded, for those that carry that
-    /// instant; both on the clock of this process.
+    /// Time from the instant at which the message that caused it was due until it was decoded, for those that carry
+    /// that instant; both on the clock of this process.
     pub delivery: Option<Summary>,
 }
 
 /// The ways in which the ids of replies were found, from the cheapest on; from the first message to the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdsFound {
-    /// By the bytes around it, which were learnt from the first replies.
+    /// Ids found by the bytes around them, which were learnt from the first replies.
     pub learnt: u64,
-    /// By looking through the message, or between two texts.
+    /// Ids found by looking through the message, or between two texts.
     pub scanned: u64,
     /// The same, where names or texts with escapes had to be unescaped first.
     pub parsed: u64,
@@ -81,24 +82,24 @@ pub struct ExchangeOutcome {
     pub no_reply: bool,
     /// Messages of the measurement, without what is known at its end.
     pub counts: Counts,
-    /// From sent to the right reply.
+    /// Time from sent to the right reply.
     #[serde(with = "crate::sent::histogram")]
     pub service: Histogram,
-    /// As [`Exchange::response`]; empty in a closed loop.
+    /// The samples of [`Exchange::response`]; empty in a closed loop.
     #[serde(with = "crate::sent::histogram")]
     pub response: Histogram,
-    /// As [`Exchange::refused`].
+    /// The samples of [`Exchange::refused`].
     #[serde(with = "crate::sent::histogram")]
     pub refused: Histogram,
     /// The number of parts.
     pub parts: u64,
-    /// As [`Parts::first`].
+    /// The samples of [`Parts::first`].
     #[serde(with = "crate::sent::histogram")]
     pub first_part: Histogram,
-    /// As [`Parts::between`].
+    /// The samples of [`Parts::between`].
     #[serde(with = "crate::sent::histogram")]
     pub between_parts: Histogram,
-    /// As [`Parts::resumed`].
+    /// The count of [`Parts::resumed`].
     pub resumed: u64,
 }
 
@@ -111,7 +112,7 @@ pub struct PushOutcome {
     pub count: u64,
     /// The sum of their payloads.
     pub payload_bytes: u64,
-    /// As [`PushCount::delivery`].
+    /// The samples of [`PushCount::delivery`].
     #[serde(with = "crate::sent::histogram")]
     pub delivery: Histogram,
 }

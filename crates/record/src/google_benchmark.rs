@@ -41,7 +41,7 @@ pub struct File {
 }
 
 impl File {
-    /// As JSON, as google-benchmark would print it, with a newline at the end.
+    /// The record as JSON, as google-benchmark would print it, with a newline at the end.
     pub fn to_json(&self) -> String {
         let mut json = serde_json::to_string_pretty(self).expect("all keys are texts");
         json.push('\n');
@@ -131,7 +131,7 @@ impl Entry {
         self.cpu_time * self.factor()
     }
 
-    /// As a record has it.
+    /// The result as a record has it.
     pub fn result(&self) -> GoogleBenchmark {
         GoogleBenchmark {
             name: self.run_name.clone(),

@@ -49,7 +49,7 @@ impl RunRecord {
         json
     }
 
-    /// That all indexes of workloads point into the plan.
+    /// Checks that all indexes of workloads point into the plan.
     fn check_indexes(&self) -> Result<(), ReadError> {
         let count = self.plan.workloads.len();
         let blocks = self.blocks.iter().map(|block| block.workload);
@@ -75,7 +75,7 @@ impl RunRecord {
         }
     }
 
-    /// That the steps of a sweep belong to lines that it has, and point to blocks that there are.
+    /// Checks that the steps of a sweep belong to lines that it has, and point to blocks that there are.
     fn check_steps(&self) -> Result<(), ReadError> {
         let check = |what, index, count| match index < count {
             true => Ok(()),

@@ -47,10 +47,10 @@ pub struct Subject {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// As its documentation shows it first.
+    /// The configuration that its documentation shows first.
     #[default]
     Default,
-    /// With options that make it faster.
+    /// A configuration with options that make it faster.
     Tuned,
 }
 
@@ -79,7 +79,7 @@ pub struct ClientReport {
     pub cpu_ns: Option<u64>,
     /// CPU time of its processes in that window by our own reading of the kernel's accounting.
     pub cpu_seen_ns: Option<u64>,
-    /// From the start of a connection until it was usable, where the library does not know the parts of that.
+    /// Time from the start of a connection until it was usable, where the library does not know the parts of that.
     #[serde(default)]
     pub open: Option<Summary>,
     /// The output of google-benchmark, where that ran the client.

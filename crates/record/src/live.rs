@@ -12,7 +12,7 @@ pub struct Live<'a> {
     pub block: (usize, usize),
     /// `connect`, `warm-up`, `measure`, `drain` or `close`.
     pub phase: &'a str,
-    /// Since the run began.
+    /// Time since the run began.
     pub elapsed: Nanos,
     /// Replies a second.
     pub messages_per_s: f64,

@@ -103,7 +103,7 @@ pub struct Traffic {
     pub bytes_sent: u64,
     /// Bytes of the transport's stream that arrived in it.
     pub bytes_received: u64,
-    /// From sent to received, for the messages that `counts` has as ok.
+    /// Time from sent to received, for the messages that `counts` has as ok.
     #[serde(with = "crate::sent::histogram")]
     pub round_trips: Histogram,
     /// Times that only an open loop has.
@@ -120,16 +120,16 @@ impl Traffic {
 /// Times that only an open loop has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoopTimes {
-    /// From due to received, for the messages counted as ok; those counted as error or timed out are in it with the
-    /// time-out of replies at least.
+    /// Time from due to received, for the messages counted as ok; those counted as error or timed out are in it with
+    /// the time-out of replies at least.
     #[serde(with = "crate::sent::histogram")]
     pub response: Histogram,
-    /// From due to sent, for the messages counted as sent, without the time in which no connection was free (HTTP
+    /// Time from due to sent, for the messages counted as sent, without the time in which no connection was free (HTTP
     /// carries one request at a time) or open: that wait is not ours.
     #[serde(with = "crate::sent::histogram")]
     pub lag: Histogram,
-    /// From the kernel's stamp on the arrival of a reply's last byte to received, for messages that were alone on their
-    /// connection.
+    /// Time from the kernel's stamp on the arrival of a reply's last byte to received, for messages that were alone on
+    /// their connection.
     #[serde(with = "crate::sent::histogram")]
     pub own_share: Histogram,
     /// The wait before the answer, as an oracle server reports it.
@@ -141,30 +141,31 @@ pub struct OpenLoopTimes {
 /// that began in the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTimes {
-    /// From just before the connect for the exchanges before a conversation, such as a login, until the last of them
-    /// was answered.
+    /// Time from just before the connect for the exchanges before a conversation, such as a login, until the last of
+    /// them was answered.
     #[serde(with = "crate::sent::histogram")]
     pub before: Histogram,
-    /// From just before the connect to the established connection; that for the exchanges before it is not counted.
+    /// Time from just before the connect to the established connection; that for the exchanges before it is not
+    /// counted.
     #[serde(with = "crate::sent::histogram")]
     pub connect: Histogram,
-    /// From there to the completed TLS handshake, where nothing of an earlier one could be used.
+    /// Time from there to the completed TLS handshake, where nothing of an earlier one could be used.
     #[serde(with = "crate::sent::histogram")]
     pub tls_full: Histogram,
     /// The same where a session was resumed.
     #[serde(with = "crate::sent::histogram")]
     pub tls_resumed: Histogram,
-    /// From the established connection, with TLS from the end of its handshake, to the completed opening handshake of
-    /// the protocol; empty for protocols without one.
+    /// Time from the established connection, with TLS from the end of its handshake, to the completed opening handshake
+    /// of the protocol; empty for protocols without one.
     #[serde(with = "crate::sent::histogram")]
     pub handshake: Histogram,
-    /// From the sending of the first message to its whole reply.
+    /// Time from the sending of the first message to its whole reply.
     #[serde(with = "crate::sent::histogram")]
     pub first_reply: Histogram,
     /// Short-lived clients: from just before the connect to the last whole reply.
     #[serde(with = "crate::sent::histogram")]
     pub life: Histogram,
-    /// From the start of the proper end, which for short-lived clients is the last whole reply, to its completion.
+    /// Time from the start of the proper end, which for short-lived clients is the last whole reply, to its completion.
     #[serde(with = "crate::sent::histogram")]
     pub close: Histogram,
 }
@@ -172,9 +173,9 @@ pub struct PhaseTimes {
 /// Bytes of the stream by layer, in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamLayers {
-    /// Of the bytes that were sent.
+    /// The split of the bytes that were sent.
     pub sent: Split,
-    /// Of the bytes that arrived.
+    /// The split of the bytes that arrived.
     pub received: Split,
 }
 
@@ -184,7 +185,7 @@ pub struct StreamLayers {
 pub struct Segments {
     /// Sent on all connections: those of the sample, scaled by the share of the connections that it is.
     pub sent: u64,
-    /// That arrived, likewise.
+    /// Segments that arrived, likewise.
     pub received: u64,
     /// Connections in the sample: of those that were there when the window began, 256 at most for each worker, evenly
     /// chosen; of those that came in it, each 32nd.
@@ -209,9 +210,9 @@ pub struct TlsParameters {
 /// TLS handshakes that were timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handshakes {
-    /// Those that began a new session: as many as [`PhaseTimes::tls_full`] has.
+    /// Handshakes that began a new session: as many as [`PhaseTimes::tls_full`] has.
     pub full: u64,
-    /// Those that took up an earlier one: as many as [`PhaseTimes::tls_resumed`] has.
+    /// Handshakes that took up an earlier one: as many as [`PhaseTimes::tls_resumed`] has.
     pub resumed: u64,
 }
 

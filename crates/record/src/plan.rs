@@ -107,8 +107,8 @@ pub struct Process {
 /// The CPUs that the two sides are bound to; empty: not bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pinning {
-    /// Of the generator.
+    /// The CPUs of the generator.
     pub generator_cpus: Vec<u32>,
-    /// Of the server: those that ours were given, or that another's is bound to.
+    /// The CPUs of the server: those that ours were given, or that another's is bound to.
     pub server_cpus: Vec<u32>,
 }

@@ -1,4 +1,4 @@
-//! From blocks to what they come to: one number for each question, made from all rounds together ([`stats::Pooled`]).
+//! Pools blocks: one number for each question, made from all rounds together ([`stats::Pooled`]).
 //!
 //! Every block counts as what it is. One that failed, or heard nothing, has no reply in the time that it was to take,
 //! and its messages have waited for the time-out of replies; so it lowers the throughput and raises percentiles, and

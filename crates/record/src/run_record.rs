@@ -98,7 +98,7 @@ pub enum Kind {
     Sweep,
     /// Third-party servers and client libraries, side by side.
     Lab,
-    /// Read from what another program measured: nothing that this one checks was checked.
+    /// Numbers read from what another program measured: nothing that this one checks was checked.
     Imported,
     /// Something that this version does not know.
     #[serde(other)]
@@ -124,9 +124,9 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ended {
-    /// As planned.
+    /// All was measured as planned.
     Completed,
-    /// By a signal; what was measured until then is here.
+    /// A signal ended it; what was measured until then is here.
     Interrupted {
         /// Its number, e.g. 2 for SIGINT.
         signal: i32,

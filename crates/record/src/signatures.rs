@@ -68,20 +68,20 @@ const PEAK_HEIGHT: u64 = 3;
 const SHARE_MIN_PERCENT: u64 = 1;
 /// The least number of instants at which a cause was at work.
 const INSTANTS_MIN: usize = 3;
-/// From this share of the ports of all source addresses on they may have run short.
+/// The share of the ports of all source addresses from which on they may have run short.
 const PORTS_TAKEN_PERCENT: u64 = 95;
 /// The wait for a connection may be so much of the response before somebody should ask why.
 const WAITING_FRACTION: f64 = 0.1;
 /// The same as one part of so many.
 const WAITING_PART: u64 = 10;
 
-/// With fewer replies on each connection than this, opening connections is a visible part of the work.
+/// The number of replies on each connection below which opening connections is a visible part of the work.
 const REPLIES_EACH_MIN: u64 = 100;
 
 /// Samples that stand out.
 struct Peak {
     band: Band,
-    /// Those between its ends.
+    /// The samples between its ends.
     inside: u64,
     /// All of them.
     samples: u64,
@@ -105,7 +105,7 @@ impl fmt::Display for Peak {
 struct Seen<'a> {
     record: &'a RunRecord,
     workload: &'a Workload,
-    /// Also those that failed: their errors tell most.
+    /// The blocks, with those that failed: their errors tell most.
     blocks: Vec<&'a Block>,
 }
 
@@ -359,7 +359,7 @@ fn is_in_many_seconds(block: &Block) -> bool {
     seconds >= INSTANTS_MIN.min(block.series.len())
 }
 
-/// From sent to received.
+/// Time from sent to received.
 fn replies(block: &Block) -> Option<&Summary> {
     match &block.open_loop {
         Some(times) => times.service.as_ref(),

@@ -114,8 +114,8 @@ pub struct SweepStep {
     pub bots: u64,
     /// Replies each second, of all blocks together.
     pub achieved_per_s: Estimate,
-    /// Of the messages that were due, the share that was answered rightly, and in the time of the measurement, 0 to 1,
-    /// of all blocks together.
+    /// The share (0 to 1) of the messages due that was answered rightly, and in the time of the measurement, of all
+    /// blocks together.
     pub achieved_fraction: Estimate,
     /// The number of blocks of which at least 99 % was achieved.
     #[serde(default)]
@@ -123,7 +123,7 @@ pub struct SweepStep {
     /// The number of those that met the objective besides; `null` without one.
     #[serde(default)]
     pub blocks_within: Option<u32>,
-    /// From due to received, of all blocks together.
+    /// Time from due to received, of all blocks together.
     pub response: Option<Summary>,
     /// The mean of the last 1000 replies in whole milliseconds, as the published test showed it: the median of the
     /// blocks.

@@ -70,7 +70,7 @@ pub(crate) fn upgrade(record: &mut Value) {
     }
 }
 
-/// A workload of the plan: what was asked, and of the old one what was found.
+/// The workload of a new plan: what was asked, and what the old plan says was found.
 fn planned((old, asked): (Value, Value)) -> Value {
     let mut planned = json!({ "spec": asked, "size_bytes": old["message"]["size_bytes"] });
     for found in ["target", "transport", "source_addresses", "pinning", "server", "client"] {

@@ -146,7 +146,7 @@ pub(crate) struct Series {
     pub(crate) subject: usize,
     /// Its index in [`Chart::measures`].
     pub(crate) measure: usize,
-    /// By x.
+    /// The points, by x.
     pub(crate) points: Vec<Point>,
 }
 
@@ -343,7 +343,7 @@ fn percentile(nines: f64) -> String {
     format!("{:.decimals$} %", (1.0 - 10_f64.powf(-nines)) * 100.0)
 }
 
-/// By the largest of `prefixes` that `value` reaches.
+/// `value` with the largest of `prefixes` that it reaches.
 fn prefixed(value: f64, prefixes: &[(f64, &str)]) -> String {
     if value == 0.0 {
         return "0".to_owned();

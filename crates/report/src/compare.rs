@@ -130,7 +130,7 @@ struct Both<'a> {
 }
 
 impl<'a> Both<'a> {
-    /// Of row number `index` of `record`; `None` if it has no partner in `base`.
+    /// The two sides of row number `index` of `record`; `None` if it has no partner in `base`.
     fn of(base: &'a RunRecord, record: &'a RunRecord, index: usize) -> Option<Self> {
         let partner = record::partner(base, record, index)?;
         let rows = [(base, row::row(base, partner)?), (record, row::row(record, index)?)];

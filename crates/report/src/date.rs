@@ -56,7 +56,7 @@ fn days_of(year: u64, month: u64) -> u64 {
     }
 }
 
-/// To the nanosecond.
+/// The digits of a fraction of a second, to the nanosecond.
 const FRACTION_DIGITS_MAX: usize = 9;
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ pub(crate) fn ends(group: &Group<'_>) -> Table {
     table
 }
 
-/// Under the times of all messages together, those of each kind: of an open loop response times, of a closed one round
-/// trips. Empty without a conversation.
+/// The times of each kind of message: of an open loop response times, of a closed one round trips. Empty without a
+/// conversation.
 fn exchanges(it: &Measured<'_>) -> Table {
     let time = if it.row.is_closed() { "round trip" } else { "response" };
     let mut columns = vec![Column::new("exchange", Unit::Words)];

@@ -54,7 +54,7 @@ fn index(place: usize) -> i32 {
 
 /// The bucket of 1 ns: 2^(-239/8) s is the first end that is not below it.
 const INDEX_MIN: i32 = -240;
-/// As many as there are up to [`Histogram::MAX`], an hour, which is between 2^(94/8) and 2^(95/8) s.
+/// The number of buckets up to [`Histogram::MAX`], an hour, which is between 2^(94/8) and 2^(95/8) s.
 const BUCKETS: usize = 335;
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ pub enum ExportError {
     NoSuchWorkload {
         /// The name.
         name: String,
-        /// Those that there are.
+        /// The choices that there are.
         choices: String,
     },
     /// The record does not say when it began: it was changed by hand.

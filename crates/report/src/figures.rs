@@ -311,8 +311,8 @@ fn sweep_spectrum(sweep: &Sweep) -> Chart {
     }
 }
 
-/// Of a lab with many rows, under the first load: the row that all are compared with, and the fastest. More lines could
-/// not be told apart.
+/// The spectrum of a lab with many rows, under its first load: the row that all are compared with, and the fastest.
+/// More lines could not be told apart.
 fn lab_spectrum(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Chart {
     let all = spectrum(record, verdict);
     let rows = row::count(record);

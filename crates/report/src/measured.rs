@@ -16,7 +16,7 @@ pub(crate) struct Group<'a> {
     pub(crate) load: String,
     /// The index of the row that all are compared with: a bare TCP socket, or the baseline of the plan.
     pub(crate) zero: Option<usize>,
-    /// In the order of the plan.
+    /// The rows in the order of the plan.
     pub(crate) rows: Vec<Measured<'a>>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) name: String,
     /// All its blocks.
     pub(crate) all: Vec<&'a Block>,
-    /// Those that count.
+    /// The blocks that count.
     pub(crate) blocks: Vec<&'a Block>,
     /// The reasons for which others do not.
     pub(crate) failed: Vec<&'a str>,
@@ -46,7 +46,7 @@ pub(crate) struct Measured<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ratio {
     pub(crate) value: f64,
-    /// Of 95 %; `None` in too few rounds, or if the number hangs on few of them.
+    /// The 95 % interval; `None` in too few rounds, or if the number hangs on few of them.
     pub(crate) interval: Option<(f64, f64)>,
     /// The smallest difference that blocks this noisy would have shown.
     pub(crate) smallest: Option<f64>,
@@ -187,7 +187,7 @@ impl<'a> Group<'a> {
         ranked.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Those of [`Group::ranked`] on which an answer may rest.
+    /// The rows of [`Group::ranked`] on which an answer may rest.
     pub(crate) fn unmarked(&self, figure: Figure) -> Vec<&Measured<'a>> {
         let is_unmarked = |it: &&Measured<'_>| it.trust.of_number(Number::Ratio) == Level::Trusted;
         self.ranked(figure).into_iter().filter(is_unmarked).collect()

@@ -145,7 +145,7 @@ fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Secti
     sections
 }
 
-/// Of each row that holds a conversation its requests by kind, its streams, and what came unasked.
+/// The sections of each row that holds a conversation: its requests by kind, its streams, and what came unasked.
 fn conversations(group: &Group<'_>) -> impl Iterator<Item = Section> {
     group.rows.iter().filter_map(|it| {
         let heading = format!("{}{}", it.name, group.suffix());

@@ -77,7 +77,7 @@ fn table(groups: &[Group<'_>], all: &[PublishedRow], fields: &[Field]) -> Table 
 const OF_MEANS: &str = "Each ratio is that of the two times beside it, as it was published: of means, which one slow \
                         message moves. Other tables compare by the p50, with an interval.";
 
-/// To the digit: a difference in the fourth one may have been published as one.
+/// A value to the digit: a difference in the fourth one may have been published as one.
 fn as_published(value: f64) -> Cell {
     let text = value.to_string();
     if text.len() > PUBLISHED_MAX { Cell::Number(value, None) } else { Cell::words(text) }
@@ -106,7 +106,7 @@ struct Field {
 
 enum Here {
     Of(fn(&Measured<'_>) -> Option<f64>),
-    /// That number by that of the published base, as such results were compared.
+    /// The number divided by that of the published base, as such results were compared.
     ToBase(fn(&Measured<'_>) -> Option<f64>),
 }
 
@@ -445,7 +445,7 @@ fn more(ratio: f64) -> String {
     format!("{sign}{}", number::percent(fraction))
 }
 
-/// By least squares; `None` of fewer than three points, or of one x.
+/// The slope by least squares; `None` of fewer than three points, or of one x.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let count = number::float(u64::try_from(points.len()).ok()?);
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;

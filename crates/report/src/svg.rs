@@ -17,9 +17,9 @@ use std::fmt::Write as _;
 /// The place of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In a file of its own: with title, legend, style and background.
+    /// A drawing in a file of its own: with title, legend, style and background.
     Alone,
-    /// In a page that has all these.
+    /// A drawing in a page that has all these.
     Page,
 }
 
@@ -535,7 +535,7 @@ const WIDTH: f64 = 480.0;
 const MARGIN: f64 = 12.0;
 /// The radius of the mark on a point.
 const DOT: f64 = 3.0;
-/// With more points than this a line goes without marks.
+/// The number of points beyond which a line goes without marks.
 const DOTS_MAX: usize = 60;
 /// The distance between two names of lines.
 const NAME_HEIGHT: f64 = 14.0;

@@ -210,7 +210,7 @@ impl Page {
         }
     }
 
-    /// On a first page one line, on others all reasons.
+    /// Writes the judgement: one line on a first page, all reasons on others.
     fn judgement(&mut self, judgement: &Judgement) {
         if self.depth == Depth::First {
             self.put((Tone::Plain, ""), 0, 2, (verdict::tone(judgement.level), &judgement.brief));
@@ -472,7 +472,7 @@ const ROWS_MIN: usize = 3;
 const MORE: &str = "--details";
 /// No line is wider.
 const WIDTH_MAX: usize = 80;
-/// In less, prose could not be read.
+/// The width below which prose could not be read.
 const WIDTH_MIN: usize = 40;
 /// The least and the largest width of a column of labels, space behind included.
 const LABEL_COLUMNS: usize = 15;

@@ -54,7 +54,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) rate_wish: Option<&'a RateWish>,
     /// The numbers that connections of earlier blocks have used: none is given twice.
     pub(crate) numbered: u64,
-    /// Whoever says when a block begins; `None`: it begins when it is ready.
+    /// The gate that says when a block begins; `None`: it begins when it is ready.
     pub(crate) gate: Option<&'a dyn Gate>,
     /// The machines that measure in place of this one.
     pub(crate) elsewhere: Option<&'a mut dyn Elsewhere>,
@@ -85,7 +85,7 @@ pub(crate) struct Task<'a> {
 /// All that one block came to, before it is written down.
 pub(crate) struct Measured {
     pub(crate) started: Instant,
-    /// That of all workers, merged.
+    /// The outcome of all workers, merged.
     pub(crate) outcome: Outcome,
     /// The largest share of the measurement that one of the workers was busy.
     pub(crate) busiest_worker: Option<f64>,

@@ -238,12 +238,12 @@ fn tcp_ip(to: &Address, segments: Option<Segments>) -> Result<(u64, u64), &'stat
     Ok((segments.sent.saturating_mul(header), segments.received.saturating_mul(header)))
 }
 
-/// Without options (RFC 791, section 3.1).
+/// The length of a header without options (RFC 791, section 3.1).
 const IPV4_HEADER: u64 = 20;
-/// Without extensions (RFC 8200, section 3).
+/// The length of a header without extensions (RFC 8200, section 3).
 const IPV6_HEADER: u64 = 40;
-/// With the option that every segment of Linux has, timestamps and two bytes of padding (RFC 9293, section 3.1; RFC
-/// 7323, section 3.2).
+/// The length of a header with the option that every segment of Linux has, timestamps and two bytes of padding (RFC
+/// 9293, section 3.1; RFC 7323, section 3.2).
 const TCP_HEADER: u64 = 20 + 12;
 
 /// The counters that explain times of replies and connects.

@@ -10,7 +10,7 @@ use units::{Instant, Nanos};
 pub(crate) struct Breaker {
     /// The start of the first interval.
     since: Option<Instant>,
-    /// By the ends of the intervals in which they were.
+    /// The successes and failures of the last intervals, by their ends.
     last: VecDeque<(Instant, Tried)>,
 }
 

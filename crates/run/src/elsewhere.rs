@@ -37,7 +37,7 @@ pub struct Asked<'a> {
     pub load: Option<&'a Load>,
     /// The whole load, as it is before it is divided.
     pub measurement: &'a Measurement,
-    /// From its begin to its end at the latest, closing included.
+    /// Time from its begin to its end at the latest, closing included.
     pub lasts: Nanos,
     /// The number of the signal that asks to stop; 0 if none did.
     pub interrupt: &'a AtomicUsize,

@@ -1,4 +1,4 @@
-//! From the blocks that ran to the record.
+//! Makes the record of the blocks that ran.
 //!
 //! A record is a frame, which is known before the first block, and what the blocks came to. The frame alone goes into
 //! the journal, so that a run that was killed has a record too.

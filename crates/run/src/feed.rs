@@ -218,9 +218,9 @@ impl Listener {
 pub enum Heard {
     /// An event.
     Event(Event),
-    /// None in that time.
+    /// No event came in that time.
     Nothing,
-    /// None, and none will come: the run is over.
+    /// No event came, and none will: the run is over.
     Over,
 }
 

@@ -85,11 +85,11 @@ fn edge(band: usize) -> Nanos {
     if band == 0 { Nanos::ZERO } else { at }
 }
 
-/// From below a microsecond to 20 s and more.
+/// The number of bands, from below a microsecond to 20 s and more.
 const BANDS: usize = 23;
 /// The time of a column.
 const COLUMN: Nanos = Nanos::from_millis(200);
-/// As many columns as the widest terminal shows.
+/// The number of columns that the widest terminal shows.
 const COLUMNS_MAX: usize = 400;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub struct Host {
     pub selftest: Option<record::Certificate>,
     /// The process of a server that runs already, where it is not to be found by its socket.
     pub server_pid: Option<u32>,
-    /// Of a lab: its question, and what is known of it besides blocks.
+    /// The question of a lab, and what is known of it besides blocks.
     pub lab: Option<record::Lab>,
     /// The earlier record that requirements are relative to.
     pub baseline: Option<Arc<Baseline>>,

@@ -9,7 +9,7 @@ use units::{Instant, Nanos};
 use wire::discovery::{self, Finding, RECEIVED_MAX, Seen, Step};
 use wire::{Event, Kind, Message, Opening, Stack};
 
-/// The question if a signal asks to stop.
+/// The check for a signal that asks to stop.
 type Check<'a> = &'a dyn Fn() -> Result<(), RunError>;
 
 /// Finds out what listens at `address`, where `url` was asked for, with as few connections as that takes, one a second.

@@ -14,7 +14,7 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// Those of now.
+    /// The neighbours of now.
     pub(crate) fn of(generator: &Processes, server: Option<&Processes>) -> Self {
         Self {
             generator: generator.run_queue(),

@@ -64,7 +64,7 @@ impl Starter {
 pub struct PartMeasured {
     /// The counts of its workers; instants count from its begin.
     pub outcome: Outcome,
-    /// From the begin of its measurement that was planned to the true one. `None`: it has not come so far.
+    /// Time from the planned begin of its measurement to the true one. `None`: it has not come so far.
     pub late: Option<Nanos>,
     /// False if it sent nothing, not even to warm up.
     pub has_begun: bool,

@@ -22,7 +22,7 @@ use wire::websocket::deflate;
 pub struct Plan {
     /// The description.
     pub experiment: Experiment,
-    /// One for each workload; of a sweep, one more for each step.
+    /// The measurements: one for each workload; of a sweep, one more for each step.
     pub measurements: Vec<Measurement>,
 }
 
@@ -323,7 +323,7 @@ const START: Nanos = Nanos::from_millis(700);
 pub enum Peer {
     /// One of our own, started for the run as a child process.
     Embedded(spec::Embedded),
-    /// One that listens already.
+    /// A server that listens already.
     Given(Endpoint),
     /// One of the user's, started for the run as a child process.
     Started(spec::Started),

@@ -37,7 +37,7 @@ pub struct Played {
 /// A request that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// From the request to its reply or the end of its stream; `None` for one that has no reply.
+    /// Time from the request to its reply or the end of its stream; `None` for one that has no reply.
     pub took: Option<Nanos>,
     /// The events of its stream before that.
     pub parts: u64,

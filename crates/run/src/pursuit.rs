@@ -33,13 +33,13 @@ pub(crate) struct Pursuit {
     used: (Instant, Nanos),
     replies: u64,
     unsent: u64,
-    /// Of [`DOUBTS_MAX`].
+    /// The doubts so far, of [`DOUBTS_MAX`].
     doubts: u32,
     is_told: bool,
 }
 
 impl Pursuit {
-    /// That of a block of `workload` on so many threads; `None` in a closed loop, which has no schedule, and for
+    /// The pursuit of a block of `workload` on so many threads; `None` in a closed loop, which has no schedule, and for
     /// sessions, which send most of their messages long after they began.
     pub(crate) fn of(workload: &Workload, threads: usize) -> Option<Self> {
         let is_pursued = matches!(workload.arrival, Arrival::Open { .. });
@@ -119,7 +119,7 @@ const SECOND: Nanos = Nanos::from_secs(1);
 const RUN_UP: Nanos = Nanos::from_millis(500);
 /// The number of doubts that are a certainty.
 const DOUBTS_MAX: u32 = 2;
-/// With fewer messages due in a second, one more or less would be too large a share.
+/// The number of messages due in a second below which one more or less would be too large a share.
 const DUE_MIN: f64 = 20.0;
 
 #[cfg(test)]

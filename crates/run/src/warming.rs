@@ -22,7 +22,7 @@ impl Warming {
     /// The length of a window.
     pub(crate) const WINDOW: Nanos = Nanos::from_millis(250);
 
-    /// One that is given up after `limit`.
+    /// A warming that is given up after `limit`.
     pub(crate) fn new(limit: Nanos) -> Self {
         Self { limit, windows: Vec::new(), until: Nanos::ZERO }
     }

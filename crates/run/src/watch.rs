@@ -1,4 +1,4 @@
-//! From the workers to the one who collects: intervals and the instants at which CPU time is read.
+//! Hands over from the workers to the one who collects: intervals and the instants at which CPU time is read.
 
 use crate::children::processes::Processes;
 use drive::{Control, Interval, Observer, Phase};

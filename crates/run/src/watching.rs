@@ -31,7 +31,7 @@ pub enum Watching {
 pub struct Looked {
     /// All that was read.
     pub watched: Watched,
-    /// From the planned begin of the window to the first reading.
+    /// Time from the planned begin of the window to the first reading.
     pub late: Nanos,
     /// False if it was ended before the window was over.
     pub is_whole: bool,

@@ -12,7 +12,7 @@ use wire::{Connection, Event, Input, Message, Protocol, Stack};
 /// All connections of a server, each with what the server knows of it beside (`T`).
 #[derive(Debug)]
 pub(crate) struct Peers<T> {
-    /// At the index of their ids.
+    /// The slots, each at the index of its id.
     all: Vec<Slot<T>>,
     /// Connections that we ended and their peers have not; earliest first.
     lingering: VecDeque<Lingering>,
@@ -29,10 +29,10 @@ pub(crate) struct Peers<T> {
 /// The longest times that a server gives its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// From the first byte of a header, body or message to its last; from the accept, of an opening handshake (that of
-    /// WebSocket inside TLS begins when TLS is done).
+    /// Time from the first byte of a header, body or message to its last; from the accept, of an opening handshake
+    /// (that of WebSocket inside TLS begins when TLS is done).
     pub receive_max: Nanos,
-    /// From one read of a connection to the next.
+    /// Time from one read of a connection to the next.
     pub idle_max: Nanos,
 }
 
@@ -120,8 +120,8 @@ pub struct Handshakes {
     pub full: u64,
     /// Completed by resumption.
     pub resumed: u64,
-    /// Not completed: the peer broke the protocol or would not agree, went away, or took too long. Those that broke the
-    /// protocol are also among [`Totals::broken`](crate::Totals::broken).
+    /// Handshakes that were not completed: the peer broke the protocol or would not agree, went away, or took too long.
+    /// Those that broke the protocol are also among [`Totals::broken`](crate::Totals::broken).
     pub failed: u64,
 }
 

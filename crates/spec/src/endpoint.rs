@@ -45,7 +45,7 @@ pub struct Endpoint {
 pub enum Address {
     /// A name or an address, and a port.
     Host {
-        /// Without the brackets of an IPv6 address.
+        /// The name, without the brackets of an IPv6 address.
         name: String,
         /// The port.
         port: u16,
@@ -328,7 +328,7 @@ pub enum EndpointError {
         "has the fragment `#{fragment}`, which is never sent; leave it out, or write `#` as `%23`"
     )]
     Fragment {
-        /// Without the `#`.
+        /// The fragment, without the `#`.
         fragment: String,
     },
     /// It is a name with letters beyond ASCII.
@@ -384,7 +384,7 @@ pub enum EndpointError {
     /// The two slashes before the host are missing.
     #[error("has no `//` before the host; did you mean `{near}`?")]
     SlashesMissing {
-        /// With them.
+        /// The URL with them.
         near: String,
     },
     /// A Unix socket is on no host.

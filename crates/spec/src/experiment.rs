@@ -28,7 +28,7 @@ pub struct Experiment {
     /// The limits that numbers of every row are held against, but of those that others are compared with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub require: Vec<Requirement>,
-    /// Of two sides: the most by which a number of the second may be worse; `null`: any.
+    /// The most by which a number of the second of two sides may be worse; `null`: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression_max: Option<Share>,
     /// True if a limit fails where the noise is larger than the margin.
@@ -224,7 +224,7 @@ pub fn secrets_of(workloads: &[Workload]) -> Secrets {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// That of the workloads: steps, each of which may depend on what the one before it left behind.
+    /// The order of the workloads: steps, each of which may depend on what the one before it left behind.
     #[default]
     AsListed,
     /// Random and determined by the seed, anew in every round, so that no drift of the machine favours any of them.

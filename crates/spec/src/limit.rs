@@ -12,13 +12,13 @@ use units::{Bytes, Nanos, Rate, Share};
 pub enum Limit {
     /// Relative: the number of an earlier record, times a factor.
     Baseline(Factor),
-    /// Of bytes for each message.
+    /// A limit of bytes for each message.
     Bytes(Bytes),
-    /// Of messages a second.
+    /// A limit of messages a second.
     Rate(Rate),
-    /// Of a share of messages.
+    /// A limit of a share of messages.
     Share(Share),
-    /// Of a time, and of CPU time.
+    /// A limit of a time, or of CPU time.
     Time(Nanos),
 }
 

@@ -35,7 +35,7 @@ pub enum Load {
     Bots {
         /// Bots, each with a connection of its own.
         bots: NonZeroU32,
-        /// From one message of a bot to its next.
+        /// Time from one message of a bot to its next.
         every: Nanos,
         /// The distances between messages.
         spacing: Spacing,
@@ -46,7 +46,7 @@ pub enum Load {
     ClosedBots {
         /// Bots, each with a connection of its own.
         bots: NonZeroU32,
-        /// From a reply to the next message of its bot.
+        /// Time from a reply to the next message of its bot.
         think: Nanos,
     },
     /// Sessions begin by a schedule; in a session each message waits for the reply to the last one (partly open).
@@ -59,7 +59,7 @@ pub enum Load {
         spacing: Spacing,
         /// Messages of each session.
         messages_each: NonZeroU32,
-        /// From a reply to the next message of its session.
+        /// Time from a reply to the next message of its session.
         think: Nanos,
     },
     /// Short-lived clients, one after the other: connect, exchange messages, close.
@@ -249,11 +249,11 @@ pub struct Phases {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// After a time.
+    /// Stops after a time.
     After(Nanos),
-    /// At the end of this many short-lived clients.
+    /// Stops at the end of this many short-lived clients.
     Clients(NonZeroU64),
-    /// At the end of this many messages: answered, failed or timed out.
+    /// Stops at the end of this many messages: answered, failed or timed out.
     Messages(NonZeroU64),
 }
 
@@ -273,15 +273,15 @@ impl Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timeouts {
-    /// For turning a name into addresses.
+    /// The time for turning a name into addresses.
     pub resolve: Nanos,
-    /// From the start of the attempt to the established connection.
+    /// Time from the start of the attempt to the established connection.
     pub connect: Nanos,
-    /// From there to the completed opening handshake of the protocol; of TLS likewise, each of the two by itself.
+    /// Time from there to the completed opening handshake of the protocol; of TLS likewise, each of the two by itself.
     pub handshake: Nanos,
-    /// From the sending of a message to its whole reply.
+    /// Time from the sending of a message to its whole reply.
     pub reply: Nanos,
-    /// From the start of a proper end to its completion.
+    /// Time from the start of a proper end to its completion.
     pub close: Nanos,
 }
 

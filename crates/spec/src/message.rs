@@ -43,7 +43,7 @@ pub enum Content {
     },
     /// An event of the load-test game, which the game keeps for a time before it answers.
     GameEvent {
-        /// That time, in milliseconds.
+        /// The delay, in milliseconds.
         delay_ms: i32,
     },
     /// Nothing: requests without a body.
@@ -134,7 +134,8 @@ pub enum Expect {
     Sha256(Sha256),
     /// Always this payload.
     Exactly(Blob),
-    /// Whatever the protocol lets through: it numbers messages, and takes no reply but the one to the next number.
+    /// Any reply that the protocol lets through: it numbers messages, and takes no reply but the one to the next
+    /// number.
     InSequence,
     /// An echo in which an oracle server has written how long it kept the message.
     Oracle,

@@ -22,7 +22,7 @@ pub struct Part {
 /// The numbers that belong to a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turns {
-    /// Those of one cycle, the lowest first; at least one.
+    /// The numbers of one cycle, the lowest first; at least one.
     own: Box<[u32]>,
     /// The turns of all parts together, after which they repeat.
     cycle: u32,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Published {
     /// Whose, of what and when.
     pub source: String,
-    /// In the order of the publication.
+    /// The rows in the order of the publication.
     #[serde(default, alias = "row")]
     pub rows: Vec<PublishedRow>,
     /// Additions of an honest reading, a sentence each.
@@ -24,7 +24,7 @@ pub struct Published {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PublishedRow {
-    /// As it was called there.
+    /// The name that it had there.
     pub name: String,
     /// The name of the workload that is its counterpart here.
     pub here: Option<String>,
@@ -42,7 +42,7 @@ pub struct PublishedRow {
     pub wall_stddev_us: Option<f64>,
     /// CPU time of the client for a round trip.
     pub cpu_us: Option<f64>,
-    /// By how much that is more than the bare socket.
+    /// The ratio of that to the bare socket's.
     pub ratio: Option<f64>,
 }
 

@@ -16,7 +16,7 @@ use units::{Nanos, ParseError, Rate};
 /// nothing is due. `0/s` is a pause. Shown in the same way, and exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// At least one; all but the last have a length.
+    /// The pieces, at least one; all but the last have a length.
     pieces: Vec<Piece>,
     common_per: Nanos,
 }

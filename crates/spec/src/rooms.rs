@@ -39,7 +39,7 @@ pub struct Conduct {
     /// The times at which each receiver leaves and comes back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Away>,
-    /// From the begin of the measurement to the instant at which the connections of all receivers are torn off.
+    /// Time from the begin of the measurement to the instant at which the connections of all receivers are torn off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storm: Option<Nanos>,
 }

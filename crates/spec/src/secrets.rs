@@ -17,7 +17,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Of values of headers whole, and of each of their words: `Bearer TOKEN`, `name=VALUE; other=VALUE`.
+    /// The secrets of headers: values whole, and of each of their words: `Bearer TOKEN`, `name=VALUE; other=VALUE`.
     pub(crate) fn of<'a>(
         headers: impl IntoIterator<Item = &'a str>,
         parameters: impl IntoIterator<Item = &'a str>,

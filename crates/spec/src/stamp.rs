@@ -139,7 +139,7 @@ fn digit(letter: u8) -> Option<u8> {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// Of a header in bytes.
+/// The size of a header in bytes.
 const SIZE: usize = 16;
 
 #[cfg(test)]

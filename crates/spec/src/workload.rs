@@ -394,9 +394,9 @@ pub struct Tls {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// Those of the system.
+    /// The authorities of the system.
     System,
-    /// These, and none of the system.
+    /// These authorities, and none of the system.
     Authorities(Vec<Pem>),
     /// Anyone: certificates are not verified.
     Anyone,
@@ -436,7 +436,7 @@ pub struct Bots {
 }
 
 impl Default for Bots {
-    /// From player 1 on, none in the lobby.
+    /// Bots from player 1 on, none in the lobby.
     fn default() -> Self {
         Self { first_player: 1, lobby: Share::NONE }
     }
@@ -445,9 +445,9 @@ impl Default for Bots {
 /// One source address, or all from one to another of the same family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceRange {
-    /// From the first to the last, both included.
+    /// The addresses from the first to the last, both included.
     V4(Ipv4Addr, Ipv4Addr),
-    /// From the first to the last, both included.
+    /// The addresses from the first to the last, both included.
     V6(Ipv6Addr, Ipv6Addr),
 }
 

@@ -143,7 +143,7 @@ mod tests {
         (0..5).for_each(|seed| check_three(0.05, 5, seed));
     }
 
-    /// That three changes among 300 values are found, none else, and each at most so far from its place.
+    /// Checks that three changes among 300 values are found, none else, and each at most so far from its place.
     fn check_three(disturbed_share: f64, off_max: usize, seed: u64) {
         let levels = [(80, 1.0), (155, 1.04), (230, 1.0), (300, 1.06)];
         let found = change_points(&series(&levels, disturbed_share, seed), 7);

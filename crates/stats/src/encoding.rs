@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use units::{Instant, Nanos};
 
 impl Histogram {
-    /// As HdrHistogram V2 (uncompressed) in base64.
+    /// The histogram as HdrHistogram V2 (uncompressed) in base64.
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
         V2Serializer::new().serialize(&self.counts, &mut bytes).expect("no count comes near 2^63");
@@ -43,7 +43,8 @@ impl Histogram {
         decode_counts(payload)
     }
 
-    /// As a percentile table in microseconds (`.hgrm`), for HdrHistogram's plotter and whoever reads such files.
+    /// The histogram as a percentile table in microseconds (`.hgrm`), for HdrHistogram's plotter and whoever reads such
+    /// files.
     pub fn to_hgrm(&self) -> String {
         let mut text = format!(
             "{:>12} {:>14} {:>10} {:>14}\n\n",
@@ -224,7 +225,7 @@ const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 const HEADER_SIZE: usize = 40;
 /// Half of the sub-buckets that three digits need.
 const HALF: u64 = 1024;
-/// As many samples as a billion a second would give in three days; keeps sums of many histograms below 2^63.
+/// The most samples: as many as a billion a second would give in three days; keeps sums of many histograms below 2^63.
 const COUNT_MAX: u64 = 1 << 48;
 /// The resolution of the percentile table; the default of HdrHistogram's own tools.
 const STEPS_PER_HALVING: u32 = 5;

@@ -74,7 +74,7 @@ pub fn kolmogorov_smirnov_beyond(one: &Histogram, other: &Histogram, slack: Nano
     Some(lead(one, other, slack).max(lead(other, one, slack)))
 }
 
-/// By how much at most the share of `ahead` that lies below a time exceeds that of `behind` below a time `slack` later.
+/// The most by which the share of `ahead` that lies below a time exceeds that of `behind` below a time `slack` later.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 fn lead(ahead: &Histogram, behind: &Histogram, slack: Nanos) -> f64 {
     let share = |below: u64, of: &Histogram| below as f64 / of.count() as f64;

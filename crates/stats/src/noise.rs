@@ -117,13 +117,13 @@ pub struct Cell {
 pub struct Tally {
     /// The number of measurements.
     pub trials: usize,
-    /// Those without an interval: no answer.
+    /// Measurements without an interval: no answer.
     pub refused: usize,
-    /// Those whose interval leaves out the truth.
+    /// Measurements whose interval leaves out the truth.
     pub missed: usize,
-    /// Those whose interval leaves out 1: a difference is claimed.
+    /// Measurements whose interval leaves out 1: a difference is claimed.
     pub claimed: usize,
-    /// Those among them in which it is claimed to the wrong side.
+    /// Measurements among them in which it is claimed to the wrong side.
     pub wrong_side: usize,
     /// Half of each interval's width, as a share of the ratio.
     half_widths: Vec<f64>,
@@ -221,7 +221,7 @@ fn measurement(cell: Cell, shape: &[f64], seed: u64) -> Vec<[Block; 2]> {
 /// A ratio that a method found.
 struct Found {
     interval: Option<(f64, f64)>,
-    /// Of pooled numbers.
+    /// The share that moved most, of pooled numbers.
     moved_most: Option<f64>,
 }
 
@@ -491,7 +491,7 @@ const MESSAGES: usize = 1500;
 const IN_FLIGHT: usize = 50;
 /// The time at which a message counts that nobody answers.
 const TIME_OUT: Nanos = Nanos::from_secs(10);
-/// The draws of [`Method::Medians`]: fewer than a report made, which changes its ends by a few parts of a hundred.
+/// The draws of [`Method::Medians`]: fewer than a report made, which changes its ends by a few percent.
 const DRAWS: usize = 500;
 /// The length of a run that stands for one without end.
 pub const ROUNDS_OF_TRUTH: usize = 600;

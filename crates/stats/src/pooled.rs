@@ -26,9 +26,9 @@ use std::rc::Rc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pooled {
     value: f64,
-    /// One for each round; `None` for a round without a block, which is no round of this number.
+    /// The number without each round; `None` for a round without a block, which is no round of this number.
     without: Vec<Option<f64>>,
-    /// Of percentiles: the share of the times that is within them without each round, less the share of all rounds.
+    /// For percentiles, the share of the times that is within them without each round, less the share of all rounds.
     shares: Vec<f64>,
     /// The distributions whose percentiles are in it.
     curves: Vec<Curve>,
@@ -308,9 +308,9 @@ impl Pooled {
 struct Steps {
     /// The shortest and the longest time of each step, in nanoseconds.
     bounds: Vec<(f64, f64)>,
-    /// For all rounds together: the number of times up to the end of each step.
+    /// The number of times up to the end of each step, for all rounds together.
     all: Vec<f64>,
-    /// For each round the same; `None` for one without a block.
+    /// The same for each round; `None` for one without a block.
     rounds: Vec<Option<Vec<f64>>>,
 }
 

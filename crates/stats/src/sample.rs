@@ -76,7 +76,7 @@ pub enum SampleError {
     },
 }
 
-/// That there are `min` values at least, all finite.
+/// Checks that there are `min` values at least, all finite.
 pub(crate) fn check(values: &[f64], min: usize) -> Result<(), SampleError> {
     if let Some(value) = values.iter().find(|value| !value.is_finite()) {
         return Err(SampleError::NotFinite { value: *value });
@@ -87,7 +87,7 @@ pub(crate) fn check(values: &[f64], min: usize) -> Result<(), SampleError> {
     Ok(())
 }
 
-/// That there are `min` values at least, all finite and above zero.
+/// Checks that there are `min` values at least, all finite and above zero.
 pub(crate) fn check_positive(values: &[f64], min: usize) -> Result<(), SampleError> {
     check(values, min)?;
     match values.iter().find(|value| **value <= 0.0) {

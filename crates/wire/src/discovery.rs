@@ -55,7 +55,7 @@ pub enum Step {
 /// The result of looking at a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// In words, with the evidence.
+    /// The finding in words, with the evidence.
     pub words: String,
     /// The ready-made conversation to start from, by its name.
     pub conversation: Option<&'static str>,
@@ -70,7 +70,7 @@ pub struct Finding {
 /// The way in which the conversation with a server may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// None at this URL: it wants a login, less load, or a URL of another kind.
+    /// No service at this URL: it wants a login, less load, or a URL of another kind.
     Closed,
     /// The server speaks first.
     Greets,

@@ -46,7 +46,7 @@ impl Project {
         Self::of_file(path, &name)?.ok_or_else(none)
     }
 
-    /// That of the file `path`, which errors call `name`; `None`: there is none.
+    /// The settings of the file `path`, which errors call `name`; `None`: there is none.
     fn of_file(path: &Path, name: &str) -> Result<Option<Self>, Failure> {
         let cannot = |error: io::Error| Failure::usage(format!("cannot read {name}: {error}"));
         let text = match input::read(path, SIZE_MAX) {

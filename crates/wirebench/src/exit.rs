@@ -36,7 +36,7 @@ impl Exit {
     /// Ended by SIGTERM.
     pub(crate) const TERMINATED: Self = Self(143);
 
-    /// Those of signals that ask to stop.
+    /// The codes of signals that ask to stop.
     pub(crate) const OF_SIGNALS: [Self; 3] = [Self::HUNG_UP, Self::INTERRUPTED, Self::TERMINATED];
 
     /// Every code with its meaning.
@@ -73,7 +73,7 @@ impl Exit {
         u8::try_from(signal).map_or(Self::INTERNAL, |signal| Self(signal.saturating_add(128)))
     }
 
-    /// That of a process of ours; `None`: it has none of our codes.
+    /// The exit code of a process of ours; `None`: it has none of our codes.
     #[cfg(feature = "web")]
     pub(crate) fn of_code(code: i32) -> Option<Self> {
         u8::try_from(code)

@@ -289,7 +289,7 @@ fn beside(path: &Path, mark: &str) -> PathBuf {
     beside.into()
 }
 
-/// So often is another name tried for a file that is being written.
+/// The number of names that are tried for a file that is being written.
 const ATTEMPTS_MAX: u32 = 100;
 /// The end of the name of a file that is being written.
 const PART: &str = ".part";

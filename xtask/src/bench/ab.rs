@@ -93,7 +93,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Those of a file, without a last line that was not written to its end.
+    /// The runs of a file, without a last line that was not written to its end.
     fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path else { return Ok(Self::default()) };
         let text = if path.exists() { fs::read_to_string(path)? } else { String::new() };

@@ -118,7 +118,7 @@ impl Sweeps {
     }
 }
 
-/// By the rule of 99 %, the knee of the server.
+/// The knee of the server, by the rule of 99 %.
 const TRUTH: f64 = 1500.0 / 0.99;
 const HEAD: &str = "\
 | machine | sweeps | not found | confirmed | cover 1515/s | off by 5 % | median width | blocks |

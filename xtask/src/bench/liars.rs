@@ -173,7 +173,7 @@ const DRAIN_RATE: u32 = 20_000;
 /// The cores of a tool.
 const ALL_CORES: &str = "0-1";
 
-/// From a tool's first connection to the stop.
+/// Time from a tool's first connection to the stop.
 const BEFORE_STOP: Duration = Duration::from_secs(10);
 /// The time for which the server stands still.
 const STOP: Duration = Duration::from_secs(2);

@@ -41,7 +41,7 @@ pub(super) enum Neighbour {
 #[derive(clap::Args, Debug)]
 pub(super) struct NeighbourArgs {
     what: Neighbour,
-    /// Of its random times.
+    /// The seed of its random times.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

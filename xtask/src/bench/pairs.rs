@@ -157,7 +157,7 @@ fn interval(line: &str) -> Option<[f64; 2]> {
     Some([low.parse().ok()?, high.parse().ok()?])
 }
 
-/// For each row and figure what runs of the same program gave, and what the slower server did.
+/// The lines of each row and figure: the claims between runs of the same program, and about the slower server.
 fn rows(same: &Claims, more: &Claims) -> Vec<String> {
     let row = |((row, figure), equal): (&(String, String), &Claim)| {
         let slower = more.0.get(&(row.clone(), figure.clone())).copied().unwrap_or_default();

@@ -25,7 +25,7 @@ pub(super) fn plants() -> impl Iterator<Item = &'static Plant> {
     PLANTS.iter().chain(FLEET_PLANTS)
 }
 
-/// Those of load generators. Every place is found once, and the tests of `caught_by` fail with the bug in it.
+/// The lies of load generators. Every place is found once, and the tests of `caught_by` fail with the bug in it.
 const PLANTS: &[Plant] = &[
     Plant {
         name: "re-timing at wake-up",

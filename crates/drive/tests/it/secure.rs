@@ -271,7 +271,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Of this version, resuming.
+    /// Two ends of this version, resuming.
     pub(crate) fn of(version: Version) -> Self {
         Self::new(|client, _| client.versions = vec![version])
     }

@@ -294,7 +294,7 @@ impl World {
 }
 
 impl Played {
-    /// Of a worker that is done.
+    /// The play of a worker that is done.
     pub(crate) fn new(outcome: Outcome, notes: Notes, is_open: bool) -> Self {
         let ended = notes.intervals.last().unwrap().end;
         let played = Self { is_open, outcome, notes, ended };
@@ -337,7 +337,7 @@ pub(crate) struct Played {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Notes {
     pub(crate) intervals: Vec<Kept>,
-    /// Of the messages of the measurement: from sent.
+    /// Times from sent, of the messages of the measurement.
     pub(crate) round_trips: Histogram,
     /// Open loops: from due, and how late they were sent.
     pub(crate) response: Histogram,
@@ -414,7 +414,7 @@ impl Played {
         errors.map(|(class, tally)| (*class, tally.count, &*tally.example)).collect()
     }
 
-    /// That nothing went wrong, and `sent` messages were sent and answered.
+    /// Checks that nothing went wrong, and `sent` messages were sent and answered.
     #[track_caller]
     pub(crate) fn assert_all_ok(&self, sent: u64) {
         assert_eq!(self.errors(), []);
@@ -460,7 +460,7 @@ impl Played {
         }
     }
 
-    /// That the intervals follow on one another and add up to the outcome.
+    /// Checks that the intervals follow on one another and add up to the outcome.
     fn check_intervals(&self, measured: Counts, warm_up: Counts) {
         let (mut since, mut phase) = (Instant::START, Phase::Connect);
         let mut sums = [Counts::default(); 2];

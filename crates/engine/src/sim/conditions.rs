@@ -53,7 +53,7 @@ pub enum Split {
 /// The connections that are cut. A cut resets both ends at once, and what is under way is lost.
 #[derive(Clone, Debug)]
 pub enum Cuts {
-    /// None.
+    /// No cuts.
     Never,
     /// Some, at a random time.
     Random {
@@ -62,7 +62,7 @@ pub enum Cuts {
         /// The most time from when a connection is made to its cut.
         within: Nanos,
     },
-    /// These.
+    /// Cuts at these instants.
     Scheduled(Vec<Cut>),
 }
 

@@ -76,7 +76,7 @@ pub(super) struct End {
     /// `None` before the process accepted it, and after the close.
     pub(super) id: Option<ConnectionId>,
     pub(super) stage: Stage,
-    /// That it is there has not been told yet.
+    /// True until its owner has been told that it is there.
     pub(super) just_made: bool,
     pub(super) inbox: Inbox,
     /// The end of what the peer sends has been told.

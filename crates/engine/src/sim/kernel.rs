@@ -12,7 +12,7 @@ pub(super) struct Kernel {
     wire: Wire,
     processes: Vec<Process>,
     listeners: Vec<Listener>,
-    /// By their number, counted from 0.
+    /// The connections by their number, counted from 0.
     connections: BTreeMap<u64, Connection>,
     connection_count: u64,
 }
@@ -21,7 +21,7 @@ pub(super) struct Kernel {
 struct Wire {
     conditions: Conditions,
     random: Random,
-    /// By their instant and, for those of one instant, in the order in which they were scheduled.
+    /// The events by instant and, for those of one instant, in the order in which they were scheduled.
     events: BTreeMap<(Instant, u64), Event>,
     event_count: u64,
 }
@@ -584,7 +584,7 @@ impl Process {
     }
 }
 
-/// After how long a process that wants to be stepped again at once is.
+/// The time after which a process that wants to be stepped again at once is stepped.
 const SPIN: Nanos = Nanos::from_micros(1);
 
 /// The first port that is chosen for a listener that leaves the choice to us.

@@ -23,7 +23,7 @@ pub struct Options {
 pub enum Event {
     /// Nothing: the deadline is reached.
     Tick,
-    /// On the bus.
+    /// An event of the bus.
     Bus(BusEvent),
     /// A question came; the answer is [`Action::Answer`] with its number.
     Command(u64, Command),
@@ -77,7 +77,7 @@ pub enum Action {
         block: BlockId,
         /// The begin.
         at: Instant,
-        /// Whoever wakes up after this instant sends nothing: [`Measured::Late`].
+        /// The latest begin: a worker that wakes up after this instant sends nothing ([`Measured::Late`]).
         latest: Instant,
     },
     /// Stop what was started, and leave what was measured: [`Event::Measured`].

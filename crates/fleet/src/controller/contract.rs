@@ -35,7 +35,7 @@ pub struct Options {
 pub enum Event {
     /// Nothing: the deadline is reached.
     Tick,
-    /// On the bus.
+    /// An event of the bus.
     Bus(BusEvent),
     /// An entry of the run, in the order of the log ([`Action::Follow`]); late and doubled is allowed.
     Logged(Subject, Entry),

@@ -66,7 +66,7 @@ impl Member {
         self.is_gone || now.since(self.heard) >= LOST
     }
 
-    /// The word that it is missed, once; `others` take part in the same block.
+    /// Announces once that the agent is missed; `others` take part in the same block.
     pub(super) fn missed(
         &mut self,
         block: Option<BlockId>,

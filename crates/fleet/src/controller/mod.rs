@@ -62,7 +62,7 @@ pub struct Controller {
     reads: BTreeMap<Subject, Instant>,
     questions: Questions,
     wake: Instant,
-    /// The instant at which it was told something last.
+    /// The instant of the last event.
     handled: Instant,
     actions: Vec<Action>,
 }

@@ -47,7 +47,7 @@ pub enum Member {
 /// Something that came from the bus.
 #[derive(Clone, Debug)]
 pub enum Heard {
-    /// Of the connection, or the end of an operation.
+    /// An event of the connection, or the end of an operation.
     Bus(BusEvent),
     /// Something that only controllers hear.
     Controller(controller::Event),
@@ -66,7 +66,7 @@ pub enum Heard {
 pub enum Order {
     /// Write an entry.
     Put(Subject, Entry),
-    /// Read one.
+    /// Reads one subject.
     Read(Subject),
     /// Tell all entries of a run, and go on.
     Follow(Name),

@@ -164,26 +164,27 @@ impl Command {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// To [`Command::Hello`].
+    /// The answer to [`Command::Hello`].
     Hello(Box<Hello>),
-    /// To [`Command::Clock`]: its own clock, in nanoseconds, when the question came and when the answer left.
+    /// The answer to [`Command::Clock`]: the agent's clock, in nanoseconds, when the question came and when the answer
+    /// left.
     Clock {
         /// The instant at which the question came.
         received_ns: u64,
         /// The instant at which the answer left.
         sent_ns: u64,
     },
-    /// To [`Command::Prepare`]: not yet.
+    /// The answer to [`Command::Prepare`]: not ready yet.
     Preparing,
-    /// To [`Command::Prepare`]: ready.
+    /// The answer to [`Command::Prepare`]: ready.
     Ready,
-    /// To [`Command::Prepare`]: it will not take part.
+    /// The answer to [`Command::Prepare`]: the agent will not take part.
     Refused(Refusal),
-    /// To [`Command::Go`]: it will begin, or has.
+    /// The answer to [`Command::Go`]: the agent will begin, or has begun.
     Armed,
-    /// To [`Command::Go`]: it does not begin, and its slot says so.
+    /// The answer to [`Command::Go`]: the agent does not begin, and its slot says so.
     NotStarted,
-    /// To anything else.
+    /// The answer to any other command.
     Done,
 }
 

@@ -13,11 +13,11 @@ use units::Nanos;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
-    /// Under [`super::Subject::Plan`].
+    /// The entry of [`super::Subject::Plan`].
     Plan(Arc<Plan>),
-    /// Under [`super::Subject::Step`].
+    /// The entry of [`super::Subject::Step`].
     Step(Arc<Step>),
-    /// Under [`super::Subject::Slot`].
+    /// The entry of [`super::Subject::Slot`].
     Slot(Arc<Slot>),
 }
 
@@ -148,9 +148,9 @@ pub enum Why {
     Stopped,
     /// Too few agents got ready for a block.
     TooFewAgents {
-        /// Those that did.
+        /// The number of agents that got ready.
         ready: u32,
-        /// Those that a block needs.
+        /// The number of agents that a block needs.
         needed: u32,
         /// The reason of one of the others, in a sentence.
         because: String,
@@ -176,7 +176,7 @@ pub enum Slot {
     Lost {
         /// The controller.
         by: Name,
-        /// From the last beat that it heard of the process until it wrote this; `null`: it heard none.
+        /// Time from the last beat that it heard of the process until it wrote this; `null`: it heard none.
         silent: Option<Nanos>,
     },
 }
@@ -221,7 +221,7 @@ impl Slot {
 pub struct PartResult {
     /// The process that measured it.
     pub instance: Instance,
-    /// From the begin that it was given to its first message, by its own clock.
+    /// Time from the begin that it was given to its first message, by its own clock.
     pub late: Nanos,
     /// The state of the agent during the block.
     pub health: Health,
@@ -240,7 +240,7 @@ pub struct PartResult {
 pub enum NotStarted {
     /// The agent heard of the begin when it was over.
     Late {
-        /// From the begin until it heard of it.
+        /// Time from the begin until it heard of it.
         by: Nanos,
     },
     /// It was not ready for this block: its process is busy with another, or was told of another roster.

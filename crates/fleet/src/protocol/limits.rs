@@ -21,13 +21,13 @@ pub const INFLATION_MAX: u64 = 32;
 /// The largest beat, command, answer and sign of a leader.
 pub const TALK_MAX: Bytes = Bytes(64 << 10);
 
-/// From one beat of an agent to its next.
+/// Time from one beat of an agent to its next.
 pub const BEAT_EVERY: Nanos = Nanos::from_millis(250);
 /// An agent that has been silent for this long does not take part in a new block.
 pub const SUSPECT: Nanos = Nanos::from_millis(1500);
 /// An agent that has been silent for this long is said to be lost. Its slot stays open until the grace is over.
 pub const LOST: Nanos = Nanos::from_millis(2500);
-/// From the end of a block until the slots that are still open are decided as lost.
+/// Time from the end of a block until the slots that are still open are decided as lost.
 pub const GRACE: Nanos = Nanos::from_secs(10);
 /// The longest time in which agents get ready for a block: connect, verify.
 pub const PREPARE_MAX: Nanos = Nanos::from_secs(60);
@@ -45,5 +45,5 @@ pub const LATE_MAX: Nanos = Nanos::from_millis(10);
 pub const CLOCK_BOUND_MAX: Nanos = Nanos::from_millis(1);
 /// A process that wakes up this long after the begin of its part does not begin.
 pub const START_LATE_MAX: Nanos = Nanos::from_millis(100);
-/// From one exchange with an agent's clock to the next.
+/// Time from one exchange with an agent's clock to the next.
 pub const CLOCK_EVERY: Nanos = Nanos::from_millis(250);

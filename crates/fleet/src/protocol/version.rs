@@ -7,9 +7,9 @@ use std::fmt;
 /// The version of one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
-    /// Of the protocol: two that differ do not understand each other.
+    /// The major version of the protocol: two that differ do not understand each other.
     pub major: u16,
-    /// Of the protocol: additions.
+    /// The minor version of the protocol: additions.
     pub minor: u16,
     /// The version of the program.
     pub tool: String,

@@ -36,7 +36,7 @@ pub enum Next {
 pub enum Taken {
     /// Held back, because it was due in the gap that ended at this instant.
     Held(Instant),
-    /// To be sent now.
+    /// A batch to be sent now.
     Send(Batch),
     /// A session was to begin.
     Session {

@@ -52,9 +52,9 @@ pub struct Question {
 /// The place of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// On this machine: it takes sockets, memory and cores of it too, and is reached over loopback.
+    /// The server is on this machine: it takes sockets, memory and cores of it too, and is reached over loopback.
     Here,
-    /// On another one.
+    /// The server is on another machine.
     Elsewhere,
 }
 
@@ -63,7 +63,7 @@ pub enum Place {
 pub struct Diagnosis {
     /// The question.
     pub question: Question,
-    /// One for each limit.
+    /// The findings, one for each limit.
     pub findings: Vec<Finding>,
 }
 
@@ -72,7 +72,7 @@ pub struct Diagnosis {
 pub struct Finding {
     /// A stable name for programs, e.g. `open_files`.
     pub code: &'static str,
-    /// The same for people.
+    /// The name for people.
     pub name: &'static str,
     /// Its finding.
     pub state: State,
@@ -95,7 +95,7 @@ pub enum State {
     Binds {
         /// The most that fits.
         at: u64,
-        /// Of what.
+        /// The unit of that number.
         of: Unit,
     },
     /// It bounds nothing, and changes what is measured.

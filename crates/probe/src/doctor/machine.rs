@@ -124,7 +124,7 @@ pub(super) fn governor(facts: &Facts) -> Finding {
     }
 }
 
-/// As late as a kernel without high-resolution timers would be, at its 1000 ticks a second.
+/// The lateness of a kernel without high-resolution timers, at its 1000 ticks a second.
 const TIMERS_COARSE: Nanos = Nanos::from_millis(1);
 
 /// A p99 send lag of more than a tenth of the reported p99 makes a run generator-bound (docs/METHOD.md).

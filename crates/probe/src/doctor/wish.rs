@@ -96,7 +96,7 @@ fn quantity<T: FromStr<Err: fmt::Display>>(text: &str, part: &str) -> Result<T, 
     part.parse().map_err(|error| WishError::new(text, format_args!("is not clear: {error}")))
 }
 
-/// In the singular.
+/// The nouns, in the singular.
 const NOUNS: &[&str] = &["bot", "client", "connection", "user"];
 
 /// An example of everything.

@@ -39,7 +39,7 @@ fn buffers_max(files: &dyn Files) -> Result<u64, String> {
     high.ok_or_else(|| format!("{path}: {text:?} is not three numbers of pages"))
 }
 
-/// In pages.
+/// The memory in buffers, in pages.
 fn buffers_now(files: &dyn Files) -> Result<u64, String> {
     let path = "/proc/net/sockstat";
     let text = files.read(path)?;

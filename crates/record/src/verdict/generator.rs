@@ -153,7 +153,7 @@ pub(super) struct Late {
 }
 
 impl Late {
-    /// At each percentile that the lag and the response have, the highest first.
+    /// The lag at each percentile that it and the response have, the highest first.
     pub(super) fn all(times: &OpenLoop) -> impl Iterator<Item = Self> {
         let (lag, response) = (times.send_lag.as_ref(), times.response.as_ref());
         let (service, own_share) = (times.service.as_ref(), times.own_share.as_ref());

@@ -10,7 +10,7 @@ pub(super) struct Subject<'a> {
     /// The index of the workload in the plan.
     pub(super) index: usize,
     pub(super) workload: &'a Workload,
-    /// Those that count, at least one.
+    /// The blocks that count, at least one.
     pub(super) blocks: Vec<&'a Block>,
 }
 

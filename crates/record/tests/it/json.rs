@@ -139,7 +139,7 @@ fn read(value: &Value) -> Result<RunRecord, ReadError> {
     RunRecord::from_json(&value.to_string())
 }
 
-/// That `now` has everything that `then` has.
+/// Checks that `now` has everything that `then` has.
 fn assert_contains(now: &Value, then: &Value, at: &str) {
     match (now, then) {
         (Value::Object(now), Value::Object(then)) => {

@@ -127,7 +127,7 @@ fn a_knee_is_trusted_as_the_steps_on_either_side_of_it_are() {
     assert_eq!(record.sweep.unwrap().lines[0].level, Trusted);
 }
 
-/// Of each step of a sweep the trust in its numbers.
+/// The trust in the numbers of each step of a sweep.
 fn levels(record: &RunRecord) -> Vec<Level> {
     let mut record = record.clone();
     judge_sweep(&mut record);

@@ -369,12 +369,12 @@ fn any_summary(random: &mut Random) -> Summary {
     }
 }
 
-/// Of any magnitude.
+/// A number of any magnitude.
 fn any_count(random: &mut Random) -> u64 {
     random.next_u64() >> random.below(64)
 }
 
-/// Of any magnitude, negative now and then, sometimes none at all.
+/// A number of any magnitude, negative now and then, sometimes none at all.
 fn any_number(random: &mut Random) -> f64 {
     match random.below(16) {
         0 => f64::NAN,

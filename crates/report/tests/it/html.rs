@@ -185,7 +185,7 @@ fn a_run_that_was_cut_short_says_so() {
     check_whole(&report::html(&record));
 }
 
-/// That every element that is opened is closed, in order, and that none has a handler.
+/// Checks that every element that is opened is closed, in order, and that none has a handler.
 fn check_whole(page: &str) {
     let mut open: Vec<String> = Vec::new();
     for tag in all_tags(page) {

@@ -323,7 +323,7 @@ pub(crate) fn wire(name: &str) -> Wire {
     }
 }
 
-/// Those whose two rungs are both among `names`.
+/// The layers whose two rungs are both among `names`.
 fn layers(names: &[&str]) -> Vec<Layer> {
     let all = [
         ("tcp-framed", "tcp", "length"),

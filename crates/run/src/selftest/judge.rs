@@ -76,7 +76,7 @@ impl SendLag {
 /// The times measured of a server whose delays are known.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
-    /// From sent to received.
+    /// Times from sent to received.
     pub(super) measured: Histogram,
     /// The server's own times of the same messages.
     pub(super) truth: Histogram,

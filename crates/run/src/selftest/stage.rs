@@ -65,7 +65,7 @@ pub(super) struct StopTest {
 }
 
 impl StopTest {
-    /// Of 10 s, which a p99.9 needs.
+    /// A test of 10 s, which a p99.9 needs.
     pub(super) const fn short() -> Self {
         Self {
             scheme: Protocol::WebSocket.plain(),
@@ -75,7 +75,7 @@ impl StopTest {
         }
     }
 
-    /// Of 20 s.
+    /// A test of 20 s.
     pub(super) const fn full(scheme: Scheme) -> Self {
         Self {
             scheme,
@@ -372,12 +372,12 @@ const fn nonzero(count: u32) -> NonZeroU32 {
 }
 
 const CONNECTIONS: u32 = 10;
-/// As many as a rung of the ladder has.
+/// The number of connections that a rung of the ladder has.
 const CONNECTIONS_MANY: u32 = 50;
 /// Far more than a stop of 2 s leaves outstanding.
 const IN_FLIGHT_MAX: u32 = 20_000;
 const SIZE: Bytes = Bytes(64);
 const SEED: u64 = 7;
 
-/// From the start of the generator to its stop: by then it has begun to measure.
+/// Time from the start of the generator to its stop: by then it has begun to measure.
 const GENERATOR_STOP_AFTER: Nanos = Nanos::from_millis(2500);

@@ -34,9 +34,9 @@ pub(super) struct Line<'a> {
 struct AtOneLoad {
     /// The index of its step in the plan.
     workload: usize,
-    /// For each block whether it was kept, and whether the objective was met too.
+    /// The blocks: true if it was kept, and true if the objective was met too.
     blocks: Vec<(bool, bool)>,
-    /// In how many blocks it was not kept because of the generator.
+    /// The number of blocks that were not kept because of the generator.
     generator_bound: usize,
     /// Replies that were due; in rooms a reply is a delivery.
     due: f64,
@@ -44,7 +44,7 @@ struct AtOneLoad {
     edges: f64,
     /// Replies within the measurement.
     replies: f64,
-    /// Those of them that failed, or never came.
+    /// Replies that were due and failed, or never came.
     unanswered: f64,
     /// Responses, and those of them that were not below the objective.
     responses: [f64; 2],
@@ -155,7 +155,7 @@ impl<'a> Line<'a> {
         self.loads.insert(load, AtOneLoad { workload, ..AtOneLoad::default() });
     }
 
-    /// From this load on the machine forbids it.
+    /// Notes that the machine forbids this load and all above it.
     pub(super) fn limit(&mut self, load: u64, reason: String) {
         self.knee.limit(load);
         if let Some(capacity) = &mut self.capacity {
@@ -301,7 +301,7 @@ impl AtOneLoad {
         is_enough(self.due, self.replies, self.edges)
     }
 
-    /// Of all that was due, the share that was answered in time.
+    /// The share of all that was due that was answered in time.
     fn share(&self) -> f64 {
         self.replies / self.due.max(1.0)
     }
@@ -363,7 +363,7 @@ fn unanswered(block: &Block, each: f64) -> f64 {
     }
 }
 
-/// Of what was due, the share that was answered in the measured window; 0 if nothing was due.
+/// The share of what was due that was answered in the measured window; 0 if nothing was due.
 pub(super) fn achieved_fraction(block: &Block, each: f64) -> f64 {
     let due = due(block, each);
     if due > 0.0 { replies(block) / due } else { 0.0 }
@@ -410,7 +410,7 @@ fn rounded(load: f64) -> u64 {
     load.round() as u64
 }
 
-/// From this share of a core on nothing is to spare.
+/// The share of a core from which on nothing is to spare.
 pub(super) const BUSY_MIN: f64 = 0.9;
 /// The share of what is due that has to be achieved.
 const KEPT_MIN: f64 = 0.99;

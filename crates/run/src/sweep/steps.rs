@@ -250,5 +250,5 @@ fn per_second(count: u64, block: &Block) -> Option<f64> {
     (time > 0.0).then(|| float(count) / time)
 }
 
-/// With less of the machine idle nobody has anything to spare.
+/// The idle share of the machine below which nobody has anything to spare.
 const IDLE_MIN: f64 = 0.05;

@@ -177,7 +177,7 @@ impl Heard {
     }
 }
 
-/// As it stands in a sentence.
+/// The kind as it stands in a sentence.
 pub(crate) const fn kind_text(kind: Kind) -> &'static str {
     match kind {
         Kind::Binary => "binary",

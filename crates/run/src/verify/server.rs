@@ -141,7 +141,7 @@ impl<'a> Asking<'a> {
         checks
     }
 
-    /// On the connection that is open, if that can be used again; it is put back if all went well.
+    /// Asks for an echo, on the open connection if that can be used again; it is put back if all went well.
     fn echo(
         &self,
         open: &mut Option<Conversation<'a>>,

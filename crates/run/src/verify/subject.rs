@@ -101,7 +101,7 @@ impl Asking<'_> {
         checks
     }
 
-    /// The questions to a server over one of its schemes.
+    /// Asks a server over one of its schemes.
     fn ask(
         &self,
         server: &Server,
@@ -140,7 +140,7 @@ impl Asking<'_> {
         with_scheme(scheme, checks)
     }
 
-    /// The questions to a server that holds a conversation: its requests, and its rooms if it has any.
+    /// Asks a server that holds a conversation: its requests, and its rooms if it has any.
     fn conversation(
         &self,
         server: &Server,

@@ -317,11 +317,11 @@ impl Front {
 enum Then {
     /// Nothing: all input is understood.
     Nothing,
-    /// To begin a session over WebSocket.
+    /// Begins a session over WebSocket.
     Begin,
-    /// To note that TLS is there.
+    /// Notes that TLS is there.
     Secured { is_resumed: bool },
-    /// To end the connection.
+    /// Ends the connection.
     End,
 }
 

@@ -46,9 +46,9 @@ pub enum Packing {
 /// The longest silences that a connection may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// From the accept to the first request.
+    /// Time from the accept to the first request.
     pub first_max: Nanos,
-    /// From one request of HTTP to the next, while none is held; for players, the world has limits of its own.
+    /// Time from one request of HTTP to the next, while none is held; for players, the world has limits of its own.
     pub next_max: Nanos,
 }
 

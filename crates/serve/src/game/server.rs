@@ -367,15 +367,15 @@ struct Read {
 enum Then {
     /// Nothing: all input is understood.
     Nothing,
-    /// To send the mail, because there is much of it.
+    /// Sends the mail, because there is much of it.
     Post,
-    /// To begin a session over WebSocket.
+    /// Begins a session over WebSocket.
     Begin,
-    /// To note that TLS is there.
+    /// Notes that TLS is there.
     Secured { is_resumed: bool },
-    /// To answer the request in `body`.
+    /// Answers the request in `body`.
     Request,
-    /// To end the connection.
+    /// Ends the connection.
     End,
 }
 

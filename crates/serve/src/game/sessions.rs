@@ -23,11 +23,11 @@ pub(super) struct Session {
 /// The route to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
-    /// Over a connection of its own.
+    /// A connection of its own.
     Connection(ConnectionId, Packing),
     /// Through the client of Bayeux with this index.
     Comet(usize),
-    /// Over a connection of its own that a front has accepted.
+    /// A connection of its own that a front has accepted.
     Front(usize, Guest),
 }
 

@@ -69,10 +69,10 @@ impl Totals {
 /// Sessions by their route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionCounts {
-    /// Over Styx.
+    /// Sessions over Styx.
     pub binary: u64,
-    /// Over WebSocket.
+    /// Sessions over WebSocket.
     pub websocket: u64,
-    /// Over Bayeux.
+    /// Sessions over Bayeux.
     pub comet: u64,
 }

@@ -17,14 +17,14 @@ use wire::{Event, Input, Message, Protocol};
 enum Then {
     /// Nothing: all input is understood.
     Nothing,
-    /// To send the mail, because there is much of it.
+    /// Sends the mail, because there is much of it.
     Post,
     Begin(Guest),
-    /// To answer the request in `body`.
+    /// Answers the request in `body`.
     Request(Guest),
     Late(Guest),
     Gone(Guest),
-    /// To end the front's connection: it sent a malformed frame.
+    /// Ends the front's connection: it sent a malformed frame.
     Nonsense,
 }
 

@@ -8,7 +8,8 @@ use units::{Nanos, Random};
 pub(crate) struct Lots {
     behaviour: Behaviour,
     random: Random,
-    /// For what only a server draws that speaks a language: the lots of an echo are what they would be without it.
+    /// Random numbers that only a server draws that speaks a language: the lots of an echo are what they would be
+    /// without it.
     spoken: Random,
 }
 

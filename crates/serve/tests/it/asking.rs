@@ -94,7 +94,7 @@ impl Asking {
         self.speech
     }
 
-    /// Of all messages that were answered: for how long they were kept, as the network shows it, in the order of the
+    /// The times for which all answered messages were kept, as the network shows them, in the order of the
     /// replies. Each must say the same of itself.
     #[track_caller]
     pub(crate) fn kept(&self) -> Vec<Nanos> {

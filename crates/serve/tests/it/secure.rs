@@ -226,7 +226,7 @@ fn a_client_hello_breaks_the_protocol_of_a_plain_server() {
     }
 }
 
-/// That the server still has an ear for others.
+/// Checks that the server still has an ear for others.
 fn check_serves(people: &People, world: &mut World) {
     let client = people.client(&people.client_options());
     let mut asking = Asking::new(&client, &websocket());

@@ -19,7 +19,7 @@ pub struct File {
     pub(super) question: String,
     pub(super) show: Vec<View>,
     pub(super) criteria: Criteria,
-    /// Of two sides: the most by which a number of the second may be worse.
+    /// The most by which a number of the second of two sides may be worse.
     pub(super) regression_max: Option<Share>,
     /// The row that others are compared with; without one, a bare TCP socket of ours is added under every load.
     pub(super) baseline: Option<Spanned<String>>,
@@ -194,7 +194,7 @@ pub struct Asked {
     pub only: Vec<String>,
     /// Criteria over those of the file.
     pub criteria: Criteria,
-    /// Of two sides: the most by which a number of the second may be worse, in place of the file's.
+    /// The most by which a number of the second of two sides may be worse, in place of the file's.
     pub regression_max: Option<Share>,
     /// Options over those of the file.
     pub options: Options,

@@ -8,7 +8,7 @@ use crate::{Protocol, Scheme};
 pub struct Held {
     /// Its name in tables.
     pub name: String,
-    /// As options name it: ready-made, or the path of its file.
+    /// The name that options use: ready-made, or the path of its file.
     pub asked: String,
     /// The protocols over which it is held.
     pub carriers: &'static [Protocol],

@@ -158,7 +158,7 @@ fn is_path(asked: &str) -> bool {
     asked.contains('/') || asked.ends_with(".toml") || asked == "-"
 }
 
-/// Those of them that fill the `${payload}` of a conversation.
+/// The options that fill the `${payload}` of a conversation.
 const OF_PAYLOAD: [&str; 3] = ["size", "payload", "payload-kind"];
 
 /// Options about messages and replies, which a conversation has of its own.

@@ -112,7 +112,7 @@ impl Fit {
 }
 
 impl Spread {
-    /// Those that are thought possible, with equal odds.
+    /// All spreads that are thought possible, with equal odds.
     fn all() -> impl Iterator<Item = Self> {
         let losses = LOSSES.into_iter();
         let lossy = losses.flat_map(|loss| SHARES.into_iter().map(move |share| (share, loss)));

@@ -14,18 +14,18 @@ pub struct Search {
     range: Range,
     repeats: u32,
     trials: Vec<Trial>,
-    /// From here on nothing can be offered, for whatever reason.
+    /// The load from which on nothing can be offered, for whatever reason.
     ceiling: Option<u64>,
 }
 
-/// Between which loads to look, and how fast to go up.
+/// The loads between which to look, and how fast to go up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// The first load; at least 1.
     pub from: u64,
     /// The largest one.
     pub to: u64,
-    /// From one load to the next, above 1.
+    /// The factor from one load to the next, above 1.
     pub factor: f64,
 }
 
@@ -43,7 +43,7 @@ pub enum Next {
 pub struct Interval {
     /// Its lower end; 0 where no load was kept.
     pub low: f64,
-    /// As many knees are probable below as above.
+    /// The middle: as many knees are probable below it as above.
     pub middle: f64,
     /// Its upper end.
     pub high: f64,
@@ -64,7 +64,7 @@ impl Search {
         self.trials.push(trial);
     }
 
-    /// From `load` on nothing can be offered: a limit of the machine.
+    /// Notes that nothing can be offered from `load` on: a limit of the machine.
     pub fn limit(&mut self, load: u64) {
         self.ceiling = Some(self.ceiling.map_or(load, |ceiling| ceiling.min(load)));
     }
@@ -232,7 +232,7 @@ const TRIALS_MAX: usize = 60;
 const TAIL: f64 = 0.025;
 /// The knee is below the largest load if it lies above with this probability at most.
 const BEYOND_MAX: f64 = 0.02;
-/// So far above the largest load may the knee lie, and so far below the largest that was kept.
+/// The factor by which the knee may lie above the largest load, and below the largest that was kept.
 const BEYOND: f64 = 4.0;
 /// Loads that are closer to each other than this share of the interval are measured as one.
 const SAME: f64 = 0.15;
@@ -240,11 +240,11 @@ const SAME: f64 = 0.15;
 const SAME_MAX: f64 = 0.02;
 /// Measurements of the largest load, or the smallest, before the search ends there.
 const TOP_COUNT: u32 = 3;
-/// From a load that is not kept to the next.
+/// The factor from a load that is not kept to the next.
 const NEAR: f64 = 1.25;
 /// A smaller factor would not arrive.
 const FACTOR_MIN: f64 = 1.01;
-/// So far below the first load is looked, if that is not kept.
+/// The most by which the first load is divided, if it is not kept.
 const BELOW_FROM_MAX: f64 = 16.0;
 
 #[cfg(test)]

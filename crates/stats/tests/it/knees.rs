@@ -124,7 +124,7 @@ struct Table {
     not_found: u32,
     confirmed: u32,
     covers: u32,
-    /// That exclude the truth by more than 5 %.
+    /// Intervals that exclude the truth by more than 5 %.
     far_off: u32,
     widths: f64,
     blocks: u32,

@@ -28,5 +28,5 @@ fn record(second: u32, change: impl FnOnce(&mut RunRecord)) -> (Entry, String) {
     (Entry::of(&record, store::id(&json), Some(Path::new("records/it.json"))), json)
 }
 
-/// Of the first version of the format.
+/// A record of the first version of the format.
 const RECORD: &str = include_str!("../../../record/tests/it/version_1.json");

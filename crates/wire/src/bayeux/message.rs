@@ -91,11 +91,11 @@ pub struct Advice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reconnect {
-    /// With a new handshake: the session is gone.
+    /// Starts with a new handshake: the session is gone.
     Handshake,
-    /// Not at all.
+    /// Does not reconnect.
     None,
-    /// With the next connect.
+    /// Goes on with the next connect.
     Retry,
 }
 

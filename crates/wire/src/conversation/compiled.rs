@@ -119,7 +119,7 @@ pub(super) struct Answer {
 /// The kinds of messages.
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    /// One that is answered at once, by the answer with this index.
+    /// A push that is answered at once, by the answer with this index.
     Answer(usize),
     /// The one that a step awaits.
     Expected,

@@ -101,7 +101,7 @@ pub enum PeerError {
     Redirected {
         /// The step.
         step: String,
-        /// The status.
+        /// The status of the response.
         code: u16,
         /// The beginning of the place that it points to.
         location: Excerpt,
@@ -183,7 +183,7 @@ pub enum CompileError {
     Part {
         /// Its name.
         name: String,
-        /// The part.
+        /// The part of the conversation that is not carried.
         part: &'static str,
         /// The protocol that carries it.
         carrier: &'static str,

@@ -18,13 +18,13 @@ pub(super) struct Offered(Vec<Offer>);
 /// A subprotocol.
 #[derive(Debug)]
 struct Offer {
-    /// As the file has it.
+    /// The text as the file has it.
     written: String,
     compiled: template::Compiled,
 }
 
 impl Offered {
-    /// Those of `conversation`; `names` are those of its values.
+    /// The subprotocols of `conversation`; `names` are those of its values.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Offered {
         self.0.iter().all(|offer| offer.compiled.is_constant())
     }
 
-    /// Those of a connection.
+    /// The subprotocols of a connection.
     pub(super) fn filled(&self, filling: Filling<'_>, random: &mut Random) -> Vec<String> {
         let mut text = |offer: &Offer| {
             let mut text = Vec::new();

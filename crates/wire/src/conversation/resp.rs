@@ -95,11 +95,11 @@ impl Progress {
 enum Kind {
     /// Nothing.
     Line,
-    /// As many bytes as it says.
+    /// A text of as many bytes as it says.
     Bulk,
-    /// As many elements as it says.
+    /// An array of as many elements as it says.
     Array,
-    /// As many pairs of elements as it says.
+    /// A map of as many pairs as it says.
     Map,
     /// The same, and behind them the element that they are about.
     Attributes,

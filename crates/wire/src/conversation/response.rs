@@ -12,20 +12,20 @@ pub(super) struct Awaits {
     rules: Rules<Judged>,
     /// The statuses of those that are awaited; a status is one of each.
     statuses: Vec<Status>,
-    /// Those that are awaited, in words.
+    /// The responses that are awaited, in words.
     pub(super) expected: String,
 }
 
 /// The kinds of responses, as a request has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judged {
-    /// One that is awaited.
+    /// A response that is awaited.
     Expected,
-    /// One by which the server refuses.
+    /// A response by which the server refuses.
     Refused,
-    /// One with another status.
+    /// A response with another status.
     Status,
-    /// One with the status that is awaited, and another body.
+    /// A response with the status that is awaited, and another body.
     Body,
 }
 
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::conversation::sample::{matcher, response};
 
-    /// Of the body `on`, as `sha256sum` prints it.
+    /// The digest of the body `on`, as `sha256sum` prints it.
     const DIGEST_OF_ON: &str =
         "sha256 b8d31e852725afb1e26d53bab6095b2bff1749c9275be13ed1c05a56ed31ec09";
 

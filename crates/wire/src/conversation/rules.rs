@@ -73,16 +73,16 @@ enum Literal {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard<'a> {
     pub(super) bytes: &'a [u8],
-    /// That of the response of HTTP in which it came.
+    /// The status of the response of HTTP in which it came.
     pub(super) status: Option<u16>,
 }
 
 /// The number of ids that were found, by the way in which they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
-    /// By the bytes around it, which are those of a message before.
+    /// Ids found by the bytes around them, which are those of a message before.
     pub learnt: u64,
-    /// By a walk over the message, between two texts, or at their place in bytes.
+    /// Ids found by a walk over the message, between two texts, or at their place in bytes.
     pub scanned: u64,
     /// The same, where a name or text with escapes had to be unescaped.
     pub odd: u64,
@@ -381,9 +381,9 @@ struct State<'r, W, T> {
 /// The state of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decided {
-    /// None of the rules.
+    /// None of the rules matches.
     None,
-    /// Not yet.
+    /// It is not decided yet.
     Open,
     /// The rule with this index.
     Rule(usize),

@@ -17,7 +17,7 @@ pub struct Bots {
 }
 
 impl Default for Bots {
-    /// From player 1 on, none in the lobby, on any seat.
+    /// Bots from player 1 on, none in the lobby, on any seat.
     fn default() -> Self {
         Self { first_player: 1, lobby: Share::NONE, operator: 0, seat: Seat::Any }
     }

@@ -36,9 +36,9 @@ pub(super) struct Head<T> {
 /// The ways in which the end of a body is found (RFC 9112 §6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// By its chunks.
+    /// Its chunks say where it ends.
     Chunked,
-    /// By its length.
+    /// It has this length.
     Sized(usize),
     /// It goes on until the connection ends.
     UntilEnd,

@@ -25,7 +25,7 @@ pub(super) struct Responses {
 /// The ways in which the body of a response is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// As it arrives: in parts, each as soon as it is there, however long the body gets.
+    /// The body in parts as they arrive, each as soon as it is there, however long the body gets.
     AsItArrives,
     /// Whole.
     Whole,

@@ -9,17 +9,17 @@ use std::fmt;
 pub enum RetryAfter {
     /// A date in UTC. Its parts are numbers of the right length; no calendar was asked whether there is such a day.
     Date {
-        /// Of the common era.
+        /// The year of the common era.
         year: u16,
-        /// From 1.
+        /// The month, from 1.
         month: u8,
-        /// From 1.
+        /// The day, from 1.
         day: u8,
-        /// Of the day.
+        /// The hour of the day.
         hour: u8,
-        /// Of the hour.
+        /// The minute of the hour.
         minute: u8,
-        /// Of the minute.
+        /// The second of the minute.
         second: u8,
     },
     /// Seconds after the answer; [`u32::MAX`] is that or more.

@@ -42,7 +42,7 @@ pub(super) struct Server {
 /// The requests that are messages, where not the body of every one is.
 #[derive(Debug)]
 enum Special {
-    /// Those at one place of a site, which answers the others by itself.
+    /// Requests at one place of a site, which answers the others by itself.
     Site(AtSite),
     /// Whole requests, answered by whole responses: the one that was handed out last, head and body.
     Whole(Vec<u8>),

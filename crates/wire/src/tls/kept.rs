@@ -12,7 +12,7 @@ pub(super) struct Kept {
 
 #[derive(Debug)]
 enum What {
-    /// Without its payload, as [`Part`](Self::Part) and [`Pushed`](Self::Pushed) are.
+    /// An answer without its payload, as [`Part`](Self::Part) and [`Pushed`](Self::Pushed) are.
     Answer(Answer<'static>),
     Closed(Closed<'static>),
     Message(Kind),

@@ -67,7 +67,7 @@ pub struct ServerOptions {
 pub enum Trust {
     /// All of them.
     Anyone,
-    /// Those that one of these authorities signed, or that lead to one.
+    /// Certificates that one of these authorities signed, or that lead to one.
     Authorities {
         /// Files in PEM, each with one certificate or more.
         pem: Vec<Vec<u8>>,

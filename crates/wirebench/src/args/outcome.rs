@@ -1,4 +1,4 @@
-//! From a plan to its end: carried out, kept, shown, and how to do it again.
+//! Takes a plan to its end: carries it out, keeps and shows the record, and says how to do it again.
 
 use super::export::Export;
 use crate::ci::Ci;
@@ -161,7 +161,7 @@ fn exit(record: &RunRecord) -> Exit {
     exit_of(&record.ended, succeeded, level(record), record.required())
 }
 
-/// Of all that holds, what says most; `docs/CLI.md` has the same order.
+/// The exit code that says most, of all that hold; `docs/CLI.md` has the same order.
 fn exit_of(ended: &Ended, succeeded: bool, level: Level, required: Required) -> Exit {
     match (ended, required) {
         (Ended::Interrupted { signal }, _) => Exit::of_signal(*signal),

@@ -286,7 +286,7 @@ impl Serve {
         listen.parse().map(Address::Tcp).map_err(|_| not_an_address("--listen", listen))
     }
 
-    /// That nothing was said of WebSocket where it is not spoken as an echo.
+    /// Checks that no option of WebSocket was given where it is not spoken as an echo.
     fn check_websocket(&self, scheme: Scheme) -> Result<(), String> {
         let of_websocket = [
             ("--subprotocol", !self.subprotocol.is_empty()),
@@ -300,7 +300,7 @@ impl Serve {
         }
     }
 
-    /// That a fixed reply is one that can be given.
+    /// Checks that a fixed reply is one that can be given.
     fn check_reply(&self, scheme: Scheme) -> Result<(), String> {
         let Some(reply) = &self.reply else { return Ok(()) };
         match self.kind {
@@ -512,7 +512,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// As they are typed.
+/// The names of the servers as they are typed.
 const GAME: &str = "game";
 const ORACLE: &str = "oracle";
 const RELAY: &str = "relay";

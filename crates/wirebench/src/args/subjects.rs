@@ -243,7 +243,7 @@ fn page(name: &str, checks: &[Check], with_passed: bool) -> String {
     lines.iter().map(|line| report::escape(line) + "\n").collect()
 }
 
-/// Those that are named, or all.
+/// The subjects that are named, or all.
 fn subjects<'a>(named: &Named, found: &'a Found) -> Result<Vec<&'a Subject>, Failure> {
     if named.all {
         return Ok(found.catalogue.subjects.iter().collect());

@@ -16,7 +16,7 @@ pub(super) struct Numbers {
 #[derive(Debug, Default)]
 pub(super) struct State {
     measured: Measured,
-    /// By measurement, the messages that are due each second in its last block.
+    /// The messages that are due each second in the last block of each measurement.
     due_per_s: BTreeMap<Arc<str>, f64>,
     block: (usize, usize),
     pub(super) dropped: u64,

@@ -330,7 +330,7 @@ fn address(server: &Server) -> &str {
     server.url.split_once("://").unwrap().1.trim_end_matches('/')
 }
 
-/// That openssl gets back what it says.
+/// Checks that openssl gets back what it says.
 #[track_caller]
 fn check_echo(sandbox: &Sandbox, server: &Server, options: &str) {
     let mut client = connect(sandbox, server, options);

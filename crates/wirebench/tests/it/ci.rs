@@ -143,7 +143,8 @@ fn step(sandbox: &Sandbox, given: &[(&str, &str)]) -> Ended {
     ended
 }
 
-/// That the gate ended with `code`, unless the machine was so busy that nothing could be said, and left its files.
+/// Checks that the gate ended with `code`, unless the machine was so busy that nothing could be said, and left its
+/// files.
 fn check_written(sandbox: &Sandbox, ended: &Ended, code: i32) {
     assert!([Some(code), Some(12)].contains(&ended.code), "{ended:?}");
     let folder = sandbox.path().join("wirebench-results");

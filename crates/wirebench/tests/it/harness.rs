@@ -88,7 +88,7 @@ pub(crate) fn ended(output: &Output) -> Ended {
 }
 
 impl Ended {
-    /// That it ended with `code` and said each of `words` on stderr.
+    /// Checks that it ended with `code` and said each of `words` on stderr.
     pub(crate) fn check(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         for word in words {
@@ -97,14 +97,14 @@ impl Ended {
         assert!(!self.stderr.contains("panicked"), "{self:?}");
     }
 
-    /// That it measured all that it was asked to, whatever a machine that is busy with other things made the verdict,
-    /// and said each of `words` on stderr.
+    /// Checks that it measured all that it was asked to, whatever a machine that is busy with other things made the
+    /// verdict, and said each of `words` on stderr.
     pub(crate) fn check_measured(&self, words: &[&str]) {
         let code = self.code.filter(|code| [0, 12, 13].contains(code)).unwrap_or(0);
         self.check(code, words);
     }
 
-    /// That it said nothing on stdout: there is no result.
+    /// Checks that it said nothing on stdout: there is no result.
     pub(crate) fn check_no_result(&self) {
         assert_eq!(self.stdout, "");
     }

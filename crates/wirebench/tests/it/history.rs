@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use units::Random;
 
-/// Of the first version of the format.
+/// A record of the first version of the format.
 const RECORD: &str = include_str!("../../../record/tests/it/version_1.json");
 const STARTED: &str = "2026-11-08T10:20:30Z";
 
@@ -253,7 +253,7 @@ impl History {
     }
 }
 
-/// That ten processes may add records at once.
+/// Checks that ten processes may add records at once.
 pub(crate) fn check_ten_writers(history: &History) {
     let sandbox = &history.sandbox;
     let writers: Vec<Running> = (0..10)

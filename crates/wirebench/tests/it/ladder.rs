@@ -212,7 +212,7 @@ fn check_block(workload: &Workload, block: &Block) {
     }
 }
 
-/// That sessions are resumed where they should be, and nowhere else.
+/// Checks that sessions are resumed where they should be, and nowhere else.
 fn check_handshakes(workload: &Workload, block: &Block) {
     assert_eq!(workload.spec.tls.is_some(), block.tls.is_some(), "{}", workload.name());
     let Some(seen) = &block.tls else { return };

@@ -43,7 +43,7 @@ fn a_run_is_scraped_while_it_goes_on_and_ends_as_it_would_have() {
     running.wait().check(130, &[]);
 }
 
-/// Of text it would have the buckets that we chose, and no histogram of its own.
+/// From text, Prometheus would have the buckets that we chose, and no histogram of its own.
 #[cfg(feature = "otlp")]
 #[test]
 fn prometheus_itself_takes_native_histograms() {
@@ -116,7 +116,7 @@ fn an_address_that_is_taken_is_named_before_anything_is_measured() {
     sandbox.run("run tcp://127.0.0.1:9 --metrics 9464").check(2, &["--metrics"]);
 }
 
-/// That every query of the dashboard for Grafana names metrics that there are.
+/// Checks that every query of the dashboard for Grafana names metrics that there are.
 fn dashboard(text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/grafana/wirebench.json");
     let dashboard: serde_json::Value =

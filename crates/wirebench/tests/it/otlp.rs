@@ -52,7 +52,8 @@ fn a_collector_hears_of_a_run_while_it_goes_on_and_of_all_of_it_at_the_end() {
     assert_eq!((last.due, last.service.as_str()), (Some(200.0), "wirebench"));
 }
 
-/// That a histogram has so many times, each in one bucket, and the median in the bucket where half of them are reached.
+/// Checks that a histogram has so many times, each in one bucket, and the median in the bucket where half of them are
+/// reached.
 fn check_times(times: &ExponentialHistogramDataPoint, count: u32, p50_s: f64) {
     let buckets = times.positive.as_ref().unwrap();
     let sum = times.zero_count + buckets.bucket_counts.iter().sum::<u64>();

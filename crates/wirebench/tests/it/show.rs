@@ -4,7 +4,7 @@ use crate::harness::{Ended, Sandbox, Server, ended, record_of};
 use std::fs::File;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Of the first version of the format.
+/// A record of the first version of the format.
 const RECORD: &str = include_str!("../../../record/tests/it/version_1.json");
 
 #[test]

@@ -188,7 +188,7 @@ fn has_ended(process: &OwnedFd, patience: Timespec) -> bool {
     poll(&mut polled, Some(&patience)).unwrap() == 1
 }
 
-/// That it ended by the signal, with a record that says so, whose counts add up and which the page names.
+/// Checks that it ended by the signal, with a record that says so, whose counts add up and which the page names.
 fn check_interrupted(sandbox: &Sandbox, how: &How, code: i32, number: i32) -> RunRecord {
     how.check(code, &["record: ", "repeat: "]);
     assert!(how.stdout.contains("partial: ended by SIG"), "{how:?}");

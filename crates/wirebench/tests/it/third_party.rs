@@ -310,7 +310,7 @@ fn check_websocket(name: &str) {
     assert_eq!(closed, Some(40));
 }
 
-/// That all messages were answered as they should be, on so many connections.
+/// Checks that all messages were answered as they should be, on so many connections.
 fn check_counts(record: &RunRecord, messages: u64, connections: u64) {
     let block = only_block(record);
     let (planned, sent, ok) = (messages, messages, messages);

@@ -501,7 +501,7 @@ fn compressed_frame(payload: &[u8]) -> Vec<u8> {
     [&[0b1100_0010, 126], len.to_be_bytes().as_slice(), payload].concat()
 }
 
-/// That the parts of both directions add up to the bytes.
+/// Checks that the parts of both directions add up to the bytes.
 fn check_bytes(block: &Block) {
     let wire = &block.wire;
     for (bytes, split) in [(wire.sent_bytes, &wire.sent), (wire.received_bytes, &wire.received)] {

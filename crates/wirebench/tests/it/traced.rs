@@ -84,7 +84,7 @@ fn calls(sandbox: &Sandbox, name: &str) -> Vec<Call> {
 }
 
 impl Call {
-    /// That its files may be written or read.
+    /// Checks that its files may be written or read.
     fn check(&self, sandbox: &Sandbox, written: &[&str], named: &[&str]) {
         if matches!(self.name.as_str(), "connect" | "bind" | "sendto" | "sendmsg") {
             return;

@@ -25,7 +25,7 @@ pub(super) struct Contestant {
 pub(super) enum Mode {
     /// The only one that is compared, or the best.
     Best,
-    /// Without that.
+    /// The plain one, without its best options.
     Plain,
 }
 

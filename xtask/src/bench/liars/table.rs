@@ -29,7 +29,7 @@ impl Row {
         }
     }
 
-    /// By how much its p99 is too low.
+    /// The factor by which its p99 is too low.
     fn factor(&self) -> Option<f64> {
         let found = self.found.as_ref().ok()?;
         let said = found.said.p99?.as_secs_f64();
@@ -107,7 +107,7 @@ impl Table {
         Self { rows: Vec::new(), date: date.to_owned() }
     }
 
-    /// For a terminal.
+    /// The table for a terminal.
     pub(super) fn text(&self) -> String {
         let mut text = format!("{}\n\n", wrapped(&self.words()));
         text += &format!("{}\n", columns(&HEADS.map(str::to_owned)));
@@ -121,7 +121,7 @@ impl Table {
         text
     }
 
-    /// For a page.
+    /// The table for a page.
     pub(super) fn markdown(&self) -> String {
         let mut text = format!("{}\n\n", wrapped(&self.words()));
         text += &format!("| {} |\n|---|---|--:|--:|--:|--:|--:|--:|\n", HEADS.join(" | "));
@@ -139,7 +139,7 @@ impl Table {
         text
     }
 
-    /// For a program.
+    /// The table for a program.
     pub(super) fn json(&self) -> Value {
         json!({
             "date": self.date,
@@ -196,7 +196,7 @@ pub(super) fn shown(command: &Command, place: &Place<'_>) -> String {
         .replace(&place.address.to_string(), "HOST:PORT")
 }
 
-/// At 80 columns.
+/// The words, wrapped at 80 columns.
 fn wrapped(words: &str) -> String {
     let mut text = String::new();
     let mut width = 0;

@@ -163,7 +163,7 @@ struct Row {
 /// The outcomes of the pairs beside one disturbance.
 struct Found {
     figures: &'static [Figure],
-    /// For each figure: of equal sides, and of the slower ones.
+    /// The counts of each figure: of equal sides, and of the slower ones.
     counts: Vec<[Count; 4]>,
     /// Records by their verdicts: trusted, degraded, invalid, without any result.
     verdicts: [usize; 4],
@@ -213,9 +213,9 @@ impl Found {
 #[derive(Clone, Debug, Default)]
 struct Count {
     pairs: usize,
-    /// Those without an interval, or whose number is invalid.
+    /// Pairs without an interval, or whose number is invalid.
     silent: usize,
-    /// Those that claim a difference of the sign that more work has, and of the other one.
+    /// The claims of a difference of the sign that more work has, and of the other one.
     right: usize,
     wrong: usize,
     /// Half of the width of each interval, as a share of the ratio.

@@ -13,7 +13,7 @@ fn micros(micros: u64) -> Nanos {
     Nanos::from_micros(micros)
 }
 
-/// That it passed, or failed in the part that begins with `fails`.
+/// Checks that it passed, or failed in the part that begins with `fails`.
 fn expect(check: &Check, fails: Option<&str>) {
     assert_eq!(check.passed, fails.is_none(), "{check:?}");
     let failures: Vec<&str> =

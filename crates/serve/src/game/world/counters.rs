@@ -27,11 +27,11 @@ pub struct Counters {
     pub reconnects: u64,
     /// Players forced out, for any reason.
     pub forced_logouts: u64,
-    /// Of these: those whose player logged in from another place.
+    /// Players forced out because they logged in from another place.
     pub logged_in_remotely: u64,
-    /// Of these, or without a player: those that were silent for too long.
+    /// Clients, with a player or without, that were silent for too long.
     pub idle: u64,
-    /// Of these, or without a player: those that sent too many packets.
+    /// Clients, with a player or without, that sent too many packets.
     pub floods: u64,
     /// Players that did not come back in time and lost their seats.
     pub not_back: u64,

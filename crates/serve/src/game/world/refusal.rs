@@ -18,7 +18,8 @@ pub enum Refusal {
     TooMuch = -6,
 }
 
-/// The reason why a request for a seat or a table is denied: the field `code` beside the status DENIED. All ours.
+/// The reason why a request for a seat or a table is denied: the field `code` beside the status DENIED. We chose the
+/// codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Denial {
@@ -26,7 +27,7 @@ pub enum Denial {
     NoSuchTable = 1,
     /// No seat is free.
     TableFull = 2,
-    /// That seat is another player's, or kept for one.
+    /// The seat is another player's, or kept for one.
     SeatTaken = 3,
     /// The player sits there already.
     SeatedAlready = 4,

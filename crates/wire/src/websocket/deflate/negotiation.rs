@@ -14,9 +14,9 @@ pub(in crate::websocket) use super::parameters::Parameters;
 pub struct Agreed {
     /// Our compression level, 1 to 9.
     pub level: u32,
-    /// From the peer to us.
+    /// The direction from the peer to us.
     pub received: Direction,
-    /// From us to the peer.
+    /// The direction from us to the peer.
     pub sent: Direction,
 }
 

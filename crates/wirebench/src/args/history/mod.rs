@@ -81,19 +81,19 @@ struct List {
 /// The records that are meant.
 #[derive(Debug, clap::Args)]
 struct Wanted {
-    /// Those of an experiment, by a part of its name
+    /// Records of an experiment, by a part of its name
     #[arg(long, value_name = "TEXT")]
     experiment: Option<String>,
-    /// Those of a server or row, by a part of its name
+    /// Records of a server or row, by a part of its name
     #[arg(long, value_name = "TEXT")]
     target: Option<String>,
-    /// Those with this tag
+    /// Records with this tag
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
-    /// Those of a machine, by a part of its description
+    /// Records of a machine, by a part of its description
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     machine: Option<String>,
-    /// Those with this verdict: trusted, degraded, invalid
+    /// Records with this verdict: trusted, degraded, invalid
     #[arg(long, value_name = "VERDICT", value_parser = verdict, hide_short_help = true)]
     verdict: Option<Level>,
     /// The newest so many [default: 20, of a trend 1000]

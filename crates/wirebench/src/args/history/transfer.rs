@@ -151,7 +151,7 @@ pub(super) fn export(folder: &Path, filter: &Filter, terminal: &Terminal) -> Res
 }
 
 impl Names {
-    /// Those of a record that has any.
+    /// The names of a record that has any.
     fn of(entry: Entry) -> Option<Self> {
         let Entry { id, tags, baselines, .. } = entry;
         (!tags.is_empty() || !baselines.is_empty()).then_some(Self { id, tags, baselines })

@@ -14,7 +14,7 @@ pub(super) enum Language {
     Python,
 }
 
-/// On which side it stands.
+/// The side on which it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Side {
     Client,
