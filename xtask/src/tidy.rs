@@ -31,7 +31,7 @@ struct File {
 #[derive(Debug, PartialEq, Eq)]
 struct Complaint {
     path: String,
-    /// From 1; 0 means the whole file.
+    /// The line, from 1; 0 means the whole file.
     line: usize,
     what: String,
 }
@@ -62,7 +62,7 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
     let slips = |of: fn(&File) -> Vec<Slip>| files.iter().flat_map(of).collect();
     all.extend(ratchet::check(Rule::Circles, circles::check(files)));
     all.extend(ratchet::check(Rule::Environment, slips(purity::reads_environment)));
-    all.extend(ratchet::check(Rule::Questions, slips(language::check)));
+    all.extend(ratchet::check(Rule::Openings, slips(language::check)));
     all.extend(ratchet::check(Rule::Sleeps, slips(purity::sleeps)));
     all.extend(ratchet::check(Rule::Unsafe, slips(purity::unsafe_code)));
     all

@@ -1,14 +1,19 @@
-//! The English of doc comments: one opens with a noun phrase or a sentence, never with an indirect question.
+//! The English of doc comments: one opens with a noun phrase or a sentence, never with an indirect question, nor in the
+//! middle of a sentence that a field or a caller would have to begin.
 
 use super::File;
 use super::ratchet::Slip;
 
-/// The words that open an indirect question.
+/// The words that open an indirect question, or go on with a sentence.
 const OPENERS: &[&str] = &[
+    "Because",
     "By which",
     "How",
+    "Of",
     "Since when",
     "So many",
+    "That",
+    "Those",
     "Until when",
     "What",
     "When",
@@ -32,14 +37,18 @@ pub(super) fn check(file: &File) -> Vec<Slip> {
             (!before.starts_with(mark)).then_some(words)
         });
         if let Some(opener) = opens.and_then(question) {
-            slips.push(Slip::new(file, line, format!("a doc comment opens with `{opener}`")));
+            slips.push(Slip::new(
+                file,
+                line,
+                format!("a doc comment opens with `{opener}`: name the thing first"),
+            ));
         }
         before = text;
     }
     slips
 }
 
-/// The opener of a comment that is an indirect question.
+/// The opener of a comment, if it is one of those.
 fn question(words: &str) -> Option<&'static str> {
     let opens = |opener: &&&str| {
         let rest = words.strip_prefix(**opener);
@@ -58,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_indirect_question_is_found_where_a_comment_begins() {
+    fn an_opener_is_found_where_a_comment_begins() {
         for opener in OPENERS {
             assert_eq!(slips(&format!("//! {opener} it is.")), [1], "{opener}");
             assert_eq!(slips(&format!("fn f() {{\n    /// {opener}, it is.")), [2], "{opener}");

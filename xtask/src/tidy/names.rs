@@ -42,7 +42,7 @@ mod tests {
         check_one(&["docs/É.md", "docs/é.md"], Some(("docs/é.md", "docs/É.md")));
     }
 
-    /// That the first of a pair is complained about, because of the second, and nothing else is.
+    /// Checks that the first of a pair is complained about, because of the second, and nothing else is.
     fn check_one(paths: &[&str], expected: Option<(&str, &str)>) {
         let found = check(&paths.iter().copied().collect());
         let found: Vec<(String, String)> =
