@@ -10,7 +10,7 @@ use std::sync::Arc;
 use units::{Bytes, Random};
 
 /// The payloads of a workload: one that every message has, or a ring that the messages of a connection go round.
-/// All of a ring have the same size. Copies share them.
+/// All payloads of a ring have the same size. Copies share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The payloads, one behind the other.

@@ -489,7 +489,7 @@ const EACH: f64 = 100.0;
 const MESSAGES: usize = 1500;
 /// Messages in flight.
 const IN_FLIGHT: usize = 50;
-/// The time at which a message counts that nobody answers.
+/// The time with which a message counts that nobody answers.
 const TIME_OUT: Nanos = Nanos::from_secs(10);
 /// The draws of [`Method::Medians`]: fewer than a report made, which changes its ends by a few percent.
 const DRAWS: usize = 500;

@@ -138,7 +138,7 @@ const HEAD: &str = "\
 const BLOCKS: u32 = 48;
 /// The messages that are sent in a second.
 const RATE: &str = "500/s";
-/// The time for everything beside the blocks; each has as much again for its own ends.
+/// The time for all of a run but its blocks, which get twice their length.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[cfg(test)]

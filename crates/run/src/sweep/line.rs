@@ -29,7 +29,7 @@ pub(super) struct Line<'a> {
     stopped: Option<String>,
 }
 
-/// The blocks of one load, those of which nothing failed, and their messages together.
+/// The blocks of one load that did not fail, and the sums of their messages.
 #[derive(Clone, Debug, Default)]
 struct AtOneLoad {
     /// The index of its step in the plan.

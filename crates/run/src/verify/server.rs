@@ -97,7 +97,7 @@ impl<'a> Asking<'a> {
             return Some(limits.why.clone());
         }
         let is_unseen = len < scheme.facts().message_min;
-        is_unseen.then(|| format!("over {scheme} there is no message without bytes"))
+        is_unseen.then(|| format!("{scheme} carries no empty message"))
     }
 }
 

@@ -56,7 +56,7 @@ fn our_own_servers_pass() {
     let server = Known::start(Protocol::Tcp.plain(), 1, Answers::Echo, None).unwrap();
     let checks = ask(&server.url, &Limits::default(), None, Extent::Full);
     assert_eq!(failures(&checks), [""; 0]);
-    let unseen = ("echo of 0 bytes, binary", "over tcp there is no message without bytes");
+    let unseen = ("echo of 0 bytes, binary", "tcp carries no empty message");
     assert_eq!(not_asked(&checks), [unseen]);
 }
 

@@ -76,7 +76,7 @@ pub struct Envelope<'a> {
 /// Advice on what a client should do next. A field that is absent keeps its last value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Advice {
-    /// The way to go on.
+    /// The step that the client is to take next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconnect: Option<Reconnect>,
     /// Time to wait before the next connect, in milliseconds.

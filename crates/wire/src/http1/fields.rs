@@ -63,7 +63,7 @@ impl Fields {
         !self.close && (minor_version >= 1 || self.keep_alive)
     }
 
-    /// Takes one number, or the same number repeated, which RFC 9112 §6.3 allows to take for one.
+    /// Takes one number, or the same number repeated, which RFC 9112 §6.3 lets a reader take for one.
     fn add_content_length(&mut self, value: &[u8]) -> Result<(), PeerError> {
         let error = || PeerError::ContentLength { value: Excerpt::new(value) };
         for member in value.split(|byte| *byte == b',') {
