@@ -326,13 +326,17 @@ fn short(command: &str) -> String {
         more.push("--listen 127.0.0.1:0 --web 127.0.0.1:0");
     } else if measures(command) && !command.contains(".toml") {
         if !has("--clients") && !has("--duration") && !has("-d") {
-            more.push("-d 200ms");
+            // A block of a sweep has a hundred messages.
+            more.push(if has("receivers") { "-d 2s" } else { "-d 200ms" });
         }
         if !has("--clients") && !has("--warm-up") {
             more.push("--warm-up 0s");
         }
         if has("sweep") {
-            more.push("--quick --to 200 --every 50ms --budget 5s");
+            more.push("--quick --to 200 --budget 5s");
+            if !has("receivers") {
+                more.push("--every 50ms");
+            }
         } else if has("--bots") && !has("--every") {
             more.push("--every 10ms");
         }
