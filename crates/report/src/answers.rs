@@ -245,7 +245,7 @@ fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
         Some((_, ratio)) if ratio.is_shown().is_some() => {
             format!("{} is the fastest of {count}", first.name)
         }
-        Some((next, _)) => format!("{} and {} come first of {count}", first.name, next.name),
+        Some(_) => format!("{} comes first of {count}", first.name),
     };
     let ratio = to_zero(group, first, message_ns);
     let next = next.map_or_else(String::new, |(next, ratio)| format!("; {}", behind(next, ratio)));

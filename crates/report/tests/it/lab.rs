@@ -60,7 +60,7 @@ fn few_blocks_have_no_interval_and_say_so() {
     let page = page(&record);
     for words in [
         "fastest, pings   netty or node-ws: p50 round trip 201 us, 2.00x of raw TCP\n",
-        "On this machine netty and node-ws come first of ",
+        "On this machine netty comes first of ",
         "node-ws comes next, with 1.00x of that, in too few blocks for\n",
         "lives: 6 of 6 pairs of rows have too few blocks for an interval",
     ] {
