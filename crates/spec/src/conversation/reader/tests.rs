@@ -537,17 +537,22 @@ fn sizes_are_bounded() {
 }
 
 #[test]
-fn the_example_of_the_page_is_read() {
+fn the_examples_of_the_page_are_read() {
     let page = include_str!("../../../../../docs/CONVERSATIONS.md");
-    let (_, example) = page.split_once("```toml\n").expect("the page has an example");
-    let (example, _) = example.split_once("```").expect("the example ends");
-    let read = read(example);
-    let names: Vec<&str> = read.requests.iter().map(|request| request.name.as_str()).collect();
-    assert_eq!(names, ["say", "list"]);
-    let (_, section) = page.split_once("### Bytes\n").expect("the page has a section on bytes");
-    let (_, example) = section.split_once("```toml\n").expect("it has an example");
-    let (example, _) = example.split_once("```").expect("the example ends");
-    let read = self::read(example);
+    let example_of = |heading: &str| {
+        let (_, section) = page.split_once(heading).expect("the page has this section");
+        let (_, example) = section.split_once("```toml\n").expect("it has an example");
+        let (example, _) = example.split_once("```").expect("the example ends");
+        read(example)
+    };
+    for (heading, requests) in
+        [("## A whole chat\n", &["say"][..]), ("## A file\n", &["say", "list"])]
+    {
+        let read = example_of(heading);
+        let names: Vec<&str> = read.requests.iter().map(|request| request.name.as_str()).collect();
+        assert_eq!(names, requests, "{heading}");
+    }
+    let read = example_of("### Bytes\n");
     assert!(matches!(read.frame, Frame::Length { width: LengthWidth::Two, .. }));
     assert!(matches!(&read.requests[0].send, Send::Message(send) if send.is_bytes()));
     for (name, _) in crate::conversation::READY_MADE {
