@@ -58,6 +58,8 @@ async function judged(page, name) {
       await page.setViewportSize({ width, height: 900 });
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
       if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) tooWide.push(`${name} at ${width}`);
+      const isStretched = () => [...document.querySelectorAll("canvas.heat")].some((it) => it.width !== Math.floor(it.clientWidth * devicePixelRatio));
+      if (await page.evaluate(isStretched)) faults.push(`${name} at ${width}: the latency over time is stretched`);
       const { violations } = await page.evaluate(() => axe.run());
       for (const { id, impact, nodes } of violations) {
         if (impact === "serious" || impact === "critical") {
