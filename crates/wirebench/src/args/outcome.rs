@@ -83,10 +83,18 @@ pub(crate) fn carry_out(
         let listener = feed.listen();
         let (interrupt, rate) = (&*wish.signal, &*rate);
         let commands = Commands::new(interrupt).with_rate(rate);
-        thread::start_scoped(scope, "progress", move || progress.show(listener, interrupt, rate))?;
+        let show = move || {
+            thread::give_way();
+            progress.show(listener, interrupt, rate);
+        };
+        thread::start_scoped(scope, "progress", show)?;
         if output.feed {
             let listener = feed.listen();
-            thread::start_scoped(scope, "feed", move || lines::print(listener, terminal))?;
+            let print = move || {
+                thread::give_way();
+                lines::print(listener, terminal);
+            };
+            thread::start_scoped(scope, "feed", print)?;
         }
         metrics.serve(scope, &feed)?;
         execute(With { feed: &feed, commands, interrupt })
