@@ -31,10 +31,12 @@ pub(crate) fn run(arguments: &PicturesArgs) -> Result<()> {
     let mut reports = Vec::new();
     for (name, words) in RECORDS {
         eprintln!("  {name}");
-        let mut measure = Command::new(&wirebench);
+        // In this folder, so that no path of a machine is in a picture.
+        let mut measure = Command::new("env");
+        measure.arg("--chdir").arg(scratch).arg(&wirebench);
         measure.args(words.split_whitespace().map(|word| if word == "URL" { &url } else { word }));
         let record = scratch.join(format!("{name}.json"));
-        measure.arg("--output").arg(&record);
+        measure.arg("--output").arg(format!("{name}.json"));
         measure.env(third_party::SUBJECTS_VARIABLE, shell::target().join("subjects"));
         // Invalid and partial records have a page as well.
         Process::start(name, BOTH_CORES, &measure, scratch)?.finish_with(&[0, 12, 13], PATIENCE)?;
@@ -82,12 +84,12 @@ fn draw(browser: &Path, folder: &Path, places: &[String; 2], reports: &[PathBuf]
 /// The records whose reports are drawn, and the commands that measure them; `URL` is a server of 1500 replies a
 /// second.
 const RECORDS: [(&str, &str); 7] = [
-    ("ladder", "ladder --quick"),
-    (AGAIN, "ladder --quick"),
+    ("ladder", "ladder"),
+    (AGAIN, "ladder"),
     ("run", "run URL --rate 500/s --connections 20 --duration 2s --rounds 5"),
     ("sweep", "sweep URL --from 200 --quick"),
     ("game", "sweep --preset cubeia --quick"),
-    ("lab", "lab experiments/published/kifi.toml --quick --install --packages"),
+    ("lab", "lab kifi --quick --install --packages"),
     ("ab", "ab URL --aa --quick"),
 ];
 /// The record that is compared with the first one, and has no picture of its own.
