@@ -9,6 +9,7 @@ use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 #[test]
 fn three_agents_send_what_one_would_and_every_message_is_counted_once() {
@@ -505,18 +506,29 @@ impl Fleet {
     /// The process of an agent.
     fn agent(&self, name: &str) -> Pid {
         let join = self.folder().join(format!("{name}.join")).display().to_string();
-        for entry in fs::read_dir("/proc").unwrap() {
-            let path = entry.unwrap().path();
-            let command = fs::read_to_string(path.join("cmdline")).unwrap_or_default();
-            let words: Vec<&str> = command.split('\0').collect();
-            // Its keeper has the same words behind others.
-            if words.get(1) == Some(&"agent") && words.contains(&join.as_str()) {
-                let pid = path.file_name().unwrap().to_string_lossy().parse().unwrap();
-                return Pid::from_raw(pid).unwrap();
+        let began = Instant::now();
+        // It is started when the fleet is up, and need not have become the agent yet.
+        loop {
+            if let Some(agent) = agent_with(&join) {
+                return agent;
             }
+            assert!(began.elapsed() < AGENT_MAX, "no process of {name}");
+            std::thread::yield_now();
         }
-        panic!("no process of {name}");
     }
+}
+
+/// The process of the agent with this join file.
+fn agent_with(join: &str) -> Option<Pid> {
+    fs::read_dir("/proc").unwrap().find_map(|entry| {
+        let path = entry.unwrap().path();
+        let command = fs::read_to_string(path.join("cmdline")).unwrap_or_default();
+        let words: Vec<&str> = command.split('\0').collect();
+        // Its keeper has the same words behind others.
+        let is_it = words.get(1) == Some(&"agent") && words.contains(&join);
+        let pid = is_it.then(|| path.file_name().unwrap().to_string_lossy().parse().unwrap())?;
+        Pid::from_raw(pid)
+    })
 }
 
 impl Drop for Fleet {
@@ -566,3 +578,5 @@ fn pretends(info: &str) -> String {
 /// The files that `fleet up` writes.
 const JOIN: &str = ".wirebench/fleet.join";
 const WATCH: &str = ".wirebench/watch.join";
+/// The longest time for a process to become an agent.
+const AGENT_MAX: Duration = Duration::from_secs(10);
