@@ -46,8 +46,8 @@ pub fn start_scoped<'scope, T: Send + 'scope>(
 /// Lets all other threads run before this one (niceness 19), which only shows to people what others measure. Without
 /// effect where the system refuses.
 pub fn give_way() {
-    // Linux takes the number of a thread, and changes that thread alone (setpriority(2), "C library/kernel differences").
-    drop(rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19));
+    // Linux takes the number of a thread, and changes that thread alone (setpriority(2)).
+    let _refused = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
 }
 
 #[cfg(test)]
