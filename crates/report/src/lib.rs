@@ -80,7 +80,7 @@ pub use k6::k6;
 pub use live::{live_line, machine_line};
 pub use markdown::markdown;
 pub use metrics::{Exposed, Metrics};
-pub use number::{nanos, per_second};
+pub use number::{bar_of, nanos, per_second};
 #[cfg(feature = "otlp")]
 pub use otlp::{Sender, Span, otlp, otlp_taken};
 pub use prometheus::prometheus;

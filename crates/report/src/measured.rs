@@ -174,13 +174,15 @@ impl<'a> Group<'a> {
         self.rows.iter().find(|it| Some(it.row.index) == self.zero)
     }
 
+    /// The rows but the one that all are compared with.
+    pub(crate) fn others(&self) -> impl Iterator<Item = &Measured<'a>> {
+        self.rows.iter().filter(|it| Some(it.row.index) != self.zero)
+    }
+
     /// The rows that were measured and stay a result, without the one that all are compared with; by `figure`, the
     /// least first.
     pub(crate) fn ranked(&self, figure: Figure) -> Vec<&Measured<'a>> {
-        let is_one = |it: &&Measured<'_>| {
-            it.is_allowed && it.result.is_some() && Some(it.row.index) != self.zero
-        };
-        let all = self.rows.iter().filter(is_one);
+        let all = self.others().filter(|it| it.is_allowed && it.result.is_some());
         let mut ranked: Vec<(f64, &Measured<'a>)> =
             all.filter_map(|it| Some((it.number(figure)?, it))).collect();
         ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));

@@ -257,12 +257,15 @@ pub(crate) fn bar(ratio: f64) -> String {
     let columns = usize::try_from(eighths / 8).unwrap_or(usize::MAX);
     let bar = match columns {
         BAR_COLUMNS.. => "▇".repeat(BAR_COLUMNS - 1) + "▸",
-        _ => {
-            let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-            "▇".repeat(columns) + parts[usize::try_from(eighths % 8).unwrap_or(0)]
-        }
+        _ => bar_of(usize::try_from(eighths).unwrap_or(0)),
     };
     format!("{bar:BAR_COLUMNS$} ")
+}
+
+/// A bar of so many eighths of a column.
+pub fn bar_of(eighths: usize) -> String {
+    let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    "▇".repeat(eighths / 8) + parts[eighths % 8]
 }
 
 /// Bytes of a message: `64`, `70.5`, `-20`, `16412`. A number within a twentieth of a whole one is shown as that:

@@ -233,7 +233,7 @@ fn ratio(group: &Group<'_>, it: &Measured<'_>) -> Cell {
 /// The rows whose ratio hangs on one block, and how far that moves it.
 fn on_one_block(group: &Group<'_>) -> Option<String> {
     let zero = group.zero().filter(|zero| zero.is_allowed)?;
-    let others = group.rows.iter().filter(|it| it.is_allowed && Some(it.row.index) != group.zero);
+    let others = group.others().filter(|it| it.is_allowed);
     let hangs = |it: &Measured<'_>| {
         Some(format!("{} by {}", it.name, number::percent(it.to_zero(zero)?.hangs_by()?)))
     };
@@ -300,7 +300,7 @@ fn without_difference(group: &Group<'_>) -> Vec<String> {
             notes.push(format!("{name} takes {text} of {base}."));
         }
     };
-    for it in group.rows.iter().filter(|it| Some(it.row.index) != group.zero) {
+    for it in group.others() {
         if let Some(zero) = group.zero() {
             add(it, zero, false);
         }

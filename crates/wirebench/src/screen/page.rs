@@ -254,8 +254,7 @@ fn bar(share: f64, columns: usize) -> String {
         reason = "a share of some columns"
     )]
     let eighths = (share * columns as f64 * 8.0) as usize;
-    let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    "▇".repeat(eighths / 8) + parts[eighths % 8]
+    report::bar_of(eighths)
 }
 
 fn keys(view: View, has_rate: bool) -> Line<'static> {
