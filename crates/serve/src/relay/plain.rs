@@ -100,10 +100,10 @@ impl Asked {
     /// Reads a request; or gives the status and the words by which it is refused.
     fn read(method: &str, target: &str) -> Result<Self, (&'static str, &'static str)> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let (own, refusal) = match path.rsplit('/').next() {
-            Some("events") => ("GET", EVENTS_ONLY),
-            Some("poll") => ("GET", POLL_ONLY),
-            Some("publish") => ("POST", PUBLISH_ONLY),
+        let (own, refusal, of): (_, _, fn(Vec<u8>) -> Self) = match path.rsplit('/').next() {
+            Some("events") => ("GET", EVENTS_ONLY, |room| Self::Events { room }),
+            Some("poll") => ("GET", POLL_ONLY, |room| Self::Poll { room }),
+            Some("publish") => ("POST", PUBLISH_ONLY, |room| Self::Publish { room }),
             Some(_) | None => return Err(NOTHING),
         };
         if method == "OPTIONS" {
@@ -117,11 +117,7 @@ impl Asked {
         let room = percent_decoded(room.as_bytes());
         let room = room.ok_or((BAD, "behind a percent sign come two hexadecimal digits"))?;
         name(&room).map_err(|words| (BAD, words))?;
-        Ok(match refusal {
-            EVENTS_ONLY => Self::Events { room },
-            POLL_ONLY => Self::Poll { room },
-            _ => Self::Publish { room },
-        })
+        Ok(of(room))
     }
 }
 
