@@ -130,7 +130,7 @@ pub struct Offset {
 /// The bytes that belong to a place in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Those of a whole number.
+    /// The bytes of a whole number.
     Number(Number),
     /// This many.
     Bytes(u32),

@@ -298,7 +298,7 @@ impl fmt::Display for Piece {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
-    /// That byte.
+    /// The byte.
     pub at: usize,
     message: String,
 }
@@ -403,7 +403,7 @@ struct Quotes {
 }
 
 impl Quotes {
-    /// Those at the start of `text`.
+    /// The state at the start of `text`.
     fn of(text: &str) -> Self {
         Self { is_json: text.trim_start().starts_with('"'), string: false, inner: false }
     }

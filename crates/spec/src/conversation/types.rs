@@ -92,7 +92,7 @@ pub enum Frame {
     Rs,
     /// Everything up to a text of the user's, which does not belong to it, and is appended to what is sent.
     Separator {
-        /// That text.
+        /// The text.
         separator: Separator,
         /// The longest message that is taken.
         max: Bytes,

@@ -500,7 +500,7 @@ const CACHED: &str = "Cache-Control: public, max-age=31536000\r\nAccess-Control-
 const BROKEN: &str = "Broken JSON encoding.";
 pub(crate) const JSON: &str = "application/json; charset=UTF-8";
 const JAVASCRIPT: &str = "application/javascript; charset=UTF-8";
-/// Of an answer that is a script, whatever it looks like.
+/// The type of an answer that is a script, whatever it looks like.
 const SCRIPT: &str = "application/javascript; charset=UTF-8\r\nX-Content-Type-Options: nosniff";
 const PLAIN: &str = "text/plain; charset=UTF-8";
 
