@@ -87,12 +87,25 @@ fn a_line_without_end_is_refused() {
 }
 
 fn words_outside_of_a_block_are_refused() {
-    let (script, mut client) = client("echo hello\necho > said\nsleep 60\n");
+    // A line is passed on before the next one is read, and each is awaited until it has been read.
+    let script = Script::python(
+        Role::Client,
+        "import array, fcntl, termios, time\n\
+         unread = array.array('i', [1])\n\
+         for line in ('ready py 1.0', 'hello', 'again'):\n    \
+             print(line, flush=True)\n    \
+             unread[0] = 1\n    \
+             while unread[0]: fcntl.ioctl(1, termios.FIONREAD, unread)\n\
+         print(file=open('said', 'w'), flush=True)\n\
+         time.sleep(60)\n",
+    );
+    let mut client = Client::start(&script.subject, script.path(), &settings(), &launch()).unwrap();
     script.written("said");
-    // Its line is in the pipe; the thread that reads it needs a moment.
-    engine::clock::sleep(Nanos::from_millis(100));
     let error = client.run(&run(), &mut |_| {}).unwrap_err();
-    assert!(error.to_string().contains(r#"line "hello" cannot be: "#), "{error}");
+    assert!(
+        error.to_string().contains(r#"line "hello" cannot be: no command was given"#),
+        "{error}"
+    );
 }
 
 fn what_it_does_not_support_is_told_apart() {

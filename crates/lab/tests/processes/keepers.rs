@@ -34,7 +34,7 @@ pub(crate) fn parent() -> ExitCode {
     let _files = PrivateFolder::new(folder, "files").unwrap();
     println!("{}", server.process().keeper_pid());
     loop {
-        engine::clock::sleep(units::Nanos::from_secs(3600));
+        std::thread::park();
     }
 }
 

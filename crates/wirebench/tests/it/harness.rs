@@ -184,7 +184,7 @@ impl Running {
         let mut peak = 0;
         while let Some(so_far) = self.peak_memory_so_far() {
             peak = so_far.max(peak);
-            engine::clock::sleep(units::Nanos::from_millis(2));
+            pause();
         }
         peak
     }
@@ -213,6 +213,11 @@ impl Drop for Running {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// Waits a moment before something is looked at again: the one place in which these tests sleep.
+pub(crate) fn pause() {
+    engine::clock::sleep(units::Nanos::from_millis(5));
 }
 
 /// Says that a test does not do all that it is there for.

@@ -1,6 +1,6 @@
 //! Subjects and labs: what is installed can be measured, what misbehaves is named, and nothing is left running.
 
-use crate::harness::{Ended as How, Running, Sandbox, record_of, say_skipped};
+use crate::harness::{Ended as How, Running, Sandbox, pause, record_of, say_skipped};
 use crate::third_party::installed_subjects;
 use record::{Counts, Ended, Kind, RunRecord};
 use rustix::process::Signal;
@@ -611,7 +611,7 @@ fn assert_nothing_runs_in(folder: &Path) {
         if left.is_empty() {
             return;
         }
-        engine::clock::sleep(units::Nanos::from_millis(20));
+        pause();
         left = working_in(&folder);
     }
     assert_eq!(left, Vec::<String>::new());
@@ -658,4 +658,4 @@ const CHATTERS: &str = "            await writer.drain()\n            os.write(2
 /// A smoke run starts some fifty processes, virtual machines among them.
 const SMOKE_PATIENCE: Duration = Duration::from_secs(600);
 /// So often it is looked whether all have ended: for 10 s.
-const LOOKS: usize = 500;
+const LOOKS: usize = 2000;

@@ -1,7 +1,7 @@
 //! Open loops: what is planned follows from the schedule alone, whatever becomes of the server, of us, or of the run.
 
-use crate::harness::{Ended as How, Running, Sandbox, Server};
-use engine::clock::{self, Clock};
+use crate::harness::{Ended as How, Running, Sandbox, Server, pause};
+use engine::clock::Clock;
 use record::{Block, Ended, Level, RunRecord, Spacing};
 use rustix::process::Signal;
 use spec::Load;
@@ -343,8 +343,11 @@ fn stop_for(processes: &[&Running], time: Nanos) -> Nanos {
     let clock = Clock::start();
     processes.iter().for_each(|process| process.send(Signal::STOP));
     let stopped = clock.now();
-    clock::sleep(time);
-    let stood_still = clock.now().since(stopped);
+    let mut stood_still = Nanos::ZERO;
+    while stood_still < time {
+        pause();
+        stood_still = clock.now().since(stopped);
+    }
     processes.iter().for_each(|process| process.send(Signal::CONT));
     stood_still
 }
