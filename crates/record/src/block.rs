@@ -141,6 +141,14 @@ impl Block {
         }
     }
 
+    /// Replies to the messages that were due: one to each, in rooms the deliveries that are owed.
+    pub fn replies_due(&self) -> u64 {
+        match &self.deliveries {
+            Some(deliveries) => deliveries.counts.owed.max(self.counts.planned),
+            None => self.counts.planned,
+        }
+    }
+
     /// True if right replies came in the measured window, of its own messages or, where more was asked for than the
     /// server carries, of those that were due before: then more of them than failed.
     pub fn is_answered(&self) -> bool {

@@ -159,13 +159,9 @@ pub fn failure_rates(blocks: &[&Block]) -> Option<(f64, f64)> {
     (due > 0).then(|| (rate(errors), rate(refusals)))
 }
 
-/// Messages that were due, in rooms deliveries that were owed.
+/// Replies that were due.
 fn due(blocks: &[&Block]) -> u64 {
-    let due = |block: &Block| match &block.deliveries {
-        Some(deliveries) => deliveries.counts.owed.max(block.counts.planned),
-        None => block.counts.planned,
-    };
-    blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(due(block)))
+    blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(block.replies_due()))
 }
 
 /// Messages that failed, were refused, timed out or were never sent, and deliveries that were owed and did not come.

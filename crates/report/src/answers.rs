@@ -37,17 +37,16 @@ pub fn conclusion(record: &RunRecord) -> Option<String> {
 fn carried(groups: &[Group<'_>]) -> Option<String> {
     let rows = groups.iter().flat_map(|group| &group.rows);
     let rows = rows.filter(|it| !it.row.is_closed() && it.seconds() > 0.0);
-    let offered =
-        |it: &Measured<'_>| number::float(it.sum(|block| block.counts.planned)) / it.seconds();
-    let share = |it: &Measured<'_>| it.replies_per_s() / offered(it);
+    let share = |it: &Measured<'_>| it.replies_per_s() / it.due_per_s();
     let mut rows: Vec<&Measured<'_>> = rows.collect();
-    rows.sort_by(|one, other| offered(one).total_cmp(&offered(other)));
+    rows.sort_by(|one, other| one.due_per_s().total_cmp(&other.due_per_s()));
     let sure = |it: &&&Measured<'_>| it.trust.level == Level::Trusted && share(it) >= CARRIED_MIN;
     let largest = rows.iter().rfind(sure)?;
-    let rate = number::per_second(offered(largest));
+    let rate = number::per_second(largest.due_per_s());
     let (name, time) = (&largest.name, largest.row.time_word());
     let p50 = number::time(largest.number(message_ns)?);
-    let above = rows.iter().find(|it| offered(it) > offered(largest) && share(it) < CARRIED_MIN);
+    let above =
+        rows.iter().find(|it| it.due_per_s() > largest.due_per_s() && share(it) < CARRIED_MIN);
     let above = above.map_or_else(String::new, |above| {
         format!("; {} are answered by {}", above.name, number::percent(share(above)))
     });
@@ -84,7 +83,13 @@ fn served(it: &Measured<'_>) -> Option<String> {
         }
         false => {
             let replies = number::per_second(it.replies_per_s());
-            format!("answers {replies} of the {} that were due", it.row.asked())
+            match it.row.publishes() {
+                true => {
+                    let owed = number::per_second(it.due_per_s());
+                    format!("delivers {replies} of the {owed} that are owed")
+                }
+                false => format!("answers {replies} of the {} that were due", it.row.asked()),
+            }
         }
     };
     Some(format!("{target} {answered}: {} {}.", it.row.time_word(), percentiles.join(", ")))

@@ -266,6 +266,11 @@ impl<'a> Measured<'a> {
         self.all.iter().map(|block| self.row.seconds(block)).sum()
     }
 
+    /// Replies that were due each second, over all blocks; in rooms they are deliveries.
+    pub(crate) fn due_per_s(&self) -> f64 {
+        number::float(self.sum(Block::replies_due)) / self.seconds()
+    }
+
     /// Replies a second over all blocks.
     pub(crate) fn replies_per_s(&self) -> f64 {
         let replies =

@@ -120,7 +120,6 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
     let [p50, p90, p99, p99_9, max] =
         TIMES.each_ref().map(|it_of| time(it_of).judged(it.doubt(it_of.number)));
     let seconds = it.seconds();
-    let offered = number::float(it.sum(|block| block.counts.planned)) / seconds;
     let achieved = pooled.filter(|_| !is_steps(record)).and_then(|all| all.messages_per_s);
     let of_blocks = (is_steps(record) && seconds > 0.0).then(|| Estimate {
         value: it.replies_per_s(),
@@ -136,7 +135,7 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
         p99,
         p99_9,
         max,
-        Cell::number((!it.row.is_closed() && seconds > 0.0).then_some(offered)),
+        Cell::number((!it.row.is_closed() && seconds > 0.0).then(|| it.due_per_s())),
         Cell::estimate(achieved.or(of_blocks)),
         cpu_of_both(it),
         estimate(|all| all.generator_cpu_us_per_message),

@@ -25,7 +25,10 @@ pub(crate) fn due_per_s(workload: &Workload) -> Option<f64> {
 /// A server that stalls for a moment, or takes a second for each reply, is not behind: it takes one second with hardly
 /// half of the replies, or two with too few of them, that none better comes between.
 pub(crate) struct Pursuit {
+    /// Messages that are due each second.
     due_per_s: f64,
+    /// Replies that each is due: one, in rooms a delivery to each receiver.
+    replies_each: f64,
     threads: f64,
     /// The start of the second that is counted; `None` before the first message.
     since: Option<Instant>,
@@ -43,13 +46,17 @@ impl Pursuit {
     /// sessions, which send most of their messages long after they began.
     pub(crate) fn of(workload: &Workload, threads: usize) -> Option<Self> {
         let is_pursued = matches!(workload.arrival, Arrival::Open { .. });
-        due_per_s(workload).filter(|_| is_pursued).map(|due_per_s| Self::new(due_per_s, threads))
+        let due_per_s = due_per_s(workload).filter(|_| is_pursued)?;
+        let receivers = workload.rooms.map(|share| share.all().receivers.get());
+        let threads = f64::from(u32::try_from(threads).unwrap_or(u32::MAX));
+        Some(Self::new(due_per_s, receivers.unwrap_or(1).into(), threads))
     }
 
-    fn new(due_per_s: f64, threads: usize) -> Self {
+    fn new(due_per_s: f64, replies_each: f64, threads: f64) -> Self {
         Self {
             due_per_s,
-            threads: f64::from(u32::try_from(threads).unwrap_or(u32::MAX)),
+            replies_each,
+            threads,
             since: None,
             used: (Instant::START, Nanos::ZERO),
             replies: 0,
@@ -61,7 +68,7 @@ impl Pursuit {
 
     /// Another rate is asked for, and the second that is counted begins anew.
     pub(crate) fn change_rate(&mut self, due_per_s: f64) {
-        *self = Self { threads: self.threads, ..Self::new(due_per_s, 0) };
+        *self = Self::new(due_per_s, self.replies_each, self.threads);
     }
 
     /// Takes what a worker handed over, and answers once, as soon as the loop is behind.
@@ -85,7 +92,7 @@ impl Pursuit {
         }
         let used = (interval.end, own_cpu());
         let behind = Behind {
-            asked_per_s: self.due_per_s,
+            asked_per_s: self.due_per_s * self.replies_each,
             achieved_per_s: per_second(self.replies, time),
             generator_busy: cores(self.used, used) / self.threads,
         };
@@ -168,7 +175,11 @@ pub(crate) mod tests {
 
     /// After which tenth an open loop of 1000/s is told to be behind, if each of them is like `tenths` says.
     fn told_behind(tenths: impl Fn(u64) -> [u64; 3]) -> Vec<u64> {
-        let mut pursuit = Pursuit::of(&workload(open("1000/s")), 1).unwrap();
+        told_behind_with(&workload(open("1000/s")), tenths)
+    }
+
+    fn told_behind_with(workload: &Workload, tenths: impl Fn(u64) -> [u64; 3]) -> Vec<u64> {
+        let mut pursuit = Pursuit::of(workload, 1).unwrap();
         let behind =
             |tenth: &u64| pursuit.add(&interval(*tenth, Phase::Measure, tenths(*tenth))).is_some();
         (0..50).filter(behind).collect()
@@ -179,6 +190,17 @@ pub(crate) mod tests {
         assert_eq!(told_behind(|_| [100, 10, 0]), [14]);
         assert_eq!(told_behind(|_| [100, 90, 10]), [14], "what is not sent is behind");
         assert_eq!(told_behind(|_| [100, 60, 0]), [24], "too few for two seconds");
+    }
+
+    #[test]
+    fn in_rooms_each_receiver_is_due_a_delivery() {
+        let [one, hundred] = [1, 100].map(|count| NonZeroU32::new(count).unwrap());
+        let conduct = spec::Conduct::default();
+        let rooms = spec::Rooms { count: one, publishers: one, receivers: hundred, conduct };
+        let rooms = Some(load::RoomShare::whole(rooms));
+        let workload = Workload { rooms, ..workload(open("1000/s")) };
+        assert_eq!(told_behind_with(&workload, |_| [100, 1_000, 0]), [14], "a tenth of them");
+        assert_eq!(told_behind_with(&workload, |_| [100, 10_000, 0]), [0; 0]);
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl<'a> Progress<'a> {
             return;
         }
         let p50 = block.times().and_then(|times| times.p50_ns).map(Nanos);
-        let due = block.counts.planned.max(1);
+        let due = block.replies_due().max(1);
         #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
         let kept = block.messages_per_s * Nanos(block.measured_ns).as_secs_f64() / due as f64;
         let is_open = block.open_loop.is_some();

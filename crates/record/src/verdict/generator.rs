@@ -395,17 +395,22 @@ fn not_replied(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     if !subject.is_open() || subject.workload.spec.load.lifetime() != Lifetime::Long {
         return None;
     }
-    let due = float(block.counts.planned);
+    // Deliveries to receivers that were cut off are errors of their connections.
+    let cut = block.deliveries.as_ref().map_or(0, |deliveries| deliveries.counts.cut);
+    let due = float(block.replies_due().saturating_sub(cut));
     let seconds = float(block.measured_ns) / 1e9;
     let replied = block.messages_per_s * seconds;
-    let in_flight = due / seconds * response.mean_ns / 1e9;
-    let edges = 1.0 + EDGE_SIGMAS * (2.0 * in_flight).sqrt();
+    // The deliveries of a message are on their way together.
+    let rooms = subject.workload.spec.load.rooms();
+    let each = rooms.map_or(1.0, |rooms| f64::from(rooms.receivers.get()));
+    let in_flight = due / each / seconds * response.mean_ns / 1e9;
+    let edges = each * (1.0 + EDGE_SIGMAS * (2.0 * in_flight).sqrt());
     (seconds > 0.0 && replied + edges < due * ACHIEVED_MIN).then(|| Finding {
         level: Level::Degraded,
         numbers: Numbers::new(),
         weight: 1.0 - replied / due,
         evidence: format!(
-            "{:.1} replies a second where {:.1} messages were due ({})",
+            "{:.1} replies a second where {:.1} were due ({})",
             block.messages_per_s,
             due / seconds,
             percent(replied / due)

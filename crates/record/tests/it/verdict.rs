@@ -893,6 +893,9 @@ fn deliveries_that_did_not_come_or_went_astray_are_told() {
     assert_eq!(found(in_flight(40)), undelivered(Level::Degraded));
     assert_eq!(found(in_flight(41)), undelivered(Level::Invalid));
     assert_eq!(found(delivered(1)), [("impossible", Level::Invalid)]);
+    // All came, but half of them after the time in which they were due.
+    let late = DeliveryCounts { owed: 40_000, delivered: 40_000, ..all };
+    assert_eq!(found(late), [("asked_not_achieved", Level::Degraded)]);
     let astray = [("unreliable_replies", Level::Degraded)];
     assert_eq!(found(DeliveryCounts { duplicate: 1, ..delivered(0) }), astray);
     assert_eq!(found(DeliveryCounts { reordered: 1, ..delivered(0) }), astray);

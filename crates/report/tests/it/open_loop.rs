@@ -253,7 +253,7 @@ fn bots_that_rise_have_a_table_of_their_steps() {
             invalid: only 75.0 % of the requested load was answered in time (400 bots p90,
               p99 and tail) [asked_not_achieved]
               shown by: 1000 of 4000 messages were never sent (25.0 %), and no percentile
-                has them; 300.0 replies a second where 400.0 messages were due (75.0 %)
+                has them; 300.0 replies a second where 400.0 were due (75.0 %)
               next: use fewer --bots, or a longer --every
         "#]],
     );

@@ -4,6 +4,7 @@ use crate::pages::{check, details};
 use crate::records;
 use expect_test::expect;
 use record::{Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, RunRecord};
+use report::{Depth, Style};
 use spec::{Conduct, Load, Rooms, Spacing};
 
 /// Four rooms, in which the relay lost, doubled and cut off some.
@@ -106,6 +107,20 @@ fn the_page_of_a_run_has_the_sums_and_the_times_of_messages_as_wholes() {
               next: look at the server, and at what lies between: this is no matter of speed
         "#]],
     );
+}
+
+#[test]
+fn the_answer_of_rooms_counts_deliveries_and_not_what_was_published() {
+    let mut record = record();
+    let deliveries = record.blocks[0].deliveries.as_mut().expect("they are rooms");
+    let DeliveryCounts { published, owed, .. } = deliveries.counts;
+    deliveries.counts =
+        DeliveryCounts { published, owed, delivered: owed, ..DeliveryCounts::default() };
+    let page = report::terminal(&record, Depth::First, &Style::default());
+    let answer =
+        "ws://127.0.0.1:8080/ delivers 2.00 k/s of the 2.00 k/s that are owed: delivery time";
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.starts_with(answer), "{page}");
 }
 
 #[test]

@@ -122,6 +122,11 @@ fn in_rooms_it_is_receivers_that_rise_and_deliveries_that_are_offered() {
         }
     }
     assert!(ended.stdout.contains("receivers"), "{}", ended.stdout);
+    let shares = ended.stderr.lines().filter_map(|line| {
+        line.split(" % of what was due").next()?.split(' ').next_back()?.parse().ok()
+    });
+    let shares: Vec<f64> = shares.collect();
+    assert!(!shares.is_empty() && shares.iter().all(|share| *share < 200.0), "{}", ended.stderr);
 }
 
 #[test]
