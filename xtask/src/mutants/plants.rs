@@ -336,10 +336,7 @@ const PLANTS: &[Plant] = &[
         caught_by: "report",
         test: "lab::what_the_verdict_takes_away_is_no_answer",
         changes: &[
-            Change {
-                place: "«it.is_allowed» && it.result.is_some() && Some(it.row.index) != self.zero",
-                bug: "true",
-            },
+            Change { place: "«it.is_allowed» && it.result.is_some());", bug: "true" },
             Change {
                 place: "«it.trust.of_number(Number::Ratio) == Level::Trusted»;", bug: "true"
             },
