@@ -420,16 +420,21 @@ impl Writer {
         self.line("</g>");
     }
 
-    /// The names of lines, where these end.
+    /// The names of lines, one below the other beside the plot, where no line runs through them; a thin line leads from
+    /// the end of a line to its name.
     fn ends(&mut self, chart: &Chart, frame: &Frame) {
         let place = |end: End| (frame.place(end.at.x, end.at.y), end);
         let mut ends: Vec<([f64; 2], End)> = chart.ends().into_iter().map(place).collect();
         ends.sort_by(|([_, one], _), ([_, other], _)| one.total_cmp(other));
-        let wanted: Vec<f64> = ends.iter().map(|([_, y], _)| y + 4.0).collect();
-        let heights = spread(&wanted, frame.bottom);
-        for (([x, _], end), y) in ends.into_iter().zip(heights) {
+        let wanted: Vec<f64> = ends.iter().map(|([_, y], _)| *y).collect();
+        let heights = spread(&wanted, frame.bottom - 4.0);
+        let right = frame.right;
+        for (([x, y], end), height) in ends.into_iter().zip(heights) {
             self.line(&format!("<g class=\"{}\">", subject_classes(end.look)));
-            self.text("name beside", x + 7.0, y, &cut(&end.name, LINE_NAME));
+            let to = right + 5.0;
+            let leader = format!("M{x:.1} {y:.1}L{right:.1} {y:.1}L{to:.1} {height:.1}");
+            self.line(&format!("<path class=\"leader\" d=\"{leader}\"/>"));
+            self.text("name beside", right + 7.0, height + 4.0, &cut(&end.name, LINE_NAME));
             self.line("</g>");
         }
     }

@@ -216,7 +216,7 @@ export class LiveChart {
     return {
       ...this.#size(),
       // Beside the plot there is room for the names of lines, as far as the page is wide.
-      padding: [8, () => Math.max(24, Math.min(Math.min(longest, 18) * 7 + 12, this.#size().width * 0.3)), 0, 0],
+      padding: [8, () => Math.max(24, Math.min(longest * 7 + 12, this.#size().width * 0.3)), 0, 0],
       legend: { show: false },
       cursor: {
         drag: { x: false, y: false },
@@ -398,7 +398,10 @@ function names(plot: uPlot, marks: readonly Mark[]): void {
   });
 }
 
-/** Names, with their colours, at the ends of their lines; one that has no room there is cut. */
+/**
+ * Names of lines, with their colours, one below the other beside the plot; a thin line leads from the end of a line to
+ * its name. One that has no room there is cut.
+ */
 function namesOfLines(plot: uPlot, lines: [string, string, readonly Point[]][]): void {
   const { ctx: context, bbox } = plot;
   const ratio = devicePixelRatio;
@@ -408,14 +411,23 @@ function namesOfLines(plot: uPlot, lines: [string, string, readonly Point[]][]):
   });
   all.sort((one, other) => one.y - other.y);
   const heights = spread(all.map(({ y }) => y), bbox.top + bbox.height, 14 * ratio);
+  const right = bbox.left + bbox.width;
+  const from = right + 7 * ratio;
   context.save();
-  setLetters(context, ratio);
-  all.forEach(({ name, tint, x }, index) => {
-    const from = x + 7 * ratio;
+  all.forEach(({ name, tint, x, y }, index) => {
+    const height = heights[index] ?? 0;
+    context.setLineDash([]);
+    context.strokeStyle = tint;
+    context.lineWidth = 0.7 * ratio;
+    context.globalAlpha = 0.6;
+    line(context, [x, y], [right, y]);
+    line(context, [right, y], [right + 5 * ratio, height]);
+    context.globalAlpha = 1;
+    setLetters(context, ratio);
     const fits = (text: string): boolean => from + context.measureText(text).width <= context.canvas.width;
     let text = name;
     while (!fits(text) && text.length > 1) text = `${text.slice(0, text.endsWith("…") ? -2 : -1)}…`;
-    write(context, text, tint, [from, heights[index] ?? 0]);
+    write(context, text, tint, [from, height]);
   });
   context.restore();
 }
