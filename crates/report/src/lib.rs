@@ -86,7 +86,7 @@ pub use otlp::{Sender, Span, otlp, otlp_taken};
 pub use prometheus::prometheus;
 #[cfg(feature = "otlp")]
 pub use protobuf::{PROMETHEUS_PROTOBUF, prometheus_protobuf};
-pub use text::{Style, sheet};
+pub use text::{Style, paragraph, sheet};
 
 use record::{Entry, Footprint, RunRecord, Trend};
 

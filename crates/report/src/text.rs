@@ -42,6 +42,13 @@ pub fn sheet(heading: &str, rows: &[(&str, Vec<String>)], style: &Style) -> Stri
     page.finish()
 }
 
+/// A label, then text, in lines that are broken at spaces.
+pub fn paragraph(label: &str, text: &str, style: &Style) -> String {
+    let mut page = Page::new(Depth::Details, ALL, style);
+    page.remark(&Remark::new(Tone::Strong, label, text));
+    page.finish()
+}
+
 /// The page of `document` down to `depth`: what it is about, the answer, the results, doubts, and last the verdict. A
 /// first page that does not fit leaves out rows first, at most down to [`ROWS_MIN`] of each table, then tables, then
 /// blank lines and notes below tables.

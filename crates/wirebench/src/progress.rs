@@ -126,6 +126,19 @@ impl<'a> Progress<'a> {
         self.say(&format!("block {}/{total}  {name}: {result}", index + 1));
     }
 
+    /// Writes the step that the run is at. On a terminal the next line takes its place: the page of the result then has
+    /// the whole screen.
+    fn step(&mut self, elapsed: Nanos, text: &str) {
+        let line = format!("{:>4.1} s  {text}", elapsed.as_secs_f64());
+        if self.terminal.animated && self.terminal.talk < Talk::Verbose {
+            let columns = self.terminal.columns_of_words().saturating_sub(1);
+            self.terminal.rewrite(&report::escape(&line).chars().take(columns).collect::<String>());
+            self.line_stands = true;
+        } else {
+            self.say(&line);
+        }
+    }
+
     /// Writes `text` as a line that stays.
     fn say(&mut self, text: &str) {
         self.end_line();
@@ -142,13 +155,12 @@ impl<'a> Progress<'a> {
         let elapsed = self.clock.now().since(Instant::START);
         match event {
             Event::Machine(environment) => {
-                let width = self.terminal.columns_of_words().saturating_sub(ELAPSED_COLUMNS);
-                let line = report::machine_line(environment, width);
-                self.say(&format!("{:>4.1} s  {line}", elapsed.as_secs_f64()));
+                let width = self.terminal.columns_of_words().saturating_sub(ELAPSED_COLUMNS + 1);
+                self.step(elapsed, &report::machine_line(environment, width));
             }
             Event::Begin { expected } if *expected >= WORTH_TELLING => {
                 let seconds = (elapsed + *expected).as_secs_f64().ceil();
-                self.say(&format!("{:>4.1} s  done in about {seconds} s", elapsed.as_secs_f64()));
+                self.step(elapsed, &format!("done in about {seconds} s"));
             }
             Event::Begin { .. } => {}
             Event::Interval(tick) => {
@@ -163,7 +175,7 @@ impl<'a> Progress<'a> {
                 self.terminal.say_labelled(Label::Warning, &text);
             }
             Event::Warning(_) => {}
-            Event::Waiting(what) => self.say(&format!("{:>4.1} s  {what}", elapsed.as_secs_f64())),
+            Event::Waiting(what) => self.step(elapsed, what),
             Event::Behind(_) if self.expects_lag => {}
             Event::Behind(behind) => {
                 self.end_line();

@@ -122,6 +122,18 @@ impl Terminal {
         }
     }
 
+    /// Writes the next thing to do to stderr; on a terminal no word of it is broken at the end of a line.
+    pub(crate) fn say_next(&self, text: &str) {
+        if !self.animated {
+            self.say_labelled(Label::Next, text);
+        } else if self.talk > Talk::Quiet {
+            let (width, color) = (self.columns_of_words(), self.color_of_words);
+            let style = report::Style { width, lines: None, color };
+            let text = text_without_secrets(text);
+            write_words(&self.harmless(&report::paragraph("next:", &text, &style)));
+        }
+    }
+
     /// `text` with what would be a command written as an escape, which means the same in JSON.
     fn harmless<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !self.is_read || !(text.contains("::") || text.contains("##[")) {

@@ -252,7 +252,10 @@ impl Execution {
             return close(book, ended.map_err(|failure| failure.without(&secrets)), terminal);
         }
         let mut book = self.book(experiment, subjects).map_err(Failure::from)?;
-        terminal.say(&told(experiment, book.blocks()));
+        // The screen would cover it, and it would stand above the page after that, which then did not fit.
+        if !terminal.has_screen {
+            terminal.say(&told(experiment, book.blocks()));
+        }
         let ended = outcome::carry_out(&host, &writers, terminal, |with| {
             // Before the first block: between two of them it would cost those after it.
             let footprints = match experiment.show.contains(&View::Footprint) {

@@ -126,7 +126,7 @@ pub(crate) fn carry_out(
         terminal.say_labelled(Label::Warning, &loss);
     }
     if let Some(next) = next(&record) {
-        terminal.say_labelled(Label::Next, &next);
+        terminal.say_next(&next);
     }
     let exported = exports.iter().try_for_each(|export| export.write(&record));
     let told = ci.map_or(Ok(()), |ci| ci.tell(&record, terminal));
