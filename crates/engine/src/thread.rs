@@ -43,11 +43,17 @@ pub fn start_scoped<'scope, T: Send + 'scope>(
     Ok(Builder::new().name(name.to_owned()).spawn_scoped(scope, body)?)
 }
 
-/// Lets all other threads run before this one, which only shows to people what others measure: it gets CPU time that no
-/// other thread wants (`SCHED_IDLE`, sched(7)), and about 0.3 % of a core that all want. A thread that it keeps off a
-/// core runs at once when it wakes; niceness 19 alone lets this one end its slice. Without effect where the system
-/// refuses.
+/// Lets all other threads run before this one (niceness 19), which only shows what others measure. Without effect where
+/// the system refuses.
 pub fn give_way() {
+    // Linux takes the number of a thread, and changes that thread alone (setpriority(2)).
+    let _refused = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
+}
+
+/// Gives this thread CPU time that no other thread wants (`SCHED_IDLE`, sched(7)), and about 0.3 % of a core that all
+/// want: enough to draw a screen, too little for more. A thread that wakes takes its core at once; from one that only
+/// gives way it may have to wait for the end of a slice. Without effect where the system refuses.
+pub fn run_when_idle() {
     let priority: libc::c_int = 0;
     // SAFETY: the kernel reads one int at the address, the whole of its `struct sched_param`; 0 is the calling thread.
     // Called by number, since musl's function of this name refuses.
@@ -60,22 +66,27 @@ pub fn give_way() {
 mod tests {
     use super::*;
 
-    /// The scheduling policy of the calling thread, as the kernel has it (proc_pid_stat(5)).
-    fn policy() -> i32 {
+    /// The niceness and the scheduling policy of the calling thread, as the kernel has them (proc_pid_stat(5)).
+    fn niceness_and_policy() -> [i32; 2] {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
-        // The name, in parentheses, may have spaces; the state behind it is field 3, the policy field 41.
+        // The name, in parentheses, may have spaces; the state behind it is field 3.
         let (_, fields) = stat.rsplit_once(") ").unwrap();
-        fields.split(' ').nth(38).unwrap().parse().unwrap()
+        let fields: Vec<&str> = fields.split(' ').collect();
+        [19, 41].map(|field| fields[field - 3].parse().unwrap())
     }
 
     #[test]
     fn a_thread_that_gives_way_does_so_alone() {
-        let before = policy();
-        let after = start("giver", || {
-            give_way();
-            policy()
-        });
-        assert_eq!(after.unwrap().join().unwrap(), libc::SCHED_IDLE);
-        assert_eq!(policy(), before);
+        let before = niceness_and_policy();
+        let after = |way: fn()| {
+            let changed = move || {
+                way();
+                niceness_and_policy()
+            };
+            start("giver", changed).unwrap().join().unwrap()
+        };
+        assert_eq!(after(give_way), [19, before[1]]);
+        assert_eq!(after(run_when_idle), [before[0], libc::SCHED_IDLE]);
+        assert_eq!(niceness_and_policy(), before);
     }
 }

@@ -84,13 +84,14 @@ pub(crate) fn carry_out(
         let (interrupt, rate) = (&*wish.signal, &*rate);
         let commands = Commands::new(interrupt).with_rate(rate);
         let show = move || {
-            thread::give_way();
+            thread::run_when_idle();
             progress.show(listener, interrupt, rate);
         };
         thread::start_scoped(scope, "progress", show)?;
         if output.feed {
             let listener = feed.listen();
             let print = move || {
+                // With less it is seconds behind where all cores are busy: it writes far more than a screen has.
                 thread::give_way();
                 lines::print(listener, terminal);
             };
