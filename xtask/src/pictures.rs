@@ -1,17 +1,18 @@
 //! `cargo xtask pictures`: every page in docs/pictures, light and dark, wide and narrow, to be looked at.
 //!
 //! The program measures short runs of each kind. A browser then opens their reports and the views of `wirebench ui`
-//! (`pictures.mjs`). The figures in the pictures are real, and nobody should quote them.
+//! (`pictures.mjs`). README.md has the report of the first one as a picture, and its page as text. The figures are
+//! real, and nobody should quote them.
 
 use crate::process::{self, Process};
 use crate::{bench, files, shell, third_party};
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Draw every page into docs/pictures: reports and the views of `wirebench ui`
+/// Draw every page into docs/pictures, reports and the views of `wirebench ui`, and write the page of README.md
 #[derive(clap::Args, Debug)]
 pub(crate) struct PicturesArgs {
     /// The binary to draw with, in place of the release build of this tree
@@ -63,10 +64,24 @@ pub(crate) fn run(arguments: &PicturesArgs) -> Result<()> {
     sweep.arg("report").arg(scratch.join("sweep.json")).arg("--svg").arg(&charts);
     shell::output(&mut sweep)?;
     fs::copy(charts.join(chart), folder.join(chart))?;
+    let (readme, record) = (shell::root().join("README.md"), scratch.join("ladder.json"));
+    let page = shell::output(shell::command(&wirebench).arg("show").arg(record))?;
+    let text = with_page(&fs::read_to_string(&readme)?, &page);
+    fs::write(readme, text.context("README.md has no page of the ladder")?)?;
     ui.signal("INT")?;
     ui.finish_with(&[0], PATIENCE)?;
     println!("{}", folder.display());
     Ok(())
+}
+
+/// `readme` with `page` in place of the one that it has.
+fn with_page(readme: &str, page: &str) -> Option<String> {
+    let (above, rest) = readme.split_once(ABOVE_PAGE)?;
+    let line = |line: &str| format!("{}{line}\n", if line.is_empty() { "" } else { INDENT });
+    let page: String = page.trim().lines().map(line).collect();
+    let is_old = |line: &&str| line.trim().is_empty() || line.starts_with(INDENT);
+    let below: String = rest.split_inclusive('\n').skip_while(is_old).collect();
+    Some(format!("{above}{ABOVE_PAGE}{page}\n{below}"))
 }
 
 /// Draws all pages.
@@ -94,6 +109,9 @@ const RECORDS: [(&str, &str); 7] = [
 ];
 /// The record that is compared with the first one, and has no picture of its own.
 const AGAIN: &str = "ladder-again";
+/// The end of the paragraph above the page in README.md, and what each line of the page begins with.
+const ABOVE_PAGE: &str = "prints this page in less than 45 seconds:\n\n";
+const INDENT: &str = "    ";
 /// The views of `wirebench ui`: a form, a run in progress, one that is over, all runs, history, trends, a comparison.
 const VIEWS: usize = 7;
 /// Light and dark, wide and narrow.
@@ -101,3 +119,19 @@ const LOOKS: usize = 4;
 const BOTH_CORES: &str = "0,1";
 /// A command that has not ended after so long has failed: the lab may compile what it compares.
 const PATIENCE: Duration = Duration::from_secs(1800);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_in_the_readme_is_replaced_and_nothing_else() {
+        let readme = fs::read_to_string(shell::root().join("README.md")).unwrap();
+        let changed = with_page(&readme, "an answer\n\n  a row\n").unwrap();
+        let (above, below) = changed.split_once("    an answer\n\n      a row\n\n").unwrap();
+        assert!(readme.starts_with(above) && readme.ends_with(below));
+        let old = &readme[above.len()..readme.len() - below.len()];
+        assert!(old.starts_with(INDENT) && old.contains("p50 to tcp") && !below.starts_with(' '));
+        assert_eq!(with_page("no page", "an answer"), None);
+    }
+}
