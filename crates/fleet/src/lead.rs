@@ -5,6 +5,7 @@
 //!
 //! Start reading at [`Lead::begin`].
 
+use crate::bus::BusEvent;
 use crate::controller::{Action, Controller, Event, Options};
 use crate::ledger::Closed;
 use crate::live::{Second, Seconds};
@@ -196,8 +197,16 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
     let mut controller = Controller::new(options);
     let mut seconds = Seconds::new(run.clone());
     let (mut wanted, mut chosen, mut is_done) = (None, None, false);
+    let mut absence = Absence { since: None, most: ABSENT_MAX };
     loop {
         let now = clock.now();
+        if let Some(absent) = absence.is_too_long(now) {
+            let words = format!(
+                "the coordination server has not answered for {absent}; once it does, \
+                 `wirebench fleet resume {run}` goes on with the run"
+            );
+            return give_up(back, words);
+        }
         let wait = Nanos(controller.deadline().0.saturating_sub(now.0)).min(Nanos::from_secs(1));
         let event = match told.recv_timeout(wait.into()) {
             Ok(In::Work(block, work)) => {
@@ -208,9 +217,15 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
                 is_done = true;
                 None
             }
-            Ok(In::Stop) => Some(Event::Stop),
+            Ok(In::Stop) => {
+                absence.most = ABSENT_MAX_STOPPED;
+                Some(Event::Stop)
+            }
             Ok(In::Heard(heard)) => match heard {
-                Heard::Bus(event) => Some(Event::Bus(event)),
+                Heard::Bus(event) => {
+                    absence.heard(&event, clock.now());
+                    Some(Event::Bus(event))
+                }
                 Heard::Controller(event) => Some(event),
                 Heard::Command(..) => None,
                 Heard::Live(live) => {
@@ -273,6 +288,9 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
                             controller.closed().iter().find(|closed| closed.go.block == block);
                         closed.map(|closed| Back::Closed(Box::new(closed.clone())))
                     }
+                    Action::Say(word) if word.is_final() => {
+                        return give_up(back, word.to_string());
+                    }
                     Action::Say(word) => {
                         if let Word::Begins { in_time, .. } = &word {
                             drop(back.send(Back::Begins(*in_time)));
@@ -289,6 +307,39 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
     }
 }
 
+/// Ends what this process does for the run, and says why.
+fn give_up(back: &Sender<Back>, words: String) {
+    drop(back.send(Back::Say(words.clone())));
+    drop(back.send(Back::Over(words)));
+}
+
+/// The absence of the coordination server.
+struct Absence {
+    /// The instant at which it was lost, if it is.
+    since: Option<Instant>,
+    /// The longest time for which it is waited for.
+    most: Nanos,
+}
+
+impl Absence {
+    const fn heard(&mut self, event: &BusEvent, now: Instant) {
+        match event {
+            BusEvent::Disconnected => self.since = Some(now),
+            BusEvent::Connected => self.since = None,
+            BusEvent::Put(..) | BusEvent::Read(..) => {}
+        }
+    }
+
+    /// The time of the absence, if that is too long to wait on.
+    fn is_too_long(&self, now: Instant) -> Option<Nanos> {
+        self.since.map(|since| now.since(since)).filter(|absent| *absent >= self.most)
+    }
+}
+
+/// The longest time for which a lost coordination server is waited for: long enough to start it again by hand.
+const ABSENT_MAX: Nanos = Nanos::from_secs(300);
+/// The same once somebody has asked the run to stop.
+const ABSENT_MAX_STOPPED: Nanos = Nanos::from_secs(2);
 /// The time between two looks at the signal to stop.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 /// The longest time for the log to take the end of a run.

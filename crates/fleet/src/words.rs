@@ -153,6 +153,14 @@ pub enum Word {
     Ended(Why),
 }
 
+impl Word {
+    /// True if the coordination server refuses it for good: its permissions, or the size of its stream, are what to
+    /// change before a controller can go on.
+    pub(crate) const fn is_final(&self) -> bool {
+        matches!(self, Self::Denied(_) | Self::Full(_))
+    }
+}
+
 impl fmt::Display for Word {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -244,6 +244,10 @@ impl Controller {
         }
         let run = self.options.run.clone();
         let Stage::Open { ends, told, is_open_said } = &mut self.stage else { return };
+        if self.stops {
+            // Those who hear it stop now, and the others are given no longer.
+            *ends = (*ends).min(now);
+        }
         let (over, says_open) = (*ends + GRACE, now >= *ends && !*is_open_said);
         *is_open_said |= says_open;
         let ends = *ends;

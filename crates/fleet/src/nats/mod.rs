@@ -263,19 +263,24 @@ impl Session {
                     "messages came faster than they were read: some are lost".to_owned(),
                 ));
             }
-            Event::ServerError(error) => {
-                let text = error.to_string();
-                if connection::is_shut_out(&text) {
-                    self.tell(Heard::Over(format!(
-                        "the coordination server does not let us in any more: {text}"
-                    )));
-                    return true;
-                }
-            }
-            Event::ClientError(_) | Event::LameDuckMode | Event::Draining => {}
+            Event::ServerError(error) => return self.is_shut_out(&error.to_string()),
+            // An attempt to connect again.
+            Event::ClientError(error) => return self.is_shut_out(&error.to_string()),
+            Event::LameDuckMode | Event::Draining => {}
             Event::Closed => return true,
         }
         false
+    }
+
+    /// True, and told, if the server refuses our credentials with this error.
+    fn is_shut_out(&self, error: &str) -> bool {
+        let is_shut_out = connection::is_shut_out(error);
+        if is_shut_out {
+            self.tell(Heard::Over(format!(
+                "the coordination server does not let us in any more: {error}; was its key withdrawn, or has it expired?"
+            )));
+        }
+        is_shut_out
     }
 
     fn obey(self: &Rc<Self>, order: Order) {

@@ -3,7 +3,7 @@
 use crate::sim::faults::Fault;
 use crate::sim::world::{CONTROLLERS, World};
 use std::panic::catch_unwind;
-use units::Random;
+use units::{Nanos, Random};
 
 /// Runs the worlds of these seeds; the first that fails is run once more, and tells what happened in it.
 fn worlds(seeds: std::ops::Range<u64>) {
@@ -44,5 +44,20 @@ fn an_agent_that_is_killed_or_stopped_is_missed_within_three_seconds() {
         let missed =
             world.invariants.missed.iter().any(|(when, _, agent)| *when >= at && *agent == name);
         assert!(missed || is_twin || has_ended, "seed {seed}: nobody misses {name}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_does_not_wait_for_the_block_of_an_agent_that_is_gone() {
+    for seed in 0..100 {
+        let mut world = World::quiet(seed, Random::new(seed), u64::MAX);
+        world.blocks.iter_mut().for_each(|block| block.lasts = Nanos::from_secs(60));
+        let agents = world.nodes.len() - CONTROLLERS;
+        let at = 10_000_000_000;
+        world.fault_at(at, Fault::Crash(CONTROLLERS + usize::try_from(seed).unwrap() % agents));
+        (0..CONTROLLERS).for_each(|index| world.fault_at(at + 1_000_000_000, Fault::Stop(index)));
+        // The grace of ten seconds, and the messages around it.
+        world.run_until(at + 14_000_000_000);
+        assert!(world.is_over(), "seed {seed}");
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct World {
     is_full: bool,
     pub(crate) run: Name,
     pub(crate) plan: Arc<Plan>,
-    blocks: Vec<BlockWork>,
+    pub(crate) blocks: Vec<BlockWork>,
     /// Operations and questions that have not ended.
     underway: BTreeSet<u64>,
     /// The askers of questions, by number: the controller, its process, and the number there.
