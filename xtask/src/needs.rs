@@ -118,6 +118,7 @@ const OF_TESTS: &[(&str, &str)] = &[
     ("/usr/share/benchmark/compare.py", "libbenchmark-tools"),
     ("c++", "g++"),
     ("chromium", "chromium"),
+    ("ip", "iproute2"),
     ("node", "nodejs"),
     ("npm", "npm"),
     ("openssl", "openssl"),

@@ -346,25 +346,13 @@ fn sixteen_agents_each_make_the_tiny_load_that_is_that_of_each() {
 }
 
 #[test]
-#[ignore = "needs root and ip(8): cargo test -p wirebench --features fleet --test it -- --ignored a_link_that_is_down"]
 fn a_link_that_is_down_until_it_is_missed_costs_no_part() {
-    let Some(program) = nats_server() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return say_skipped("a link that is down: only root makes network namespaces");
+    }
     let link = Link::new();
-    let sandbox = Sandbox::new();
-    let port = std::net::TcpListener::bind((Link::HERE, 0)).unwrap().local_addr().unwrap().port();
-    let keys = format!("fleet keys --agents 2 --url nats://{}:{port} keys", Link::HERE);
-    sandbox.run(&keys).check(0, &["2 agents, a0 to a1"]);
-    let config = format!(
-        "listen: \"{}:{port}\"\nping_interval: \"1s\"\nping_max: 2\nmax_payload: 1MB\n\
-         jetstream {{ store_dir: \"store\" }}\nauthorization {{ include \"keys/users.conf\" }}\n",
-        Link::HERE
-    );
-    fs::write(sandbox.path().join("nats.conf"), config).unwrap();
-    let mut server = sandbox.other(&program.display().to_string(), "--config nats.conf");
-    server.env("PATH", "/usr/bin:/bin");
-    let mut server = Running::start(server);
-    server.wait_for_word("Server is ready");
-    sandbox.run("fleet status --fleet keys/controller.join").check(0, &[]);
+    let Some(coordination) = Coordination::at(Link::HERE) else { return };
+    let sandbox = &coordination.sandbox;
     let there = |line: &str| {
         let program = env!("CARGO_BIN_EXE_wirebench");
         sandbox.other("ip", &format!("netns exec {} {program} {line}", link.name))
@@ -388,6 +376,161 @@ fn a_link_that_is_down_until_it_is_missed_costs_no_part() {
     let block = &sandbox.records()[0].blocks[0];
     assert_eq!((block.counts.planned, block.counts.failed()), (2400, 0), "{:?}", block.counts);
     check_sums(block);
+}
+
+#[test]
+fn a_coordination_server_that_stands_still_costs_no_part_and_one_that_is_gone_no_block() {
+    let Some(coordination) = Coordination::at("127.0.0.1") else { return };
+    let _agents = [coordination.agent(0), coordination.agent(1)];
+    let mut run = coordination.start("-d 4s --rounds 2");
+    // Its agents know of it before the server stands still.
+    run.wait_for_word(" % of    100/s");
+    coordination.server.send(Signal::STOP);
+    run.wait_for_word("lost the coordination server");
+    coordination.server.send(Signal::CONT);
+    run.wait_for_word("the coordination server answers again after");
+    run.wait_for_word("block 0-0 is over: 2 of 2 parts");
+    run.wait_for_word("block 1-0 begins");
+    coordination.server.send(Signal::KILL);
+    run.wait_for_word("lost the coordination server");
+    run.send(Signal::INT);
+    run.wait_for_word("the coordination server has not answered for");
+    run.wait().check(130, &[]);
+    let record = &coordination.sandbox.records()[0];
+    assert_eq!(record.blocks[0].counts.planned, 400);
+    check_sums(&record.blocks[0]);
+}
+
+#[test]
+fn two_controllers_of_one_run_write_the_same_record() {
+    let Some(coordination) = Coordination::at("127.0.0.1") else { return };
+    let _agents = [coordination.agent(0), coordination.agent(1)];
+    let mut first = coordination.start("-d 2s --rounds 2");
+    let name = first.wait_for_word("goes on with it elsewhere");
+    let name = name.split_whitespace().nth(1).unwrap();
+    first.wait_for_word("block 0-0 begins");
+    let line = format!("fleet resume {name} --fleet keys/controller.join");
+    let mut second = Running::start(coordination.sandbox.command(&line));
+    second.wait_for_word("leads this run; this one watches");
+    second.wait().check_measured(&["block 1-0 is over: 2 of 2 parts"]);
+    first.wait().check_measured(&["block 1-0 is over: 2 of 2 parts"]);
+    let records = coordination.sandbox.records();
+    let numbers = |record: &RunRecord| -> Vec<_> {
+        let blocks = record.blocks.iter();
+        blocks.map(|block| (block.counts, block.open_loop.clone(), block.agents.clone())).collect()
+    };
+    assert_eq!((records.len(), numbers(&records[0]).len()), (2, 2));
+    assert_eq!(numbers(&records[0]), numbers(&records[1]));
+}
+
+#[test]
+fn an_agent_whose_key_is_withdrawn_says_so_and_ends() {
+    let Some(coordination) = Coordination::at("127.0.0.1") else { return };
+    let mut agent = coordination.agent(0);
+    coordination.change_users(|users| {
+        let (before, from) = users.split_at(users.find("  {\n    # a0").unwrap());
+        format!("{before}{}", &from[from.find("  {\n    # a1").unwrap()..])
+    });
+    agent.wait_for_word("the coordination server does not let us in any more");
+    agent.wait().check(15, &[]);
+}
+
+#[test]
+fn a_log_that_is_full_ends_the_run_and_says_how_to_make_room() {
+    let Some(coordination) = Coordination::at("127.0.0.1") else { return };
+    let _agents = [coordination.agent(0), coordination.agent(1)];
+    coordination.resize_log(100);
+    let words = "its stream is full; raise max_bytes of the stream or remove old runs";
+    coordination.start("-d 200ms").wait().check(15, &[words]);
+    coordination.resize_log(1 << 30);
+    coordination.start("-d 200ms").wait().check_measured(&["the run is complete"]);
+}
+
+/// A NATS server for two agents, whose users and log a test may change, with the sandbox that has their keys.
+struct Coordination {
+    sandbox: Sandbox,
+    server: Running,
+    address: String,
+    /// The server that the agents load.
+    target: Server,
+}
+
+impl Coordination {
+    /// `None` where no NATS server is installed; it says so.
+    fn at(host: &str) -> Option<Self> {
+        let program = nats_server()?;
+        let sandbox = Sandbox::new();
+        let port = std::net::TcpListener::bind((host, 0)).unwrap().local_addr().unwrap().port();
+        let address = format!("{host}:{port}");
+        let keys = format!("fleet keys --agents 2 --url nats://{address} keys");
+        sandbox.run(&keys).check(0, &["2 agents, a0 to a1"]);
+        let config = format!(
+            "listen: \"{address}\"\nping_interval: \"1s\"\nping_max: 2\nmax_payload: 1MB\n\
+             jetstream {{ store_dir: \"store\" }}\nauthorization {{ include \"keys/users.conf\" }}\n"
+        );
+        fs::write(sandbox.path().join("nats.conf"), config).unwrap();
+        let mut server = sandbox.other(&program.display().to_string(), "--config nats.conf");
+        server.env("PATH", "/usr/bin:/bin");
+        let mut server = Running::start(server);
+        server.wait_for_word("Server is ready");
+        sandbox.run("fleet status --fleet keys/controller.join").check(0, &[]);
+        let target = Server::start(&sandbox, "tcp");
+        Some(Self { sandbox, server, address, target })
+    }
+
+    /// A run of 100 messages a second.
+    fn start(&self, load: &str) -> Running {
+        let Server { url, .. } = &self.target;
+        let line = format!("run {url} --rate 100/s -c 2 {load} --fleet keys/controller.join");
+        Running::start(self.sandbox.command(&line))
+    }
+
+    /// An agent that loads its own machine.
+    fn agent(&self, index: u32) -> Running {
+        let line = format!("agent --join keys/a{index}.join --state a{index}");
+        let mut agent = Running::start(self.sandbox.command(&line));
+        agent.wait_for_word("is connected");
+        agent
+    }
+
+    /// Changes who may connect.
+    fn change_users(&self, change: impl Fn(&str) -> String) {
+        let path = self.sandbox.path().join("keys/users.conf");
+        let users = fs::read_to_string(&path).unwrap();
+        fs::write(path, change(&users)).unwrap();
+        self.server.send(Signal::HUP);
+    }
+
+    /// Lets the log have so many bytes, as somebody who may do everything.
+    fn resize_log(&self, bytes: u64) {
+        const OWNER: &str = "  { user: owner, password: owner }\n";
+        self.change_users(|users| {
+            users.replace(OWNER, "").replace("users: [\n", &format!("users: [\n{OWNER}"))
+        });
+        // The server may not know of its new user yet.
+        let mut config = (0..LOOKS_MAX)
+            .find_map(|_| self.asked("$JS.API.STREAM.INFO.WB", ""))
+            .expect("the owner is let in")["config"]
+            .take();
+        config["max_bytes"] = bytes.into();
+        let changed = self.asked("$JS.API.STREAM.UPDATE.WB", &config.to_string()).unwrap();
+        assert_eq!(changed["config"]["max_bytes"], bytes, "{changed}");
+    }
+
+    /// The answer to a question of the owner; `None` if the server does not let it in.
+    fn asked(&self, subject: &str, question: &str) -> Option<serde_json::Value> {
+        let mut stream = crate::peers::Stream::connect(&self.address).unwrap();
+        let login = r#"{"verbose":false,"user":"owner","pass":"owner"}"#;
+        write!(
+            stream,
+            "CONNECT {login}\r\nSUB _INBOX.1 1\r\nPUB {subject} _INBOX.1 {}\r\n{question}\r\n",
+            question.len()
+        )
+        .unwrap();
+        let mut lines = BufReader::new(stream).lines();
+        let message = lines.by_ref().map_while(Result::ok).find(|line| line.starts_with("MSG "));
+        message.map(|_| serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap())
+    }
 }
 
 /// A network namespace of its own, and the link to it; both are gone when it is dropped.
@@ -536,7 +679,7 @@ impl Drop for Fleet {
 /// The numbers of a block are those of the parts that count: of all that were measured, if less than half is trusted.
 fn check_sums(block: &Block) {
     let sum = |is_wanted: &dyn Fn(&AgentPart) -> bool| -> u64 {
-        block.agents.iter().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
+        block.load_parts().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
     };
     let (trusted, all) = (sum(&|part| part.counts()), sum(&|_| true));
     let expected = if trusted * 2 < all { all } else { trusted };
