@@ -57,6 +57,11 @@ impl Control {
         Self { silence, ..Self::new(1) }
     }
 
+    /// True if somebody else says when the workers begin.
+    pub(crate) fn waits(&self) -> bool {
+        self.waits
+    }
+
     /// True once every worker has its connections.
     pub fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire) == self.workers

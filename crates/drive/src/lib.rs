@@ -163,7 +163,6 @@ impl<O: Observer> Worker<O> {
             connections: Connections::new(&workload),
             pace: Pace::new(&workload, pipelines),
             recorder: Recorder::new(&workload),
-            control,
             changes_seen: 0,
             observer,
             phase: Phase::Connect,
@@ -178,11 +177,15 @@ impl<O: Observer> Worker<O> {
             quiet: (Instant::START, 0),
             numbers: (0, 1),
             seconds: Seconds::default(),
-            rooms: workload.rooms.map(|share| Rooms::new(share, workload.connections.get())),
+            rooms: workload.rooms.map(|share| {
+                let rooms = Rooms::new(share, workload.connections.get());
+                rooms.on_one_of(&workload, control.waits())
+            }),
             absences: workload.rooms.and_then(|share| {
                 Absences::new(share.all().conduct, workload.connections.get(), workload.seed)
             }),
             call_at: Instant::START,
+            control,
             has_header,
             has_layers: target.has_layers(),
             payloads: payloads.into(),
@@ -343,6 +346,7 @@ impl<O: Observer> Worker<O> {
                     let now = engine.now();
                     match &mut self.rooms {
                         Some(rooms) if is_published(&self.workload, pushed) => {
+                            let pushed = rooms.by_our_clock(pushed);
                             let delivered = rooms.received(connection.place, pushed.header, now);
                             connection.replies += u64::from(delivered.is_some());
                             let is_alone = is_first && input.is_empty();
@@ -530,7 +534,8 @@ impl<O: Observer> Worker<O> {
             let payload = match batch.due {
                 _ if let Some(requests) = requests => {
                     let due = cue_due.unwrap_or(Instant::START);
-                    requests.cue(number, sequence, Nanos(due.0)).write(&mut self.payloads);
+                    let due = self.rooms.as_ref().map_or(Nanos(due.0), |it| it.written(due));
+                    requests.cue(number, sequence, due).write(&mut self.payloads);
                     &*self.payloads
                 }
                 Some(due) if self.has_header => {

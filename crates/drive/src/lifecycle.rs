@@ -47,6 +47,7 @@ impl<O: Observer> Worker<O> {
         let (first, step) = self.numbers;
         let (among_all, number) = match &mut self.rooms {
             Some(rooms) => {
+                rooms.note(now);
                 let number = rooms.join(place);
                 (number.into(), number)
             }
@@ -192,6 +193,7 @@ impl<O: Observer> Worker<O> {
         if self.absences.as_mut().is_some_and(|it| it.take_storm(now))
             && let Some(rooms) = &mut self.rooms
         {
+            rooms.note(now);
             rooms.storm(now);
             let present: Vec<u32> =
                 rooms.receivers().filter(|place| rooms.is_present(*place)).collect();

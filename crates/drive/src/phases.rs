@@ -45,6 +45,7 @@ impl<O: Observer> Worker<O> {
             self.give_up(engine, id, now);
         }
         self.send_beats(engine, now);
+        self.rooms.iter_mut().for_each(|rooms| rooms.note(now));
         self.call_receivers(engine, now);
         self.listen_for_quiet(now);
         while let Some(next) = self.next_phase(now) {
@@ -91,16 +92,17 @@ impl<O: Observer> Worker<O> {
         self.connections.opening() == 0 && self.connections.to_start == 0
     }
 
-    /// True if publishers send messages that no schedule wants: until all subscriptions are proved, and in the drain
-    /// behind the last of the schedule as long as a delivery is missing.
+    /// True if publishers send messages that no schedule wants: until all subscriptions are proved, those on other
+    /// machines too, and in the drain behind the last of the schedule as long as a delivery is missing.
     fn calls(&self) -> bool {
         let Some(rooms) = &self.rooms else { return false };
         match self.phase {
             Phase::Connect => self.is_connected() && rooms.unproved() > 0,
             Phase::Drain => self.pace.waits() == 0 && !rooms.is_complete(),
-            Phase::AwaitStart | Phase::WarmUp | Phase::Measure | Phase::Close | Phase::Done => {
-                false
+            Phase::AwaitStart => {
+                rooms.calls_others() && self.control.started_at() == Instant::NEVER
             }
+            Phase::WarmUp | Phase::Measure | Phase::Close | Phase::Done => false,
         }
     }
 
@@ -122,15 +124,18 @@ impl<O: Observer> Worker<O> {
                 self.send(engine, batch);
             }
         }
+        if self.phase == Phase::Drain {
+            self.rooms.iter_mut().for_each(Rooms::marked);
+        }
         self.call_at = now + CALL_EVERY;
     }
 
     /// Ends receivers that no message of their room has reached in time.
     fn give_up_unproved<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         let Some(rooms) = &self.rooms else { return };
-        let waited = self.workload.timeouts.handshake;
+        let (waited, from) = (self.workload.timeouts.handshake, rooms.proved_from());
         let is_late = |connection: &&Connection| {
-            rooms.is_unproved(connection.place) && now >= connection.since + waited
+            rooms.is_unproved(connection.place) && now >= connection.since.max(from) + waited
         };
         let late: Vec<ConnectionId> =
             self.connections.iter().filter(is_late).map(|connection| connection.id).collect();
@@ -336,6 +341,7 @@ impl<O: Observer> Worker<O> {
         if self.pace.is_timed() && self.phase == Phase::WarmUp {
             self.recorder.measure_from(self.pace.end());
         }
+        self.rooms.iter_mut().for_each(|rooms| rooms.begin(start, &self.workload));
         self.pace.start(start);
         self.send_in_turn(engine);
         self.start_due(engine, now);

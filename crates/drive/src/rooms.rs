@@ -6,13 +6,19 @@
 //! again when the last message of the measurement was sent, each publisher sends messages that are counted nowhere
 //! ([`Class::Uncounted`]): the former prove all subscriptions, the latter show what is lost at the very end.
 //!
+//! Machines of a fleet may share rooms ([`RoomShare::is_divided`]): then one of them publishes. The others know by its
+//! schedule what their receivers are owed (module `shared`), each message from when it is due.
+//!
 //! A receiver that goes and comes back keeps its place, and what it has. The messages of its room are then divided by
 //! what it was when they were sent ([`Presence`]): present, away, or at the edge between the two.
 //!
 //! Start reading at [`Rooms::published`] and [`Rooms::received`]. Left out: sockets and times to send.
 
-use load::{Header, RoomShare};
+mod shared;
+
+use load::{Header, RoomShare, Workload};
 use record::DeliveryOutcome;
+use shared::{Clock, Elsewhere, Published};
 use units::{Instant, Nanos};
 
 /// All rooms of a worker.
@@ -30,6 +36,12 @@ pub(crate) struct Rooms {
     returning: u32,
     /// The instant at which all receivers were torn off, until the measurement is over.
     storm_at: Option<Instant>,
+    /// The due instants of messages, as their headers have them.
+    clock: Clock,
+    /// The messages that another machine sends to these rooms; `None` where we send them.
+    elsewhere: Option<Elsewhere>,
+    /// End marks that each publisher has still to send, for receivers on other machines.
+    marks: u32,
 }
 
 #[derive(Debug, Default)]
@@ -138,8 +150,9 @@ struct Seen {
     from: u32,
     /// A bit for each from there on.
     bits: Vec<u64>,
-    /// The number after that of the latest that has come.
+    /// The number after that of the latest that has come, and the order after that of the one that was sent last.
     next: u32,
+    order: u64,
 }
 
 /// A delivery that counts.
@@ -160,6 +173,45 @@ impl Rooms {
             unproved: 0,
             returning: 0,
             storm_at: None,
+            clock: Clock::new(share.is_divided()),
+            elsewhere: None,
+            marks: if share.is_divided() && !share.publishers().is_empty() { MARKS } else { 0 },
+        }
+    }
+
+    /// The same for `workload` on one of several machines; `awaits_others` until all begin.
+    pub(crate) fn on_one_of(mut self, workload: &Workload, awaits_others: bool) -> Self {
+        self.clock.awaits_others = awaits_others;
+        self.elsewhere = Elsewhere::of(workload);
+        if self.elsewhere.is_some() {
+            for room in &mut self.rooms {
+                // Their connections have other numbers where they take the place of lost ones.
+                let streams = (0..self.share.all().publishers.get())
+                    .map(|publisher| Stream { publisher, publications: Vec::new() });
+                room.streams = streams.collect();
+            }
+        }
+        self
+    }
+
+    /// All machines begin at `begin`, by our own clock.
+    pub(crate) fn begin(&mut self, begin: Instant, workload: &Workload) {
+        (self.clock.begin, self.clock.awaits_others) = (begin, false);
+        self.elsewhere.iter_mut().for_each(|elsewhere| elsewhere.begin(begin, workload));
+    }
+
+    /// The publishers have sent an end mark.
+    pub(crate) fn marked(&mut self) {
+        self.marks = self.marks.saturating_sub(1);
+    }
+
+    /// It is `now`: messages of other machines that are due by then are owed.
+    pub(crate) fn note(&mut self, now: Instant) {
+        while let Some(next) = self.elsewhere.as_mut().and_then(|elsewhere| elsewhere.take(now)) {
+            let Published { due, publisher, is_measured } = next;
+            let class = if is_measured { Class::Measured } else { Class::Uncounted };
+            let count = self.share.count();
+            self.publish(publisher % count, publisher / count, due, due, class);
         }
     }
 
@@ -221,10 +273,12 @@ impl Rooms {
     /// The measurement is over: whoever is not back by now does not recover in it.
     pub(crate) fn measured(&mut self) {
         self.storm_at = None;
+        self.clock.is_over = true;
     }
 
     /// The connection at a place is gone at `now`: nothing comes to it until it is back.
     pub(crate) fn left(&mut self, place: u32, now: Instant, why: Leaving) {
+        self.note(now);
         let Self { rooms, places, share, outcome, owed, unproved, returning, .. } = self;
         let at = &mut places[place as usize];
         let Some(receiver) = &mut at.receiver else { return };
@@ -270,7 +324,13 @@ impl Rooms {
     /// The connection at a place has handed over its next message at `sent`, which was due at `due`.
     pub(crate) fn published(&mut self, place: u32, due: Instant, sent: Instant, class: Class) {
         let Some(stream) = self.places[place as usize].streams.last() else { return };
-        let room = &mut self.rooms[self.share.room(place) as usize];
+        self.publish(self.share.room(place), *stream, due, sent, class);
+        self.outcome.counts.published += u64::from(class == Class::Measured);
+    }
+
+    /// A message is published in a room, and owed to those who are present.
+    fn publish(&mut self, room: u32, stream: u32, due: Instant, sent: Instant, class: Class) {
+        let room = &mut self.rooms[room as usize];
         let owed = room.present;
         let publication = Publication {
             due,
@@ -282,11 +342,10 @@ impl Rooms {
             first: Nanos::ZERO,
             latest: Nanos::ZERO,
         };
-        room.streams[*stream as usize].publications.push(publication);
+        room.streams[stream as usize].publications.push(publication);
         room.published += 1;
         if class == Class::Measured {
             let counts = &mut self.outcome.counts;
-            counts.published += 1;
             counts.owed += u64::from(owed);
             counts.slow.owed += u64::from(room.slow);
             counts.edge.owed += u64::from(room.returning);
@@ -305,29 +364,31 @@ impl Rooms {
         received: Instant,
     ) -> Option<Delivered> {
         let own = self.share.room(place);
-        let stream = header.and_then(|header| stream_of(self.share, &self.places, header, own));
+        let found = header.and_then(|header| self.find(own, header, received));
         let receiver = self.places[place as usize].receiver.as_ref()?;
-        let room = &self.rooms[own as usize];
-        let found = stream.zip(header).and_then(|(stream, header)| {
-            let Stream { publisher, publications } = room.streams.get(stream as usize)?;
-            let publication = publications.get(header.sequence as usize)?;
-            let is_it = *publisher == header.connection && publication.due.0 == header.due.0;
-            is_it.then_some((stream, header.sequence))
-        });
-        let Some((stream, sequence)) = found else {
-            self.outcome.counts.foreign += 1;
+        let Some(Found { stream, message, order }) = found else {
+            // Before the begin others may ask the server whether it answers.
+            self.outcome.counts.foreign += u64::from(!self.clock.awaits_others);
             return None;
         };
         if receiver.is_open && receiver.presence() != Some(Presence::Present) {
             self.prove(place, received);
         }
+        let sequence = match message {
+            Found::CALL => return None,
+            Found::END => {
+                self.ends(place, own, stream, order);
+                return None;
+            }
+            sequence => sequence,
+        };
         let Self { rooms, places, share, outcome, owed, .. } = self;
         let receiver = places[place as usize].receiver.as_mut()?;
         let room = &mut rooms[own as usize];
         let publication = &mut room.streams[stream as usize].publications[sequence as usize];
         let counts = &mut outcome.counts;
         let is_measured = u64::from(publication.class == Class::Measured);
-        let is_overtaken = match receiver.take(stream, sequence) {
+        let is_overtaken = match receiver.take(stream, sequence, order) {
             Taken::Early => {
                 counts.early += is_measured;
                 return None;
@@ -395,14 +456,83 @@ impl Rooms {
         }
     }
 
+    /// The message that a header names, in room `own`; `None` if there is none.
+    fn find(&mut self, own: u32, header: Header, received: Instant) -> Option<Found> {
+        if self.elsewhere.is_some() {
+            return self.find_elsewhere(own, header, received);
+        }
+        let stream = stream_of(self.share, &self.places, header, own)?;
+        let Stream { publisher, publications } = &self.rooms[own as usize].streams[stream as usize];
+        let publication = publications.get(header.sequence as usize)?;
+        let is_it =
+            *publisher == header.connection && publication.due == self.clock.read(header.due);
+        let message = header.sequence;
+        is_it.then_some(Found { stream, message, order: message.into() })
+    }
+
+    /// The message of another machine that a header names, in room `own`; `None` if there is none.
+    fn find_elsewhere(&mut self, own: u32, header: Header, received: Instant) -> Option<Found> {
+        let (_, stream) =
+            self.share.publisher(header.connection).filter(|(room, _)| *room == own)?;
+        let message = match header.due {
+            Clock::CALL => Found::CALL,
+            Clock::END => {
+                self.note(received + AHEAD);
+                Found::END
+            }
+            due => {
+                let due = self.clock.read(due);
+                self.note(received.max(due.min(received + AHEAD)));
+                let stream = &self.rooms[own as usize].streams[stream as usize];
+                index(stream.publications.binary_search_by_key(&due, |it| it.due).ok()?)
+            }
+        };
+        let heard_at = &mut self.elsewhere.as_mut()?.heard_at;
+        *heard_at = received.min(*heard_at);
+        // One that was held back for a stall is sent behind one that was due later.
+        let turn = header.connection / self.share.all().connections();
+        let order = u64::from(turn) << 32 | u64::from(header.sequence);
+        Some(Found { stream, message, order })
+    }
+
+    /// The end of a stream has reached the receiver at a place: all that it has not got of it is lost.
+    #[cold]
+    fn ends(&mut self, place: u32, own: u32, stream: u32, order: u64) {
+        let next = self.rooms[own as usize].streams[stream as usize].publications.len();
+        let Some(receiver) = &mut self.places[place as usize].receiver else { return };
+        let seen = receiver.seen_of(stream);
+        (seen.next, seen.order) = (index(next), seen.order.max(order + 1));
+    }
+
+    /// The due instant of one of our messages, as its header has it.
+    pub(crate) fn written(&self, due: Instant) -> Nanos {
+        self.clock.written(due)
+    }
+
+    /// The message with the instant at which it was due by our own clock; its header stays as it is.
+    pub(crate) fn by_our_clock<'a>(&self, pushed: wire::Pushed<'a>) -> wire::Pushed<'a> {
+        let sent = pushed.sent.map(|due| Nanos(self.clock.read(due).0));
+        wire::Pushed { sent, ..pushed }
+    }
+
+    /// True if receivers on other machines wait for messages of ours that prove their subscriptions.
+    pub(crate) fn calls_others(&self) -> bool {
+        self.marks > 0
+    }
+
+    /// The instant from which on receivers are to be proved: from the first message of a publisher elsewhere on.
+    pub(crate) fn proved_from(&self) -> Instant {
+        self.elsewhere.as_ref().map_or(Instant::START, |elsewhere| elsewhere.heard_at)
+    }
+
     /// Open receivers whose subscription is not proved.
     pub(crate) fn unproved(&self) -> u32 {
         self.unproved
     }
 
-    /// True once nothing is missing, and nobody is on the way back.
+    /// True once nothing is missing, nobody is on the way back, and receivers elsewhere were told the end.
     pub(crate) fn is_complete(&self) -> bool {
-        self.owed == 0 && self.returning == 0
+        self.owed == 0 && self.returning == 0 && self.marks == 0
     }
 
     /// True if the connection at a place is a receiver whose subscription is not proved.
@@ -439,12 +569,13 @@ impl Rooms {
 
     /// The places of all publishers.
     pub(crate) fn publishers(&self) -> std::ops::Range<u32> {
-        0..self.share.count() * self.share.all().publishers.get()
+        self.share.publishers()
     }
 
     /// It is `now`, and nothing is waited for any more. Calls `each` for a delivery that is lost or cut off, with the
     /// instant at which its message was due. A message that is missing somewhere has taken `least` at least.
     pub(crate) fn give_up(&mut self, now: Instant, least: Nanos, mut each: impl FnMut(Instant)) {
+        self.note(now);
         let Self { rooms, places, share, outcome, owed, .. } = self;
         for (place, at) in (0..).zip(places) {
             // Nothing is owed to it any more, whenever it goes.
@@ -488,7 +619,8 @@ impl Rooms {
 
     /// All that was counted.
     pub(crate) fn finish(self) -> DeliveryOutcome {
-        self.outcome
+        let clock_bound = self.share.is_divided().then_some(Nanos::ZERO);
+        DeliveryOutcome { clock_bound, ..self.outcome }
     }
 }
 
@@ -533,6 +665,23 @@ impl Publication {
     }
 }
 
+/// A message that a header names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Found {
+    stream: u32,
+    /// Its number in the stream, or one of those below.
+    message: u32,
+    /// Its place among those that its publisher sent; that was later than another if it is larger.
+    order: u64,
+}
+
+impl Found {
+    /// A message of another machine that no schedule wants.
+    const CALL: u32 = u32::MAX;
+    /// The same, behind the last one of the schedule.
+    const END: u32 = u32::MAX - 1;
+}
+
 /// The relation of a message to a receiver that it came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
@@ -566,11 +715,15 @@ impl Receiver {
         (presence, turn + 1 == self.turns.len())
     }
 
-    fn take(&mut self, stream: u32, sequence: u32) -> Taken {
+    fn take(&mut self, stream: u32, sequence: u32, order: u64) -> Taken {
+        self.seen_of(stream).take(sequence, order)
+    }
+
+    fn seen_of(&mut self, stream: u32) -> &mut Seen {
         while self.seen.len() <= stream as usize {
             self.seen.push(Seen::from(0)); // Of a publisher that came later.
         }
-        self.seen[stream as usize].take(sequence)
+        &mut self.seen[stream as usize]
     }
 
     /// Calls `each` for each message of the measurement that it has not, with what it was when that was sent, and says
@@ -600,10 +753,10 @@ impl Receiver {
 
 impl Seen {
     const fn from(from: u32) -> Self {
-        Self { from, bits: Vec::new(), next: 0 }
+        Self { from, bits: Vec::new(), next: 0, order: 0 }
     }
 
-    fn take(&mut self, sequence: u32) -> Taken {
+    fn take(&mut self, sequence: u32, order: u64) -> Taken {
         let Some(bit) = sequence.checked_sub(self.from) else { return Taken::Early };
         let (word, bit) = ((bit / WORD) as usize, 1 << (bit % WORD));
         if self.bits.len() <= word {
@@ -613,8 +766,9 @@ impl Seen {
             return Taken::Again;
         }
         self.bits[word] |= bit;
-        let is_overtaken = sequence < self.next;
+        let is_overtaken = order < self.order;
         self.next = self.next.max(sequence + 1);
+        self.order = self.order.max(order + 1);
         Taken::First { is_overtaken }
     }
 
@@ -647,6 +801,13 @@ fn index(len: usize) -> u32 {
 
 /// A message that was handed over so long before its receiver left may have been on its way.
 const GUARD: Nanos = Nanos::from_millis(250);
+
+/// The messages behind the last of the schedule by which receivers on other machines know what is lost: a few, because
+/// they may be lost as well.
+const MARKS: u32 = 5;
+
+/// The most that the clock of a publisher may be ahead of ours; more than any fleet begins with.
+const AHEAD: Nanos = Nanos::from_millis(100);
 
 /// The bits of a word.
 const WORD: u32 = u64::BITS;

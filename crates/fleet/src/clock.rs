@@ -94,12 +94,15 @@ impl OffsetClock {
 
 impl Sample {
     fn bound(&self, now: Instant) -> Nanos {
-        let drift = u128::from(now.since(self.at).0) * DRIFT_PER_MILLION / 1_000_000;
         // One more, because halving cuts off half a nanosecond.
-        Nanos(self.round_trip.0.div_ceil(2))
-            + Nanos(u64::try_from(drift).unwrap_or(u64::MAX))
-            + Nanos(1)
+        Nanos(self.round_trip.0.div_ceil(2)) + drift(now.since(self.at)) + Nanos(1)
     }
+}
+
+/// The most by which a clock drifts from that of a controller in so long a time.
+pub(crate) fn drift(time: Nanos) -> Nanos {
+    let drift = u128::from(time.0) * DRIFT_PER_MILLION / 1_000_000;
+    Nanos(u64::try_from(drift).unwrap_or(u64::MAX))
 }
 
 impl Offset {

@@ -3,8 +3,9 @@
 //! Only values that add up exactly are put together: counts, histograms, errors by class, seconds. A part counts as a
 //! whole or not at all: one that is not trusted is left out, and stands beside the block with its own numbers.
 
+use crate::clock::drift;
 use crate::ledger::Closed;
-use crate::protocol::{Doubt, Kind, PartResult, Seat, Slot, SlotKind, limits};
+use crate::protocol::{Doubt, Go, Kind, PartResult, Seat, Slot, SlotKind, limits};
 use flate2::Compression;
 use flate2::read::{ZlibDecoder, ZlibEncoder};
 use record::{AgentPart, Histogram, Merge as _, Outcome, PartEnd, Watched};
@@ -98,6 +99,12 @@ impl Together {
                 }
             });
         }
+        if lacks_publishers(&load) {
+            let others = load.iter_mut().map(|(part, _)| part).chain(&mut agents);
+            for part in others.filter(|part| part.counts()) {
+                part.doubts.push(NO_PUBLISHERS.to_owned());
+            }
+        }
         let planned = |is_wanted: fn(&AgentPart) -> bool| -> u64 {
             let parts = load.iter().map(|(part, _)| part);
             parts.filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
@@ -114,6 +121,8 @@ impl Together {
                     busiest_worker.into_iter().chain(part.busiest_worker_fraction).reduce(f64::max);
             }
         }
+        let clock_bound = outcome.deliveries.as_mut().and_then(|it| it.clock_bound.as_mut());
+        clock_bound.into_iter().for_each(|bound| *bound = apart(&closed.go));
         let replies = |(part, counted): &(AgentPart, Option<Outcome>)| {
             let counted = counted.as_ref().filter(|_| part.end == PartEnd::Measured)?;
             Some(counted.traffic.replies)
@@ -121,6 +130,25 @@ impl Together {
         let replies = load.iter().map(replies).sum();
         Self { outcome, busiest_worker, agents, watched: watched(watches), replies }
     }
+}
+
+/// True if machines share rooms, and the part of the one that publishes does not count: the others take by its schedule
+/// what their receivers are owed, and do not know what of it was sent.
+fn lacks_publishers(load: &[(AgentPart, Option<Outcome>)]) -> bool {
+    let shares =
+        |counted: &Outcome| counted.deliveries.as_ref().is_some_and(|it| it.clock_bound.is_some());
+    let publishes = |part: &AgentPart| part.counts() && part.planned > Some(0);
+    load.iter().filter_map(|(_, counted)| counted.as_ref()).any(shares)
+        && !load.iter().any(|(part, _)| publishes(part))
+}
+
+/// The most by which the clocks of two agents differ until the end of a block: each is known with a bound at its begin,
+/// and drifts from there.
+fn apart(go: &Go) -> Nanos {
+    let seats = go.roster.iter().filter(|seat| seat.kind.is_load());
+    let mut bounds: Vec<Nanos> = seats.map(|seat| seat.bound + drift(go.work.lasts)).collect();
+    bounds.sort_unstable();
+    bounds.into_iter().rev().take(2).fold(Nanos::ZERO, |sum, bound| sum + bound)
 }
 
 /// The view of all watches together. It is not known if one of them is missing, or its clock is in doubt: the window
@@ -214,6 +242,7 @@ fn measured(part: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPar
         planned: Some(result.planned),
         sent: Some(result.sent),
         ok: Some(outcome.measured.ok),
+        delivered: outcome.deliveries.as_ref().map(|deliveries| deliveries.counts.delivered),
         p50_ns: quantile(times, 0.5),
         p99_ns: quantile(times, 0.99),
         busiest_worker_fraction: health.busiest_worker,
@@ -236,6 +265,9 @@ fn in_words(doubt: Doubt) -> &'static str {
 /// The reason why nothing is known of the server where no watch took part.
 const NOT_WATCHED: &str = "nobody watches the server on its machine: start `wirebench watch --join FILE --port PORT` there";
 
+const NO_PUBLISHERS: &str =
+    "the agent that publishes is missing, so what of its schedule was sent is not known";
+
 /// The number of bytes up to which a part may inflate any number of times.
 const SMALL: u64 = 1 << 20;
 
@@ -246,10 +278,13 @@ const BUSY_MAX: f64 = 0.9;
 mod tests {
     use super::*;
     use crate::protocol::{
-        BlockId, BlockWork, Close, Decided, Entry, Go, Health, Instance, Name, digest,
+        BlockId, BlockWork, Close, Decided, Entry, Health, Instance, Name, digest,
     };
     use proptest::prelude::*;
-    use record::{Counts, ErrorClass, Handshakes, Origin, Second, Tally, TlsParameters, Traffic};
+    use record::{
+        Counts, DeliveryCounts, DeliveryOutcome, ErrorClass, Handshakes, Origin, Second, Tally,
+        TlsParameters, Traffic,
+    };
     use std::num::NonZeroU32;
     use std::sync::Arc;
     use units::Instant;
@@ -340,7 +375,7 @@ mod tests {
                 instance: Instance(1),
                 late: Nanos::ZERO,
                 health: Health::default(),
-                planned: 0,
+                planned: unpack::<Outcome>(packed).map_or(0, |outcome| outcome.planned),
                 sent: 0,
                 packed: packed.clone().into(),
             }),
@@ -392,6 +427,34 @@ mod tests {
         assert!(missing.is_marked());
         let nobody = Together::of(&closed(&[load])).watched.unwrap_err();
         assert!(nobody.contains("`wirebench watch --join FILE --port PORT`"), "{nobody}");
+    }
+
+    #[test]
+    fn machines_that_share_rooms_say_how_far_their_clocks_are_apart_and_need_the_one_that_publishes()
+     {
+        let shares = |origin, planned, delivered| {
+            let counts = DeliveryCounts { owed: delivered, delivered, ..DeliveryCounts::default() };
+            let clock_bound = Some(Nanos::ZERO);
+            let deliveries =
+                Some(DeliveryOutcome { counts, clock_bound, ..DeliveryOutcome::default() });
+            Some(pack(&Outcome { planned, deliveries, ..outcome(origin, &[1]) }))
+        };
+        let publisher = ("a0", Kind::Load, shares(0, 1, 5), &[][..]);
+        let receiver = ("a1", Kind::Load, shares(1, 0, 7), &[][..]);
+        let mut both = closed(&[publisher, receiver.clone()]);
+        let together = Together::of(&both);
+        let deliveries = together.outcome.deliveries.unwrap();
+        assert_eq!((deliveries.counts.owed, deliveries.clock_bound), (12, Some(Nanos(128))));
+        let delivered: Vec<_> = together.agents.iter().map(|part| part.delivered).collect();
+        assert_eq!(delivered, [Some(5), Some(7)]);
+        // Two clocks that drift by 50 millionths for ten seconds.
+        let go = Arc::get_mut(&mut both.go).unwrap();
+        go.work.lasts = Nanos::from_secs(10);
+        assert_eq!(apart(go), Nanos(128) + Nanos::from_millis(1));
+
+        let lost = Together::of(&closed(&[("a0", Kind::Load, None, &[]), receiver]));
+        assert_eq!(lost.outcome, Outcome::default());
+        assert_eq!(lost.agents[1].doubts, [NO_PUBLISHERS]);
     }
 
     #[test]

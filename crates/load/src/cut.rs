@@ -3,9 +3,13 @@
 //! Everything that is counted goes by turns ([`spec::Part`]), so that all parts together are the whole: connections,
 //! clients, messages in flight, the end of the measurement, and with uniform spacing every single arrival. Poisson
 //! spacing has a process of its own for each part, whose rates add up; bots with random phases have theirs anyway.
+//!
+//! Rooms stay whole where each machine can have equally many: their deliveries are then timed by one clock. Otherwise
+//! the first machine has all publishers, and each has some receivers of each room. All of them know by the schedule
+//! when messages are due.
 
-use crate::{Arrival, Pick, Stop, Workload};
-use spec::{Part, PartError};
+use crate::{Arrival, Pick, RoomShare, Spacing, Stop, Workload};
+use spec::{Part, PartError, Turns};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use units::{Nanos, Random, Rate};
@@ -17,15 +21,18 @@ pub enum CutError {
     /// There is no such part.
     #[error(transparent)]
     Part(#[from] PartError),
-    /// Rooms stay whole, and are divided evenly.
+    /// Machines that share rooms have to know when each message is due.
     #[error(
-        "{count} rooms cannot be divided evenly among {parts} agents of one weight each; use a multiple of {parts}"
+        "{parts} agents divide the receivers of each room, and {what}; use a multiple of {parts} rooms on agents of one \
+         weight, or {instead}"
     )]
-    Rooms {
-        /// The rooms.
-        count: u32,
+    Shared {
         /// The parts.
         parts: usize,
+        /// The reason why that is not known.
+        what: &'static str,
+        /// The load that they can divide.
+        instead: &'static str,
     },
     /// A part would have none of something.
     #[error(
@@ -46,13 +53,16 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// There is no such part; it would have no connections, nothing in flight or nothing to send; or rooms cannot be
-    /// divided evenly.
+    /// There is no such part; it would have no connections, nothing in flight or nothing to send; or machines would
+    /// share rooms without knowing when each message is due.
     pub fn cut(&self, part: &Part) -> Result<Self, CutError> {
         let turns = Arc::new(part.turns()?);
         let parts = part.weights.len();
         if let Some(rooms) = self.rooms {
-            return self.cut_rooms(part, rooms.count());
+            return match self.whole_rooms(part, rooms.count()) {
+                Some(cut) => Ok(cut),
+                None => self.shared_rooms(part, &turns, rooms),
+            };
         }
         let own = |what, total: NonZeroU32| {
             let own = u32::try_from(turns.count(total.get().into())).ok();
@@ -101,22 +111,59 @@ impl Workload {
         })
     }
 
-    /// A room lives on one machine, where all of its receivers are, so that its deliveries are counted at one place and
-    /// timed by one clock.
-    fn cut_rooms(&self, part: &Part, count: u32) -> Result<Self, CutError> {
-        let parts = part.weights.len();
-        let uneven = CutError::Rooms { count, parts };
+    /// Rooms of its own, if each machine can have equally many.
+    fn whole_rooms(&self, part: &Part, count: u32) -> Option<Self> {
+        let parts = u32::try_from(part.weights.len()).ok().and_then(NonZeroU32::new)?;
         let is_even = part.weights.iter().all(|weight| *weight == part.weights[0]);
-        let whole = u32::try_from(parts).ok().and_then(NonZeroU32::new).ok_or(uneven)?;
-        if !is_even || !count.is_multiple_of(whole.get()) {
-            return Err(uneven);
+        if !is_even || !count.is_multiple_of(parts.get()) {
+            return None;
         }
-        let mut all = self.split(whole);
-        if all.len() != parts {
-            return Err(uneven);
+        let mut all = self.split(parts);
+        if all.len() != part.weights.len() {
+            return None;
         }
         let cut = all.swap_remove(part.index as usize);
-        Ok(Self { seed: seed_of(self.seed, part.index), ..cut })
+        Some(Self { seed: seed_of(self.seed, part.index), ..cut })
+    }
+
+    /// Receivers of every room. The first machine has the publishers too; the others keep the schedule, to know what
+    /// their receivers are owed.
+    fn shared_rooms(&self, part: &Part, turns: &Turns, rooms: RoomShare) -> Result<Self, CutError> {
+        let (parts, all) = (part.weights.len(), rooms.all());
+        let shared = |what, instead| CutError::Shared { parts, what, instead };
+        let Arrival::Open { schedule, in_flight_max, .. } = &self.arrival else {
+            return Err(shared("they need a schedule", "a rate"));
+        };
+        if schedule.spacing != Spacing::Uniform {
+            return Err(shared("random instants are known to one of them", "uniform spacing"));
+        }
+        if !matches!(self.phases.stop, Stop::After(_)) {
+            return Err(shared("the end of a number of messages is known to one", "a duration"));
+        }
+        let receivers = u64::from(all.receivers.get());
+        let mut before = 0;
+        for index in 0..part.index {
+            before += Part { index, ..part.clone() }.turns()?.count(receivers);
+        }
+        let before = u32::try_from(before).expect("it is below the number of receivers");
+        let own = u32::try_from(turns.count(receivers)).ok().and_then(NonZeroU32::new);
+        let what = "receivers of each room";
+        let own = own.ok_or(CutError::TooFew { what, total: receivers, parts })?;
+        let publishes = part.index == 0;
+        let rooms = rooms.divided(publishes, before, own);
+        let (share, of) = turns.share();
+        Ok(Self {
+            connections: NonZeroU32::new(rooms.connections()).unwrap_or(NonZeroU32::MIN),
+            rooms: Some(rooms),
+            connect_rate: self.connect_rate.and_then(|rate| slower(rate, share, of)),
+            arrival: Arrival::Open {
+                schedule: schedule.clone(),
+                pick: if publishes { Pick::Own } else { Pick::Elsewhere },
+                in_flight_max: *in_flight_max,
+            },
+            seed: seed_of(self.seed, part.index),
+            ..self.clone()
+        })
     }
 }
 

@@ -119,6 +119,8 @@ pub enum Pick {
     Any,
     /// The connection that the schedule names, once it can send: a bot.
     Own,
+    /// One of another machine: nothing is sent here, and the schedule says what is.
+    Elsewhere,
 }
 
 impl Workload {

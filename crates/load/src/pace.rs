@@ -621,7 +621,9 @@ impl Pace {
         let is_wanted = match &self.load {
             Load::Closed { .. } | Load::Open { pick: Pick::Any, .. } => true,
             Load::Open { pick: Pick::Own, waiting, .. } => !waiting.is_empty(place as usize),
-            Load::Sessions { .. } | Load::ThinkingBots { .. } => false,
+            Load::Open { pick: Pick::Elsewhere, .. }
+            | Load::Sessions { .. }
+            | Load::ThinkingBots { .. } => false,
         };
         if is_wanted && self.members[place as usize].may_send(self.in_flight_each) {
             self.queue(place);

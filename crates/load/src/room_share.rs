@@ -2,19 +2,44 @@
 
 use crate::Stripe;
 use spec::Rooms;
+use spec::rooms::Part;
 use std::num::NonZeroU32;
 
-/// All rooms, or those of one of several workers, each of which has whole rooms.
+/// All rooms, or those of one of several workers, each of which has whole rooms. On one of several machines that share
+/// the rooms these have a part of their receivers each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoomShare {
     rooms: Rooms,
+    held: Held,
+    /// The connections of this worker among those of its machine.
     stripe: Stripe,
+}
+
+/// The connections of each room that a machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    /// Publishers: all of them, or none.
+    publishers: u32,
+    /// Receivers, and the number of those of other machines before them.
+    receivers: NonZeroU32,
+    before: u32,
 }
 
 impl RoomShare {
     /// All of `rooms`.
     pub const fn whole(rooms: Rooms) -> Self {
-        Self { rooms, stripe: Stripe::whole(rooms.connections()) }
+        let Rooms { publishers, receivers, .. } = rooms;
+        let held = Held { publishers: publishers.get(), receivers, before: 0 };
+        Self { rooms, held, stripe: Stripe::whole(rooms.connections()) }
+    }
+
+    /// The share of a machine in each of all rooms: `receivers` of them, behind those of other machines, of which there
+    /// are `before`; and all publishers or none.
+    pub(crate) fn divided(self, publishes: bool, before: u32, receivers: NonZeroU32) -> Self {
+        let publishers = if publishes { self.rooms.publishers.get() } else { 0 };
+        let all = self.rooms.count.saturating_mul(receivers.saturating_add(publishers));
+        let held = Held { publishers, receivers, before };
+        Self { held, stripe: Stripe::whole(all), ..self }
     }
 
     /// Every `parts`th room, from room `index` on.
@@ -33,20 +58,36 @@ impl RoomShare {
         self.rooms
     }
 
+    /// True if other machines have receivers of the same rooms.
+    pub const fn is_divided(self) -> bool {
+        self.held.receivers.get() != self.rooms.receivers.get()
+    }
+
     /// The number of rooms that are ours.
     pub const fn count(self) -> u32 {
-        let each = self.rooms.publishers.get() + self.rooms.receivers.get();
-        self.stripe.connections() / each
+        self.stripe.connections() / (self.held.publishers + self.held.receivers.get())
+    }
+
+    /// The number of our connections.
+    pub const fn connections(self) -> u32 {
+        self.stripe.connections()
     }
 
     /// The number among all that the connection at one of our places has.
     pub fn number(self, place: u32) -> u32 {
-        self.stripe.number(place)
+        let number = self.stripe.number(place);
+        if self.publishes(place) { number } else { number + self.left_out() }
     }
 
     /// The place of the connection with this number, or of the one whose place it took; `None` if it is not ours.
     pub fn place(self, number: u32) -> Option<u32> {
-        self.stripe.place(number % self.rooms.connections())
+        let number = number % self.rooms.connections();
+        let own = self.rooms.count.get() * self.held.publishers;
+        let number = match self.rooms.part_of(number) {
+            Part::Publisher => Some(number).filter(|number| *number < own),
+            Part::Receiver => number.checked_sub(self.left_out()).filter(|number| *number >= own),
+        };
+        self.stripe.place(number?)
     }
 
     /// The index among our rooms of that of the connection at one of our places.
@@ -54,15 +95,40 @@ impl RoomShare {
         place % self.count()
     }
 
+    /// The publisher with this number, or whose place it took, wherever it is: the index of its room among ours, and
+    /// its own among the publishers of that. `None` for a receiver, and in a room that is not ours.
+    pub fn publisher(self, number: u32) -> Option<(u32, u32)> {
+        let number = number % self.rooms.connections();
+        if self.rooms.part_of(number) == Part::Receiver {
+            return None;
+        }
+        let room = self.stripe.place(self.rooms.room_of(number))?;
+        Some((room, number / self.rooms.count))
+    }
+
+    /// Our places whose connections publish.
+    pub const fn publishers(self) -> std::ops::Range<u32> {
+        0..self.count() * self.held.publishers
+    }
+
     /// True if the connection at one of our places publishes.
     pub const fn publishes(self, place: u32) -> bool {
-        place < self.count() * self.rooms.publishers.get()
+        place < self.publishers().end
     }
 
     /// Our places whose connections receive and read nothing while it is measured: the last ones of each room.
-    pub const fn slow(self) -> std::ops::Range<u32> {
+    pub fn slow(self) -> std::ops::Range<u32> {
+        let Held { receivers, before, .. } = self.held;
+        let reading = self.rooms.receivers.get() - self.rooms.conduct.slow;
+        let slow = (before + receivers.get()).saturating_sub(reading.max(before));
         let all = self.stripe.connections();
-        all - self.count() * self.rooms.conduct.slow..all
+        all - self.count() * slow..all
+    }
+
+    /// The numbers of connections that others have between our publishers and our receivers.
+    const fn left_out(self) -> u32 {
+        let Held { publishers, before, .. } = self.held;
+        (self.rooms.publishers.get() - publishers + before) * self.rooms.count.get()
     }
 }
 
@@ -70,7 +136,6 @@ impl RoomShare {
 mod tests {
     use super::*;
     use spec::Conduct;
-    use spec::rooms::Part;
 
     #[test]
     fn the_shares_of_all_workers_are_the_rooms() {

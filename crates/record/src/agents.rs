@@ -21,6 +21,9 @@ pub struct AgentPart {
     pub sent: Option<u64>,
     /// Right replies; `null` where nobody heard.
     pub ok: Option<u64>,
+    /// Rooms: deliveries that came to its receivers; absent without rooms, and where nobody heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<u64>,
     /// The median of its own times; `null` where it has too few.
     pub p50_ns: Option<u64>,
     /// The time that 99 % of them stayed within; `null` where it has too few.

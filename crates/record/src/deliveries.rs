@@ -7,6 +7,7 @@ use crate::Summary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::{Histogram, Merge};
+use units::Nanos;
 
 /// Deliveries by their end.
 ///
@@ -136,7 +137,8 @@ pub struct DeliveryError(DeliveryEnds);
 /// Deliveries while they are counted.
 ///
 /// A room belongs to one worker, so the receivers of a message are counted at one place, and what workers leave behind
-/// adds up.
+/// adds up. Machines that share rooms each count their own receivers of a message, and take their first, their median
+/// and their last one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeliveryOutcome {
     /// The deliveries.
@@ -162,6 +164,10 @@ pub struct DeliveryOutcome {
     /// The samples of [`Deliveries::recovered`].
     #[serde(default, with = "crate::sent::histogram")]
     pub recovered: Histogram,
+    /// Machines share rooms: the most by which the clock of a publisher and that of a receiver differ. The machines
+    /// leave zero, and who puts their parts together knows it. `None`: each delivery is timed by one clock.
+    #[serde(default)]
+    pub clock_bound: Option<Nanos>,
 }
 
 /// Deliveries of a block.
@@ -188,12 +194,17 @@ pub struct Deliveries {
     /// without those that none had reached when the measurement was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovered: Option<Summary>,
+    /// The most by which all of these times, and those of deliveries, may be wrong, because machines that share rooms
+    /// have clocks of their own; absent: each delivery is timed by one clock. The first, the median and the last
+    /// receiver are then those of each machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_bound_ns: Option<u64>,
 }
 
 impl DeliveryOutcome {
     /// The same as a record has it.
     pub fn summary(&self) -> Deliveries {
-        let Self { counts, first, median, last, spread, replayed, returned, recovered } = self;
+        let Self { counts, first, median, last, spread, replayed, returned, recovered, .. } = self;
         Deliveries {
             counts: *counts,
             first: Summary::of(first),
@@ -203,13 +214,24 @@ impl DeliveryOutcome {
             replayed: Summary::of(replayed),
             returned: Summary::of(returned),
             recovered: Summary::of(recovered),
+            clock_bound_ns: self.clock_bound.map(|bound| bound.0),
         }
     }
 }
 
 impl Merge for DeliveryOutcome {
     fn merge(&mut self, other: &Self) {
-        let Self { counts, first, median, last, spread, replayed, returned, recovered } = other;
+        let Self {
+            counts,
+            first,
+            median,
+            last,
+            spread,
+            replayed,
+            returned,
+            recovered,
+            clock_bound,
+        } = other;
         self.counts.merge(counts);
         self.first.merge(first);
         self.median.merge(median);
@@ -218,6 +240,7 @@ impl Merge for DeliveryOutcome {
         self.replayed.merge(replayed);
         self.returned.merge(returned);
         self.recovered.merge(recovered);
+        self.clock_bound = self.clock_bound.max(*clock_bound);
     }
 }
 

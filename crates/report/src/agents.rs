@@ -14,6 +14,7 @@ pub(crate) fn table(it: &Measured<'_>) -> Table {
         Column::new("parts that count", Unit::Words),
         Column::new("sent", Unit::Count),
         Column::new("ok", Unit::Count),
+        Column::new("delivered", Unit::Count),
         Column::new("own p99", Unit::Time),
         Column::new("began late", Unit::Time),
         Column::new("clock off by", Unit::Time),
@@ -51,6 +52,7 @@ pub(crate) fn table(it: &Measured<'_>) -> Table {
             Cell::words(format!("{counting} of {}", parts.len())),
             sum(|part| part.sent.unwrap_or(0)),
             sum(|part| part.ok.unwrap_or(0)),
+            delivered(parts),
             most(|part| part.p99_ns),
             most(|part| part.late_ns),
             most(|part| part.clock_bound_ns),
@@ -65,6 +67,12 @@ pub(crate) fn table(it: &Measured<'_>) -> Table {
                 the numbers above";
     let table = table.noted((!by_name.is_empty()).then(|| note.to_owned()));
     table.noted(who_queues(it))
+}
+
+/// The deliveries to the receivers of an agent; without rooms there is no such column.
+fn delivered(parts: &[&AgentPart]) -> Cell {
+    let all = parts.iter().filter_map(|part| part.delivered);
+    Cell::number(all.reduce(u64::saturating_add).map(number::float))
 }
 
 /// The p99 of the load beside that of a prober in the same blocks, and what follows from the two.

@@ -3,7 +3,7 @@
 use crate::document::{Cell, Column, Table};
 use crate::measured::{Group, Measured, merged};
 use crate::number::{self, Unit, percent};
-use record::{Deliveries, DeliveryCounts, DeliveryEnds, Summary};
+use record::{Block, Deliveries, DeliveryCounts, DeliveryEnds, Summary};
 use stats::Merge;
 
 const REPLAYED: &str = "replayed";
@@ -40,6 +40,20 @@ pub(crate) fn counts(it: &Measured<'_>) -> Option<DeliveryCounts> {
     let mut all = it.all.iter().filter_map(|block| block.deliveries.as_ref()).peekable();
     all.peek()?;
     Some(DeliveryCounts::merged(all.map(|deliveries| &deliveries.counts)))
+}
+
+/// The words for how far the times of rooms that agents share can be wrong; `None` where one clock timed each delivery.
+pub(crate) fn clocks(it: &Measured<'_>) -> Option<String> {
+    let known = |block: &Block| {
+        let bound = block.deliveries.as_ref()?.clock_bound_ns?;
+        Some((bound, block.load_parts().count()))
+    };
+    let (bound, agents) = it.all.iter().filter_map(|block| known(block)).max()?;
+    Some(format!(
+        "clocks of {agents} agents agree within {}: delivery times may be wrong by that; first, median and last \
+         receiver are those of each agent",
+        number::micros(number::float(bound) / 1e3)
+    ))
 }
 
 /// The deliveries of the rows of a group, and the times of messages as wholes; empty without rooms.
@@ -99,7 +113,8 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
         ]);
         table.row(cells);
     }
-    table
+    let named = |it: &Measured<'_>| Some(format!("{}: {}", it.name, clocks(it)?));
+    table.noted(group.rows.iter().filter_map(named))
 }
 
 /// The sums, and what came besides.

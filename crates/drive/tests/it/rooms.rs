@@ -1,7 +1,9 @@
 //! Rooms: what is published goes through a relay to its receivers, and every delivery that is owed is accounted for.
 
-use crate::world::{DELAY, Play, Played, Speech, World, ms};
-use engine::sim::{Conditions, Cuts, Outcome as Ended};
+use crate::world::{DELAY, Play, Played, Speech, TIME_MAX, World, ms, worker};
+use drive::Control;
+use engine::Engine as _;
+use engine::sim::{Conditions, Cuts, Network, Outcome as Ended, Party};
 use load::{Arrival, Content, Expect, Header, Pick, Requests, RoomShare, Schedule, Spacing};
 use record::{DeliveryCounts, DeliveryEnds, ErrorClass, Merge, Outcome};
 use serve::relay::Fault;
@@ -152,6 +154,69 @@ fn workers_divide_the_rooms_and_their_counts_add_up() {
     assert_eq!((counts.published, counts.owed, counts.delivered), (40, 120, 120));
     // Three workers have no even shares of four rooms: two of them work.
     assert_eq!(whole.workload.split(NonZeroU32::new(3).unwrap()).len(), 2);
+}
+
+#[test]
+fn machines_that_share_rooms_count_together_what_one_counts() {
+    for (seed, weights) in (0..).zip([&[1, 1][..], &[1, 2], &[3, 1, 2], &[1, 1, 1, 1]]) {
+        let play = publish(3, 2, 8, "20/s").warm_up(ms(200)).duration(ms(1000));
+        let whole = play.against(&mut relay());
+        let parts = share(&play, weights, &mut relay());
+        let all = Outcome::merged(parts.iter().map(|part| &part.outcome));
+        assert!(parts.iter().all(|part| part.errors().is_empty()), "{seed}");
+        let deliveries = all.deliveries.unwrap();
+        assert_eq!(deliveries.counts, counts(&whole), "{weights:?}");
+        assert_eq!(deliveries.counts.owed, 60 * 8);
+        assert_eq!(deliveries.clock_bound, Some(Nanos::ZERO));
+        assert_eq!(whole.outcome.deliveries.as_ref().unwrap().clock_bound, None);
+        let times = record::Histogram::merged(parts.iter().map(|part| &part.notes.response));
+        assert_eq!(times, whole.notes.response, "{weights:?}");
+        assert_eq!((all.planned, all.measured), (whole.outcome.planned, whole.outcome.measured));
+        assert_eq!(all.pushes, whole.outcome.pushes, "{weights:?}");
+        // Each machine has a first receiver of each message.
+        let machines = weights.len() as u64;
+        assert_eq!(deliveries.first.count(), 60 * machines);
+    }
+}
+
+#[test]
+fn what_a_relay_drops_and_doubles_is_found_exactly_by_machines_that_share_rooms() {
+    for seed in 0..50 {
+        let (dropped, doubled) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let told = [&dropped, &doubled].map(Arc::clone);
+        let play = publish(2, 1, 5, "20/s").duration(ms(1000));
+        let parts = share(&play, &[2, 1, 2], &mut relay().with_faults(faults(seed, told)));
+        let all = Outcome::merged(parts.iter().map(|part| &part.outcome));
+        let counts = all.deliveries.unwrap().counts;
+        let known = [&dropped, &doubled].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!([counts.lost, counts.duplicate], known, "seed {seed}");
+        let DeliveryCounts { published, owed, in_flight_at_end, foreign, .. } = counts;
+        assert_eq!((published, owed, in_flight_at_end, foreign), (40, 200, 0, 0), "seed {seed}");
+        assert_eq!(counts.check(), Ok(()), "seed {seed}");
+    }
+}
+
+#[test]
+fn the_sums_of_machines_that_share_rooms_close_while_connections_are_cut() {
+    let mut seen = DeliveryCounts::default();
+    for seed in 0..100 {
+        let mut play = publish(1, 2, 7, "30/s").duration(ms(1500)).warm_up(ms(100));
+        play.seed = seed;
+        play.conditions = cutting(0.5);
+        for part in share(&play, &[1, 1], &mut relay()) {
+            let counts = counts(&part);
+            assert_eq!(counts.check(), Ok(()), "seed {seed}: {counts:?}");
+            assert_eq!(counts.published, part.outcome.measured.sent, "seed {seed}");
+            assert_eq!((counts.foreign, counts.duplicate), (0, 0), "seed {seed}");
+            let given_up = counts.delivered + counts.lost + counts.cut;
+            assert_eq!(part.notes.response.count(), given_up, "seed {seed}");
+            seen.merge(&counts);
+        }
+    }
+    assert!(
+        seen.cut > 0 && seen.edge.delivered > 0 && seen.away.lost > 0 && seen.delivered > seen.cut,
+        "{seen:?}"
+    );
 }
 
 #[test]
@@ -422,20 +487,53 @@ fn faults(seed: u64, told: [Arc<AtomicU64>; 2]) -> impl FnMut(&[u8]) -> Fault + 
     }
 }
 
-/// True for a message of the schedule; the others were due at the very beginning.
+/// True for a message of the schedule; the others were due at the very beginning, or mark the end.
 fn is_counted(data: &[u8]) -> bool {
-    Header::read(data, true).is_some_and(|header| header.due.0 > 0)
+    Header::read(data, true).is_some_and(|it| it.due > Nanos::ZERO && it.due < Nanos::MAX)
+}
+
+/// Connections that are cut with `probability`, each within 2.5 s of its beginning.
+fn cutting(probability: f64) -> Conditions {
+    Conditions {
+        delay: DELAY,
+        jitter: ms(20),
+        cuts: Cuts::Random { probability, within: ms(2500) },
+        ..Conditions::default()
+    }
+}
+
+/// The play of machines that share its rooms by weight, two workers on every second of them.
+fn share(play: &Play, weights: &[u32], relay: &mut serve::Relay) -> Vec<Played> {
+    let number = |number: u32| NonZeroU32::new(number).unwrap();
+    let weights: Vec<NonZeroU32> = weights.iter().copied().map(number).collect();
+    let machine = |index: u32| {
+        let part = spec::Part { index, weights: weights.clone() };
+        play.workload.cut(&part).unwrap().split(number(1 + index % 2))
+    };
+    let machines = (0..).zip(&weights).flat_map(|(index, _)| machine(index));
+    let plays: Vec<Play> = machines.map(|workload| Play { workload, ..play.clone() }).collect();
+    let mut network = Network::new(play.seed, play.conditions.clone());
+    let mut server = network.engine();
+    server.listen(&play.target).unwrap();
+    let control = Arc::new(Control::new(u32::try_from(plays.len()).unwrap()));
+    let mut workers: Vec<_> =
+        plays.iter().map(|play| (network.engine(), worker(play, &control))).collect();
+    let mut parties: Vec<Party<'_>> =
+        workers.iter_mut().map(|(engine, worker)| Party::awaited(engine, worker)).collect();
+    parties.push(Party::background(&mut server, relay));
+    assert_eq!(network.run(&mut parties, TIME_MAX), Ended::Done, "it hangs");
+    drop(parties);
+    let played = |(_, worker): (_, drive::Worker<_>)| {
+        let (outcome, notes) = worker.finish();
+        Played::new(outcome, notes, true)
+    };
+    workers.into_iter().map(played).collect()
 }
 
 /// A play whose connections are cut with `probability`, each within 2.5 s of its beginning; its sums close.
 fn play_with_cuts(mut play: Play, seed: u64, probability: f64) -> (Played, DeliveryCounts) {
     play.seed = seed;
-    play.conditions = Conditions {
-        delay: DELAY,
-        jitter: ms(20),
-        cuts: Cuts::Random { probability, within: ms(2500) },
-        ..Conditions::default()
-    };
+    play.conditions = cutting(probability);
     let played = play.against(&mut relay());
     let counts = counts(&played);
     assert_eq!(counts.check(), Ok(()), "seed {seed}: {counts:?}");

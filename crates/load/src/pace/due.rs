@@ -117,6 +117,7 @@ impl Pace {
     #[inline]
     fn next_arrival(&self) -> Instant {
         match &self.load {
+            Load::Open { pick: Pick::Elsewhere, .. } => Instant::NEVER,
             Load::Open { arrivals, .. } | Load::Sessions { arrivals, .. } => {
                 self.start + arrivals.next_due().at
             }

@@ -1,10 +1,10 @@
 //! The parts of machines: together they are the whole, and each is divided among its workers again.
 
 use load::{
-    Arrival, Content, CutError, Due, Expect, Lifetime, Phases, Pick, Schedule, Spacing, Stop,
-    Timeouts, Workload,
+    Arrival, Content, CutError, Due, Expect, Lifetime, Phases, Pick, RoomShare, Schedule, Spacing,
+    Stop, Timeouts, Workload,
 };
-use spec::Part;
+use spec::{Conduct, Part, Rooms};
 use std::num::NonZeroU32;
 use units::{Bytes, Nanos, Random};
 
@@ -124,6 +124,91 @@ fn bots_with_phases_have_one_message_in_each_interval_on_every_machine() {
 }
 
 #[test]
+fn machines_that_share_rooms_have_each_connection_once_and_know_what_all_publish() {
+    let mut random = Random::new(17);
+    for _ in 0..200 {
+        let [count, publishers] = [5, 3].map(|most| 1 + random.next_u32() % most);
+        let receivers = 60 + random.next_u32() % 40;
+        let weights = loop {
+            let weights = weights(&mut random);
+            let is_even = weights.iter().all(|weight| *weight == weights[0]);
+            if weights.len() > 1 && !(is_even && (count as usize).is_multiple_of(weights.len())) {
+                break weights;
+            }
+        };
+        let whole = in_rooms(count, publishers, receivers);
+        let rooms = whole.rooms.unwrap().all();
+        let published = |workload: &Workload| -> Vec<(Nanos, u32)> {
+            let Arrival::Open { schedule, .. } = &workload.arrival else { unreachable!() };
+            let dues = dues(workload).take_while(|due| due.at < Nanos::from_secs(1));
+            dues.map(|due| (due.at, schedule.stripe.number(due.connection))).collect()
+        };
+        let expected = published(&whole);
+        let (mut numbers, mut senders, mut owed) = (Vec::new(), 0, 0);
+        for part in parts(&whole, &weights) {
+            let mut known = Vec::new();
+            for worker in part.split(number(1 + random.next_u32() % 3)) {
+                let share = worker.rooms.unwrap();
+                assert!(share.is_divided());
+                assert_eq!(share.connections(), worker.connections.get());
+                for place in 0..share.connections() {
+                    assert_eq!(share.place(share.number(place)), Some(place));
+                    let first = share.number(share.publishers().end + share.room(place));
+                    assert_eq!(rooms.room_of(share.number(place)), rooms.room_of(first));
+                    numbers.push(share.number(place));
+                }
+                senders += share.publishers().len();
+                let each = share.connections() - share.publishers().end;
+                for (at, publisher) in published(&worker) {
+                    let (room, _) = share.publisher(publisher).expect("the room is ours");
+                    assert_eq!(each % share.count(), 0);
+                    assert!(room < share.count());
+                    owed += u64::from(each / share.count());
+                    known.push((at, publisher));
+                }
+            }
+            known.sort_unstable_by_key(|(at, _)| *at);
+            assert_eq!(known, expected, "{weights:?}");
+        }
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..rooms.connections().get()), "{weights:?}");
+        assert_eq!(senders, rooms.all_publishers().get() as usize);
+        assert_eq!(owed, expected.len() as u64 * u64::from(receivers));
+    }
+}
+
+#[test]
+fn rooms_stay_whole_where_machines_can_have_equally_many() {
+    let whole = in_rooms(6, 1, 4);
+    for part in parts(&whole, &[2, 2, 2]) {
+        let share = part.rooms.unwrap();
+        assert_eq!((share.count(), share.connections(), share.is_divided()), (2, 10, false));
+    }
+}
+
+#[test]
+fn rooms_that_machines_cannot_share_are_refused_with_the_next_thing_to_do() {
+    let mut whole = in_rooms(1, 1, 9);
+    let Arrival::Open { schedule, .. } = &mut whole.arrival else { unreachable!() };
+    schedule.spacing = Spacing::Poisson;
+    let words = cut(&whole, 0, &[1, 1]).unwrap_err().to_string();
+    assert_eq!(
+        words,
+        "2 agents divide the receivers of each room, and random instants are known to one of them; use a multiple of 2 \
+         rooms on agents of one weight, or uniform spacing"
+    );
+    let whole = Workload {
+        phases: Phases { stop: Stop::Messages(number(9).into()), ..in_rooms(1, 1, 9).phases },
+        ..in_rooms(1, 1, 9)
+    };
+    let words = cut(&whole, 0, &[1, 1]).unwrap_err().to_string();
+    assert!(words.ends_with("or a duration"), "{words}");
+    let error = cut(&in_rooms(1, 1, 2), 2, &[1, 1, 1]).unwrap_err();
+    let what = "receivers of each room";
+    assert_eq!(error, CutError::TooFew { what, total: 2, parts: 3 });
+}
+
+#[test]
 fn skipping_comes_to_where_going_on_one_by_one_does() {
     let mut random = Random::new(9);
     for pick in [Pick::Any, Pick::Own] {
@@ -214,6 +299,22 @@ fn open(rate: &str, connections: u32, pick: Pick) -> Workload {
         timeouts: Timeouts::all(Nanos::from_secs(1)),
         last_replies: false,
         seed: 7,
+    }
+}
+
+/// Rooms, in all of which together messages are due at 997/s.
+fn in_rooms(count: u32, publishers: u32, receivers: u32) -> Workload {
+    let [count, publishers, receivers] = [count, publishers, receivers].map(number);
+    let rooms = Rooms { count, publishers, receivers, conduct: Conduct::default() };
+    let Arrival::Open { schedule, in_flight_max, .. } =
+        open("997/s", rooms.all_publishers().get(), Pick::Own).arrival
+    else {
+        unreachable!()
+    };
+    Workload {
+        rooms: Some(RoomShare::whole(rooms)),
+        arrival: Arrival::Open { schedule, pick: Pick::Own, in_flight_max },
+        ..open("7/s", rooms.connections().get(), Pick::Own)
     }
 }
 

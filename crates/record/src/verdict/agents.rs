@@ -66,7 +66,8 @@ fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
         let doubted = || block.load_parts().filter(|part| !part.doubts.is_empty());
         let words: Vec<String> =
             doubted().map(|part| format!("{}: {}", part.agent, part.doubts.join("; "))).collect();
-        let is_small = planned(&AgentPart::counts).saturating_mul(2) < planned(&|_| true);
+        let counted = planned(&AgentPart::counts);
+        let is_small = counted == 0 || counted.saturating_mul(2) < planned(&|_| true);
         (!words.is_empty()).then(|| Finding {
             level: if is_small { Level::Invalid } else { Level::Degraded },
             numbers: Numbers::new(),

@@ -129,6 +129,7 @@ fn outcome(random: &mut Random) -> Outcome {
             replayed: times(random),
             returned: times(random),
             recovered: times(random),
+            clock_bound: maybe(random, |random| Nanos(count(random))),
         }),
         ids_found: maybe(random, |random| IdsFound {
             learnt: count(random),

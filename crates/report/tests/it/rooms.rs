@@ -3,7 +3,7 @@
 use crate::pages::{check, details};
 use crate::records;
 use expect_test::expect;
-use record::{Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, RunRecord};
+use record::{AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, RunRecord};
 use report::{Depth, Style};
 use spec::{Conduct, Load, Rooms, Spacing};
 
@@ -121,6 +121,25 @@ fn the_answer_of_rooms_counts_deliveries_and_not_what_was_published() {
         "ws://127.0.0.1:8080/ delivers 2.00 k/s of the 2.00 k/s that are owed: delivery time";
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(page.starts_with(answer), "{page}");
+}
+
+#[test]
+fn rooms_that_agents_share_say_beside_their_times_how_far_clocks_are_apart() {
+    let mut record = record();
+    let block = &mut record.blocks[0];
+    block.deliveries.as_mut().expect("it has rooms").clock_bound_ns = Some(412_000);
+    let part = |agent: &str| AgentPart {
+        agent: agent.to_owned(),
+        delivered: Some(9_995),
+        ..AgentPart::default()
+    };
+    block.agents = ["a0", "a1"].map(part).into();
+    let words = "clocks of 2 agents agree within 412 us: delivery times may be wrong by that;";
+    let page = details(&record);
+    assert!(page.contains(words), "{page}");
+    assert!(page.contains("9995"), "each agent has the deliveries to its receivers: {page}");
+    let lab = details(&RunRecord { kind: Kind::Lab, ..record });
+    assert!(lab.contains("ws: clocks of 2 agents agree within 412 us"), "{lab}");
 }
 
 #[test]

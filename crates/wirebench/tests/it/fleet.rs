@@ -30,6 +30,37 @@ fn three_agents_send_what_one_would_and_every_message_is_counted_once() {
 }
 
 #[test]
+fn agents_that_share_rooms_owe_and_deliver_together_what_one_would() {
+    let Some(fleet) = Fleet::up_beside("relay", 3) else { return };
+    let load = "--conversation room --publish 20/s --rooms 2 --publishers 2 --receivers 9 -d 2s --warm-up 500ms --drain 10s";
+    let ended = fleet.start(&format!("{load} --details")).wait();
+    ended.check_measured(&["block 0-0 is over: 3 of 3 parts", "the run is complete"]);
+    let record = fleet.record();
+    let block = &record.blocks[0];
+    check_sums(block);
+    let parts = &block.agents;
+    if parts.iter().any(|part| part.end != PartEnd::Measured) {
+        return; // The machine is too busy for one of them to begin in time, and it says so.
+    }
+    // Two rooms, 40 messages in each: what a0 publishes is received on each of them.
+    let delivered: Vec<Option<u64>> = parts.iter().map(|part| part.delivered).collect();
+    assert_eq!(delivered, [Some(240); 3], "{parts:?}");
+    let planned: Vec<Option<u64>> = parts.iter().map(|part| part.planned).collect();
+    assert_eq!(planned, [Some(80), Some(0), Some(0)]);
+    if !parts.iter().all(AgentPart::is_trusted) {
+        return;
+    }
+    let deliveries = block.deliveries.as_ref().unwrap();
+    let counts = deliveries.counts;
+    assert_eq!((counts.published, counts.owed, counts.delivered), (80, 720, 720), "{counts:?}");
+    assert_eq!((counts.check(), counts.foreign, counts.duplicate), (Ok(()), 0, 0));
+    let bounds = parts.iter().filter_map(|part| part.clock_bound_ns);
+    let bound = deliveries.clock_bound_ns.unwrap();
+    assert!(bound > bounds.max().unwrap(), "that of two, and their drift: {bound}");
+    assert!(ended.stdout.contains("clocks of 3 agents agree within "), "{}", ended.stdout);
+}
+
+#[test]
 fn a_watch_brings_the_cpu_time_the_memory_and_the_samples_of_the_server() {
     let Some(fleet) = Fleet::up(2) else { return };
     let watch = fleet.watch();
