@@ -128,7 +128,7 @@ pub fn execute_on<'a>(
     let is_kept = |kept: &[Kept], place| kept.iter().any(|kept| kept.place() == place);
     let left: Vec<Place> = places(&order).filter(|place| !is_kept(&kept, *place)).collect();
     let wanted = |workload| left.iter().any(|place| place.workload == workload);
-    let mut set_up = SetUp::new(plan, host, context, &wanted, feed)?;
+    let mut set_up = SetUp::new(plan, host, context, &wanted, feed, elsewhere.is_some())?;
     set_up.known = known;
     set_up.warn_resumed(kept.len(), left.len(), feed);
     feed.tell(&Event::Begin { expected: plan.expected_of(&blocks_of(plan, &left)) });

@@ -96,7 +96,7 @@ impl Part<'_> {
             measurement.workload =
                 cut.map_err(|error| RunError::InvalidRequest(error.to_string()))?;
         }
-        let mut set_up = SetUp::new(&plan, self.host, context, &|_| true, feed)?;
+        let mut set_up = SetUp::new(&plan, self.host, context, &|_| true, feed, false)?;
         let opened = Opened { ready: Cell::new(Some(ready)), at: Arc::default() };
         let mut stage = Stage::new(&mut set_up, context, feed);
         stage.gate = Some(&opened);

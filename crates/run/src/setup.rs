@@ -47,6 +47,8 @@ pub(crate) struct SetUp {
     threads: NonZeroUsize,
     /// The process of a server that runs already, where it was named.
     server_pid: Option<u32>,
+    /// True if other machines measure: each checks its part against its own limits.
+    is_elsewhere: bool,
     pub(crate) servers: Servers,
     pub(crate) clients: Clients,
     /// The target of each measurement, or why there is none.
@@ -84,6 +86,7 @@ impl SetUp {
         context: Context<'_>,
         wanted: &dyn Fn(usize) -> bool,
         feed: &Feed,
+        is_elsewhere: bool,
     ) -> Result<Self, RunError> {
         drop(sharpen_timers());
         let topology = probe::topology();
@@ -122,6 +125,7 @@ impl SetUp {
             topology,
             threads,
             server_pid: host.server_pid,
+            is_elsewhere,
             versions: BTreeMap::new(),
             ready: Vec::new(),
             warnings: Vec::new(),
@@ -172,7 +176,9 @@ impl SetUp {
     ) -> Result<Ready, RunError> {
         check_limits(measurement)?;
         let budget = self.memory(measurement);
-        memory::check(budget, &measurement.workload)?;
+        if !self.is_elsewhere {
+            memory::check(budget, &measurement.workload)?;
+        }
         let mut authority_pem = None;
         let url = match &measurement.peer {
             Peer::Given(url) => url.clone(),
@@ -198,7 +204,7 @@ impl SetUp {
         let mut resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
         resolved.addresses = reachable_from(resolved.addresses, &measurement.sources)?;
         check_public(&resolved.addresses, plan.experiment.public_allowed)?;
-        let sources = sources(measurement, &resolved.addresses)?;
+        let sources = self.sources(measurement, &resolved.addresses)?;
         let reply_len = reply_len(&measurement.workload);
         let mut speech = measurement.speech.clone();
         speech.options.message_max = memory::reply_max(budget, &measurement.workload, reply_len);
@@ -459,8 +465,22 @@ impl SetUp {
         measurement: &Measurement,
     ) -> Result<Vec<IpAddr>, RunError> {
         match &self.ready[like] {
-            Ok(ready) => sources(measurement, std::slice::from_ref(&ready.target.address)),
+            Ok(ready) => {
+                self.sources(measurement, std::slice::from_ref(&ready.target.address))
+            }
             Err(reason) => Err(RunError::InvalidRequest(reason.clone())),
+        }
+    }
+
+    /// The source addresses of a measurement from this machine: other machines choose their own.
+    fn sources(
+        &self,
+        measurement: &Measurement,
+        addresses: &[Address],
+    ) -> Result<Vec<IpAddr>, RunError> {
+        match self.is_elsewhere {
+            true => Ok(measurement.sources.clone()),
+            false => sources(measurement, addresses),
         }
     }
 

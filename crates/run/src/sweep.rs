@@ -48,7 +48,7 @@ pub(crate) fn sweep<'a>(
     let context = Context { clock: Clock::start(), interrupt: commands.stop_flag() };
     let sweep = Sweep { experiment: &plan.experiment, axis };
     let plan = first_steps(sweep, plan)?;
-    let mut set_up = SetUp::new(&plan, host, context, &|_| true, feed)?;
+    let mut set_up = SetUp::new(&plan, host, context, &|_| true, feed, elsewhere.is_some())?;
     let mut stage = Stage::new(&mut set_up, context, feed);
     stage.is_sampled = true;
     stage.elsewhere = elsewhere;

@@ -444,6 +444,20 @@ fn the_sums_close_while_receivers_come_and_go_and_connections_are_cut() {
     assert!(torn_off > 0 && attempts > absences + torn_off, "{seen:?}");
 }
 
+#[test]
+fn what_a_stall_held_back_is_out_of_order_on_no_machine() {
+    let play = publish(2, 1, 6, "200/s").duration(ms(2000)).warm_up(ms(200));
+    let stall = (Instant::START + ms(900), Instant::START + ms(1100));
+    let played = share_stalled(&play, &[1, 1, 1], &mut relay(), &[stall]);
+    let late = played[0].notes.lag.max().unwrap();
+    assert!(late > ms(200), "it is sent one gap later: {late:?}");
+    for played in &played {
+        let counts = counts(played);
+        assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{counts:?}");
+        assert_eq!((counts.reordered, counts.foreign), (0, 0), "{counts:?}");
+    }
+}
+
 /// The ways in which a relay is spoken to: schemes, and conversations of receivers without a library, whose publishers
 /// post.
 const TRANSPORTS: [&str; 11] = [
@@ -504,6 +518,16 @@ fn cutting(probability: f64) -> Conditions {
 
 /// The play of machines that share its rooms by weight, two workers on every second of them.
 fn share(play: &Play, weights: &[u32], relay: &mut serve::Relay) -> Vec<Played> {
+    share_stalled(play, weights, relay, &[])
+}
+
+/// The same where the machine that publishes stands still from one instant to another.
+fn share_stalled(
+    play: &Play,
+    weights: &[u32],
+    relay: &mut serve::Relay,
+    stalls: &[(Instant, Instant)],
+) -> Vec<Played> {
     let number = |number: u32| NonZeroU32::new(number).unwrap();
     let weights: Vec<NonZeroU32> = weights.iter().copied().map(number).collect();
     let machine = |index: u32| {
@@ -518,6 +542,7 @@ fn share(play: &Play, weights: &[u32], relay: &mut serve::Relay) -> Vec<Played> 
     let control = Arc::new(Control::new(u32::try_from(plays.len()).unwrap()));
     let mut workers: Vec<_> =
         plays.iter().map(|play| (network.engine(), worker(play, &control))).collect();
+    stalls.iter().for_each(|(from, until)| workers[0].0.freeze(*from, *until));
     let mut parties: Vec<Party<'_>> =
         workers.iter_mut().map(|(engine, worker)| Party::awaited(engine, worker)).collect();
     parties.push(Party::background(&mut server, relay));
