@@ -465,9 +465,7 @@ impl SetUp {
         measurement: &Measurement,
     ) -> Result<Vec<IpAddr>, RunError> {
         match &self.ready[like] {
-            Ok(ready) => {
-                self.sources(measurement, std::slice::from_ref(&ready.target.address))
-            }
+            Ok(ready) => self.sources(measurement, std::slice::from_ref(&ready.target.address)),
             Err(reason) => Err(RunError::InvalidRequest(reason.clone())),
         }
     }

@@ -39,16 +39,13 @@ fn agents_that_share_rooms_owe_and_deliver_together_what_one_would() {
     let block = &record.blocks[0];
     check_sums(block);
     let parts = &block.agents;
-    if parts.iter().any(|part| part.end != PartEnd::Measured) {
-        return; // The machine is too busy for one of them to begin in time, and it says so.
-    }
     // Two rooms, 40 messages in each: what a0 publishes is received on each of them.
     let delivered: Vec<Option<u64>> = parts.iter().map(|part| part.delivered).collect();
     assert_eq!(delivered, [Some(240); 3], "{parts:?}");
     let planned: Vec<Option<u64>> = parts.iter().map(|part| part.planned).collect();
     assert_eq!(planned, [Some(80), Some(0), Some(0)]);
     if !parts.iter().all(AgentPart::is_trusted) {
-        return;
+        return say_skipped("sums of shared rooms: on this busy machine an agent is not trusted");
     }
     let deliveries = block.deliveries.as_ref().unwrap();
     let counts = deliveries.counts;
@@ -374,6 +371,16 @@ fn sixteen_agents_each_make_the_tiny_load_that_is_that_of_each() {
     assert_eq!(planned, [Some(20); 16]);
     assert_eq!(record.spec.unwrap().workloads[0].load.connections().get(), 32);
     check_sums(block);
+}
+
+#[test]
+fn connections_of_agents_are_no_open_files_of_the_controller() {
+    let Some(fleet) = Fleet::up(2) else { return };
+    let Server { url, .. } = &fleet.server;
+    let line = format!("run {url} --rate 100/s -c 60 -d 1s --fleet {JOIN}");
+    let limited = fleet.sandbox.command_in_shell("ulimit -n 64 && exec \"$@\"", &line);
+    Running::start(limited).wait().check_measured(&["the run is complete"]);
+    check_sums(&fleet.record().blocks[0]);
 }
 
 #[test]
