@@ -63,6 +63,11 @@ impl RoomShare {
         self.held.receivers.get() != self.rooms.receivers.get()
     }
 
+    /// Our receivers of each room.
+    pub const fn receivers_each(self) -> NonZeroU32 {
+        self.held.receivers
+    }
+
     /// The number of rooms that are ours.
     pub const fn count(self) -> u32 {
         self.stripe.connections() / (self.held.publishers + self.held.receivers.get())

@@ -3,7 +3,7 @@
 use crate::feed::Behind;
 use drive::{Interval, Phase};
 use engine::clock::own_cpu;
-use load::{Arrival, Lifetime, Workload};
+use load::{Arrival, Lifetime, RoomShare, Workload};
 use stats::per_second;
 use units::{Instant, Nanos};
 
@@ -47,9 +47,9 @@ impl Pursuit {
     pub(crate) fn of(workload: &Workload, threads: usize) -> Option<Self> {
         let is_pursued = matches!(workload.arrival, Arrival::Open { .. });
         let due_per_s = due_per_s(workload).filter(|_| is_pursued)?;
-        let receivers = workload.rooms.map(|share| share.all().receivers.get());
+        let receivers = workload.rooms.map(RoomShare::receivers_each);
         let threads = f64::from(u32::try_from(threads).unwrap_or(u32::MAX));
-        Some(Self::new(due_per_s, receivers.unwrap_or(1).into(), threads))
+        Some(Self::new(due_per_s, receivers.map_or(1.0, |each| each.get().into()), threads))
     }
 
     fn new(due_per_s: f64, replies_each: f64, threads: f64) -> Self {
@@ -197,7 +197,7 @@ pub(crate) mod tests {
         let [one, hundred] = [1, 100].map(|count| NonZeroU32::new(count).unwrap());
         let conduct = spec::Conduct::default();
         let rooms = spec::Rooms { count: one, publishers: one, receivers: hundred, conduct };
-        let rooms = Some(load::RoomShare::whole(rooms));
+        let rooms = Some(RoomShare::whole(rooms));
         let workload = Workload { rooms, ..workload(open("1000/s")) };
         assert_eq!(told_behind_with(&workload, |_| [100, 1_000, 0]), [14], "a tenth of them");
         assert_eq!(told_behind_with(&workload, |_| [100, 10_000, 0]), [0; 0]);
