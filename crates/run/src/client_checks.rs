@@ -97,8 +97,9 @@ fn float(count: u64) -> f64 {
 
 /// The most by which the window may be off, as a share: clocks of two processes of one machine are the same.
 const WINDOW_OFF_MAX: f64 = 0.05;
-/// And in time: what it says reaches us through a pipe, and we may have to wait for a CPU.
-const WINDOW_SLACK: Nanos = Nanos::from_millis(50);
+/// And in time: what it says reaches us through a pipe, and both of us may have to wait for a CPU: for 80 ms beside
+/// busy programs.
+const WINDOW_SLACK: Nanos = Nanos::from_millis(120);
 /// The most CPU time beyond what was seen that it may claim, as a share.
 const CPU_MORE_MAX: f64 = 0.2;
 /// And in time: it may count in ticks.
