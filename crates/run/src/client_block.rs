@@ -12,7 +12,7 @@ use crate::watch::CpuReading;
 use engine::thread;
 use lab::{Client, Moment, Report, Run, Until};
 use load::{Arrival, Lifetime, Stop};
-use probe::TcpCounters;
+use probe::{RunQueue, TcpCounters};
 use record::{
     Block, ClientReport, Connections, Counts, ErrorClass, ErrorCount, Little, Missing,
     OpenLoopTimes, Outcome, PhaseTimes, Phases, Summary, Traffic, WarmUp, Wire,
@@ -152,6 +152,8 @@ fn patiently(
 /// Observes a block from outside while the client works.
 struct Watching<'a, 'b> {
     stage: &'a mut Stage<'b>,
+    /// The waits of our threads and of the client's for a CPU, as they were at the order.
+    ordered: [Option<RunQueue>; 2],
     client: Processes,
     client_together: Together,
     server: Option<Processes>,
@@ -168,6 +170,7 @@ impl<'a, 'b> Watching<'a, 'b> {
         let tcp = stage.tcp(task);
         Self {
             stage,
+            ordered: run_queues(&client),
             client_together: client.sampler(),
             client,
             server: task.server.clone().ok(),
@@ -217,9 +220,12 @@ impl<'a, 'b> Watching<'a, 'b> {
             return Err("the client did not say when its window begins and ends".to_owned());
         };
         let used = Nanos(after.cpu.generator.0.saturating_sub(before.cpu.generator.0));
+        let waited = run_queues(&self.client).into_iter().zip(&self.ordered);
+        let waited = waited.filter_map(|(now, then)| Some(now?.since(then.as_ref()?)));
         let seen = Seen {
             window: after.cpu.at.since(before.cpu.at),
             cpu: Some(used).filter(|_| after.cpu.generator > Nanos::ZERO),
+            waited: waited.fold(Nanos::ZERO, |sum, one| sum + one),
         };
         let measured = Measured {
             started: before.cpu.at,
@@ -235,6 +241,11 @@ impl<'a, 'b> Watching<'a, 'b> {
         };
         Ok((measured, seen))
     }
+}
+
+/// The waits for a CPU so far: of our threads, and of the client's.
+fn run_queues(client: &Processes) -> [Option<RunQueue>; 2] {
+    [Processes::one(std::process::id()).run_queue(), client.run_queue()]
 }
 
 /// The results that a client reports of a window that began at `began`.

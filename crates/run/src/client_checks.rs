@@ -13,6 +13,8 @@ pub(crate) struct Seen {
     pub(crate) window: Nanos,
     /// CPU time of all its processes meanwhile; `None` if they have ended.
     pub(crate) cpu: Option<Nanos>,
+    /// The time that its threads and ours waited for a CPU, from the order until the end; zero if nobody counts it.
+    pub(crate) waited: Nanos,
 }
 
 /// The order that the client had.
@@ -37,7 +39,7 @@ pub(crate) fn contradiction(report: &Report, seen: Seen, asked: Asked) -> Option
     if report.round_trips.min() == Some(Nanos::ZERO) {
         return Some("it gives a round trip of 0 ns".to_owned());
     }
-    window(report.wall, seen.window)
+    window(report.wall, seen)
         .or_else(|| report.cpu.zip(seen.cpu).and_then(|(said, seen)| cpu(said, seen)))
         .or_else(|| counts(report, asked))
         .or_else(|| asked.is_closed.then(|| in_flight(report, asked.connections)).flatten())
@@ -49,11 +51,12 @@ pub(crate) fn is_less(said: Nanos, seen: Nanos) -> bool {
     float(said.0) * (1.0 + CPU_MORE_MAX) + float(CPU_SLACK.0) < float(seen.0)
 }
 
-fn window(said: Nanos, seen: Nanos) -> Option<String> {
-    let off = float(said.0.abs_diff(seen.0));
-    let allowed = float(seen.0) * WINDOW_OFF_MAX + float(WINDOW_SLACK.0);
+fn window(said: Nanos, Seen { window, waited, .. }: Seen) -> Option<String> {
+    let off = float(said.0.abs_diff(window.0));
+    let slack = WINDOW_SLACK + waited.min(WAITED_MAX);
+    let allowed = float(window.0) * WINDOW_OFF_MAX + float(slack.0);
     (said == Nanos::ZERO || off > allowed)
-        .then(|| format!("it reports a window of {said}, and we saw {seen}"))
+        .then(|| format!("it reports a window of {said}, and we saw {window}"))
 }
 
 fn cpu(said: Nanos, seen: Nanos) -> Option<String> {
@@ -97,9 +100,10 @@ fn float(count: u64) -> f64 {
 
 /// The most by which the window may be off, as a share: clocks of two processes of one machine are the same.
 const WINDOW_OFF_MAX: f64 = 0.05;
-/// And in time: what it says reaches us through a pipe, and both of us may have to wait for a CPU: for 80 ms beside
-/// busy programs.
-const WINDOW_SLACK: Nanos = Nanos::from_millis(120);
+/// And in time: what it says reaches us through a pipe.
+const WINDOW_SLACK: Nanos = Nanos::from_millis(50);
+/// And the wait for a CPU of its threads and ours, up to this: beside busy programs one line was 80 ms late.
+const WAITED_MAX: Nanos = Nanos::from_millis(70);
 /// The most CPU time beyond what was seen that it may claim, as a share.
 const CPU_MORE_MAX: f64 = 0.2;
 /// And in time: it may count in ticks.
@@ -113,8 +117,11 @@ mod tests {
 
     const ASKED: Asked =
         Asked { connections: 10, messages: Some(10_000), clients: None, is_closed: true };
-    const SEEN: Seen =
-        Seen { window: Nanos::from_millis(1010), cpu: Some(Nanos::from_millis(500)) };
+    const SEEN: Seen = Seen {
+        window: Nanos::from_millis(1010),
+        cpu: Some(Nanos::from_millis(500)),
+        waited: Nanos::ZERO,
+    };
 
     /// A second with 10 000 round trips of a millisecond on ten connections.
     fn honest() -> Report {
@@ -136,7 +143,7 @@ mod tests {
             report
         };
         let edges = short(29, 100_000_000);
-        let seen = Seen { window: Nanos::from_millis(101), cpu: None };
+        let seen = Seen { window: Nanos::from_millis(101), cpu: None, waited: Nanos::ZERO };
         assert_eq!(
             contradiction(&edges, seen, ASKED),
             None,
@@ -165,6 +172,24 @@ mod tests {
             lie(&mut report);
             let found = contradiction(&report, SEEN, ASKED).unwrap_or_default();
             assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn a_window_may_be_off_by_what_its_lines_waited_for_a_cpu() {
+        let ms = Nanos::from_millis;
+        #[rustfmt::skip]
+        let table = [
+            // said, seen, waited, believed
+            (305,  360,    0,      true),
+            (305,  385,    0,      false),
+            (305,  385,    20,     true),
+            (385,  305,    20,     true),
+            (300,  500,    5000,   false), // no wait of one line is that long
+        ];
+        for row @ (said, window, waited, is_believed) in table {
+            let seen = Seen { window: ms(window), waited: ms(waited), ..SEEN };
+            assert_eq!(super::window(ms(said), seen).is_none(), is_believed, "{row:?}");
         }
     }
 
