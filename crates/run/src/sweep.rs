@@ -177,7 +177,11 @@ impl Run<'_, '_> {
             None => one,
         };
         if self.stage.interrupt.load(Ordering::Relaxed) == 0 {
-            self.lines[line].learn(load, line::each(&self.plan.measurements[workload]), &one);
+            self.lines[line].learn(
+                load,
+                self.plan.measurements[workload].spec.load.replies_each(),
+                &one,
+            );
         }
         self.rounds[round].push(workload);
         let (server, client) = self.set_up.subjects(&self.plan.measurements[workload], workload);
@@ -193,7 +197,7 @@ impl Run<'_, '_> {
 
     /// The reason why the server has to be given up after this block, if it has: nothing succeeds any more.
     fn silence(&mut self, block: &Block, workload: usize) -> Result<Option<String>, RunError> {
-        let each = line::each(&self.plan.measurements[workload]);
+        let each = self.plan.measurements[workload].spec.load.replies_each();
         if block.failed.is_some() || line::is_kept(block, each) {
             return Ok(None);
         }

@@ -160,6 +160,11 @@ impl Load {
         }
     }
 
+    /// The replies that are due to each message: one, or in rooms a delivery to each receiver.
+    pub fn replies_each(&self) -> f64 {
+        self.rooms().map_or(1.0, |rooms| f64::from(rooms.receivers.get()))
+    }
+
     /// The lifetime of each connection.
     pub const fn lifetime(&self) -> Lifetime {
         match self {

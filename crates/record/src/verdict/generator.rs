@@ -401,8 +401,7 @@ fn not_replied(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let seconds = float(block.measured_ns) / 1e9;
     let replied = block.messages_per_s * seconds;
     // The deliveries of a message are on their way together.
-    let rooms = subject.workload.spec.load.rooms();
-    let each = rooms.map_or(1.0, |rooms| f64::from(rooms.receivers.get()));
+    let each = subject.workload.spec.load.replies_each();
     let in_flight = due / each / seconds * response.mean_ns / 1e9;
     let edges = each * (1.0 + EDGE_SIGMAS * (2.0 * in_flight).sqrt());
     (seconds > 0.0 && replied + edges < due * ACHIEVED_MIN).then(|| Finding {

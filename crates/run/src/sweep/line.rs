@@ -1,7 +1,7 @@
 //! One line of a sweep: its searches, and what every load came to.
 
 use super::loads::Sweep;
-use crate::plan::{Measurement, Plan};
+use crate::plan::Plan;
 use crate::results::Kept;
 use crate::setup::SetUp;
 use load::Arrival;
@@ -332,11 +332,6 @@ fn responses(slo: Objective, kept: &Kept) -> [f64; 2] {
 /// True if so few responses were not below the objective that it was met.
 fn is_met(slo: Objective, [all, late]: [f64; 2]) -> bool {
     all > 0.0 && late <= (1.0 - slo.quantile) * all
-}
-
-/// The replies to a message of a step: one, or in rooms a delivery to each receiver.
-pub(super) fn each(step: &Measurement) -> f64 {
-    step.spec.load.rooms().map_or(1.0, |rooms| rooms.receivers.get().into())
 }
 
 /// True if 99 % of what was due was answered in the time in which it was due; each message has so many replies. A

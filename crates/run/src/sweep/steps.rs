@@ -1,6 +1,6 @@
 //! The results of the steps of a sweep and of its lines: numbers from blocks, sentences from numbers.
 
-use super::line::{Asked, BUSY_MIN, Line, Within, due, each, float, offered, replies};
+use super::line::{Asked, BUSY_MIN, Line, Within, due, float, offered, replies};
 use super::loads::Sweep;
 use crate::plan::Plan;
 use crate::results::{self, Kept};
@@ -51,7 +51,7 @@ fn step(
     let all = || kept.iter().enumerate().filter(|(_, one)| one.block.workload == asked.workload);
     let blocks = || all().map(|(_, one)| &one.block).filter(|block| block.failed.is_none());
     let measurement = &plan.measurements[asked.workload];
-    let (load, each) = (&measurement.workload, each(measurement));
+    let (load, each) = (&measurement.workload, measurement.spec.load.replies_each());
     let (messages_per_s, bots) = offered(&load.arrival, load.connections.get());
     let sum = |of: &dyn Fn(&Block) -> f64| blocks().map(of).sum::<f64>();
     let replies = sum(&replies);
