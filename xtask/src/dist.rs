@@ -1,6 +1,5 @@
 //! `cargo xtask dist`: everything that is given to users, in `packages` below the target folder: a static program and a
-//! Debian package for each target, an OCI image of them, the list of what is in them (SBOM), and checksums. The one
-//! target so far is x86_64.
+//! Debian package for each target, an OCI image of them, the list of what is in them (SBOM), and checksums.
 //!
 //! Two builds of a commit are the same bytes: paths of this machine are cut from all that compilers write, and times
 //! are that of the commit. The tools are installed below the target folder, in versions that are named here; Rust is
@@ -37,7 +36,7 @@ pub(crate) struct DistArgs {
 pub(crate) fn run(arguments: &DistArgs) -> Result<()> {
     let native = TARGETS.iter().find(|target| target.triple.starts_with(std::env::consts::ARCH));
     let native =
-        native.context("packages are built on the machine that they are for: use x86_64")?;
+        native.context("manual pages are written by the program itself: use x86_64 or aarch64")?;
     ensure!(!arguments.is_tried || packages::am_root()?, "--try needs root: leave it out");
     if arguments.is_twice {
         let changes = shell::output(shell::command("git").args(["status", "--porcelain"]))?;
@@ -53,11 +52,8 @@ pub(crate) fn run(arguments: &DistArgs) -> Result<()> {
     };
     let out = build(shell::root(), shell::target()).make(native)?;
     if arguments.is_twice {
-        let folder = files::empty(shell::target().join("dist-again"))?;
-        let clone = folder.join("clone");
-        let mut git = shell::command("git");
-        shell::output(git.args(["clone", "--quiet", "--shared"]).arg(shell::root()).arg(&clone))?;
-        let again = build(&clone, folder.join("target")).make(native)?;
+        let folder = shell::target().join("dist-again");
+        let again = build(&cloned(&folder)?, folder.join("target")).make(native)?;
         compare(&out, &again)?;
         fs::remove_dir_all(&folder)?;
     }
@@ -66,6 +62,21 @@ pub(crate) fn run(arguments: &DistArgs) -> Result<()> {
     }
     println!("{}", out.display());
     Ok(())
+}
+
+/// The commit in a clone in `folder`. One that is there, as after an interruption, is taken to the commit, and what was
+/// built from it is not built anew.
+fn cloned(folder: &Path) -> Result<PathBuf> {
+    let clone = folder.join("clone");
+    if !clone.exists() {
+        let words = ["clone", "--quiet", "--shared", "--no-checkout"];
+        shell::output(shell::command("git").args(words).arg(shell::root()).arg(&clone))?;
+    }
+    let commit = shell::output(shell::command("git").args(["rev-parse", "HEAD"]))?;
+    let mut checkout = shell::command("git");
+    checkout.args(["checkout", "--quiet", "--force", "--detach", commit.trim()]);
+    shell::output(checkout.current_dir(&clone))?;
+    Ok(clone)
 }
 
 /// A kind of machine that programs are built for.
@@ -77,11 +88,18 @@ struct Target {
     cure: &'static str,
 }
 
-const TARGETS: &[Target] = &[Target {
-    triple: "x86_64-unknown-linux-musl",
-    architecture: "amd64",
-    cure: "Rust for x86_64 and musl: rustup target add x86_64-unknown-linux-musl",
-}];
+const TARGETS: &[Target] = &[
+    Target {
+        triple: "x86_64-unknown-linux-musl",
+        architecture: "amd64",
+        cure: "Rust for x86_64 and musl: rustup target add x86_64-unknown-linux-musl",
+    },
+    Target {
+        triple: "aarch64-unknown-linux-musl",
+        architecture: "arm64",
+        cure: "Rust for aarch64 and musl: rustup target add aarch64-unknown-linux-musl",
+    },
+];
 
 /// The tools that build.
 struct Tools {
@@ -146,10 +164,8 @@ impl Build<'_> {
     fn make(&self, native: &Target) -> Result<PathBuf> {
         let out = files::empty(self.target.join("packages"))?;
         let epoch = self.epoch()?;
-        for target in TARGETS {
-            eprintln!("dist: {} in {}", target.triple, self.target.display());
-            shell::run(&mut self.compile(target, epoch))?;
-        }
+        eprintln!("dist: {} programs in {}", TARGETS.len(), self.target.display());
+        shell::run(&mut self.compile(epoch))?;
         let mut programs = Vec::new();
         for target in TARGETS {
             let program = self.built(target).join(PROGRAM);
@@ -160,9 +176,10 @@ impl Build<'_> {
             let mut package = self.cargo(&format!("{words} {PROGRAM} --profile"), epoch);
             package.args([self.profile, "--target", target.triple, "--output"]).arg(&out);
             shell::output(&mut package)?;
+            let list = format!("{PROGRAM}-{VERSION}-{}.cdx.json", target.triple);
+            self.write_sbom(&out.join(list), target, epoch)?;
         }
         image::write(&out.join("image"), &programs, epoch)?;
-        self.write_sbom(&out.join(format!("{PROGRAM}-{VERSION}.cdx.json")), native, epoch)?;
         fs::write(out.join(SUMS), sums(&out)?)?;
         Ok(out)
     }
@@ -180,11 +197,10 @@ impl Build<'_> {
         epoch.parse().with_context(|| format!("SOURCE_DATE_EPOCH is no number of seconds: {epoch}"))
     }
 
-    /// The command that builds the program for `target`.
-    fn compile(&self, target: &Target, epoch: u64) -> Command {
+    /// The command that builds the program for all targets at once: linking takes minutes, on one core each.
+    fn compile(&self, epoch: u64) -> Command {
         let mut compile = self.cargo(&format!("zigbuild --locked --package {PROGRAM}"), epoch);
         compile.args(["--features", FEATURES, "--profile", self.profile]);
-        compile.args(["--target", target.triple]);
         // The last that fits counts, and a later folder may be in an earlier one.
         let folders = [&self.source, &self.target, &self.tools.folder];
         let [source, built, tools] = folders.map(|path| path.display().to_string());
@@ -197,7 +213,10 @@ impl Build<'_> {
         ];
         let as_flags = |flag: &str| paths.map(|(path, name)| format!("{flag}={path}={name}"));
         compile.env("CARGO_ENCODED_RUSTFLAGS", as_flags("--remap-path-prefix").join("\x1f"));
-        compile.env(format!("CFLAGS_{}", target.triple), as_flags("-ffile-prefix-map").join(" "));
+        for Target { triple, .. } in TARGETS {
+            compile.args(["--target", triple]);
+            compile.env(format!("CFLAGS_{triple}"), as_flags("-ffile-prefix-map").join(" "));
+        }
         compile
     }
 
@@ -341,14 +360,17 @@ mod tests {
         let tools = Tools { folder: "/src/o/t".into(), rust: "/r".into(), cargo: "/c".into() };
         let (source, target) = ("/src".into(), "/src/o".into());
         let build = Build { tools: &tools, source, target, profile: "dist" };
-        let shown = shell::shown(&build.compile(&TARGETS[0], 7));
+        let shown = shell::shown(&build.compile(7));
         // The last rule that fits a path counts.
         let flag = "-ffile-prefix-map";
         let rules =
             ["/r=/rust", "/c=/cargo", "/src=/wirebench", "/src/o=/target", "/src/o/t=/tools"];
         let flags = rules.map(|rule| format!("{flag}={rule}")).join(" ");
         let [of_c, of_rust] = [flags.clone(), flags.replace(flag, "--remap-path-prefix")];
-        assert!(shown.contains(&format!("CFLAGS_x86_64-unknown-linux-musl='{of_c}'")), "{shown}");
+        for Target { triple, .. } in TARGETS {
+            assert!(shown.contains(&format!("CFLAGS_{triple}='{of_c}'")), "{shown}");
+            assert!(shown.contains(&format!("--target {triple}")), "{shown}");
+        }
         assert!(shown.contains(&of_rust.replace(' ', "\x1f")), "{shown}");
         assert!(shown.contains("SOURCE_DATE_EPOCH=7"), "{shown}");
     }
