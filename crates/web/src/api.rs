@@ -5,7 +5,7 @@
 //! | `/` | GET | the page, with `ui.js` and `ui.css` beside it |
 //! | `/api/form` | GET | the JSON Schemas of the options of a run and of its criteria |
 //! | `/api/runs` | GET, POST | the runs of this session; starts one |
-//! | `/api/runs/N/feed` | GET | its lines, those so far and those to come (server-sent events) |
+//! | `/api/runs/N/feed` | GET | its lines, so far and to come (server-sent events); those after `Last-Event-ID` |
 //! | `/api/runs/N/rate`, `…/stop` | POST | a command to it |
 //! | `/api/history?experiment=…` | GET | records in short, by the filters of `store` |
 //! | `/api/trends?…` | GET | the trends of those records |
@@ -21,7 +21,7 @@ use crate::runs::{Run, Runs, STOP, StartError};
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
@@ -162,10 +162,18 @@ fn found(shared: &Shared, number: usize) -> Answer<Arc<Run>> {
     shared.runs.get(number).ok_or_else(none)
 }
 
-async fn feed(State(shared): Our, Path((_, number)): Path<(String, usize)>) -> Answer<Response> {
+async fn feed(
+    State(shared): Our,
+    Path((_, number)): Path<(String, usize)>,
+    headers: HeaderMap,
+) -> Answer<Response> {
     let run = found(&shared, number)?;
     let changes = run.changes();
-    let viewer = Viewer { run, changes, next: 0, is_done: false };
+    // A browser that was dropped comes back with the number of the last line that it has.
+    let last =
+        headers.get("last-event-id").and_then(|last| last.to_str().ok()?.parse::<u64>().ok());
+    let next = last.map_or(0, |last| last.saturating_add(1));
+    let viewer = Viewer { run, changes, next, is_done: false };
     let stream = futures_util::stream::unfold(viewer, Viewer::more);
     let head = [(header::CONTENT_TYPE, "text/event-stream")];
     Ok((head, Body::from_stream(stream)).into_response())

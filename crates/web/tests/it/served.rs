@@ -265,6 +265,9 @@ fn viewers_get_every_line_whatever_another_one_reads() {
     assert_eq!(ids(&all.body), (0..5002).collect::<Vec<u64>>());
     let last = all.body.lines().rfind(|line| line.starts_with("data: ")).unwrap();
     assert_eq!(last, r#"data: {"code":13,"event":"over","words":"words\n"}"#);
+    // One that comes back, and says which lines it has, gets the others.
+    let back = served.ask(&path, &format!("{}Last-Event-ID: 4990\r\n", served.host()), "");
+    assert_eq!(ids(&back.body), (4991..5002).collect::<Vec<u64>>());
     // A viewer that comes after the end has all lines too.
     assert_eq!(ids(&served.get("api/runs/0/feed").body).len(), 5002);
     assert!(served.get("api/runs").body.contains(r#""is_over":true"#));

@@ -1,12 +1,12 @@
 //! `wirebench ui` and `--ui` in a real browser, and `--feed`, which both are made of.
 
 use crate::harness::{Running, Sandbox, Server};
-use crate::third_party::installed;
+use crate::third_party::{installed, run_client};
 use crate::{hostile, records};
 use record::RunRecord;
 use rustix::process::Signal;
 use serde_json::Value;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 #[test]
 fn a_browser_starts_watches_changes_stops_and_compares_runs() {
@@ -20,13 +20,9 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     let mut page = Running::start(sandbox.command("ui"));
     let url = page.line();
 
-    let mut command = Command::new(browser.join("start"));
-    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/ui.mjs"));
-    command.args([url.trim(), &server.url]).current_dir(sandbox.path()).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let ended = Running::start(command).wait();
-    ended.check(0, &[]);
-    let seen: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/ui.mjs");
+    let seen = run_client(&browser, &[script, url.trim(), &server.url]);
+    let seen: Value = serde_json::from_str(&seen).unwrap();
 
     for silent in ["said", "foreign", "dialogs", "tooWide", "faults", "late"] {
         assert_eq!(seen[silent], Value::Array(Vec::new()), "{silent}");
@@ -69,6 +65,41 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     let changes: Vec<String> =
         kept[0].blocks[0].rate_changes.iter().map(|change| change.rate.to_string()).collect();
     assert_eq!(changes, ["900/s", "990/s"]);
+}
+
+#[test]
+fn a_browser_that_stands_still_or_is_cut_off_sees_all_of_a_run_that_does_not_wait_for_it() {
+    check_stopped_for(20);
+}
+
+#[test]
+#[ignore = "takes a minute: cargo test -p wirebench --test it -- --ignored stands_still_for_30_s"]
+fn a_browser_that_stands_still_for_30_s_sees_all_of_a_run() {
+    check_stopped_for(300);
+}
+
+/// A browser stands still for `lines` of a run, ten a second, which another one sees as they come.
+fn check_stopped_for(lines: usize) {
+    let Some(browser) = installed("browser") else { return };
+    let sandbox = Sandbox::new();
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let mut page = Running::start(sandbox.command("ui"));
+    let url = page.line();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/stopped.mjs");
+    let seen = run_client(&browser, &[script, url.trim(), &server.url, &lines.to_string()]);
+    let seen: Value = serde_json::from_str(&seen).unwrap();
+    let (watches, stands) = (&seen["watches"], &seen["stands"]);
+    let stopped = seen["stopped"].as_array().unwrap();
+    assert!(stopped.len() > 1 && stopped.iter().all(|state| state == "T"), "{stopped:?}");
+    let numbers = watches["seen"].as_array().unwrap();
+    assert!(numbers.len() > lines, "{numbers:?}");
+    assert!(numbers.iter().enumerate().all(|(index, number)| *number == index), "{numbers:?}");
+    // Each line once, though it asked twice: it had to come back.
+    assert_eq!(stands["seen"], watches["seen"]);
+    assert_eq!((&watches["asked"], stands["asked"].as_u64() > Some(1)), (&1.into(), true));
+    assert_eq!(stands["shown"], watches["shown"]);
+    page.send(Signal::INT);
+    page.wait().check(0, &[]);
 }
 
 #[test]
