@@ -1,5 +1,5 @@
-// Reports in a real browser: `report.mjs SWEEP HOSTILE RUN` opens the three pages from their files, with scripts and
-// without, and prints what came of it as JSON.
+// Reports in a real browser: `report.mjs SWEEP HOSTILE RUN OTHER…` opens the first three pages from their files, with
+// scripts and without, judges all but the hostile one, and prints what came of it as JSON.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const { launch } = await import(process.env.BROWSER);
 const axe = readFileSync(createRequire(process.env.BROWSER).resolve("axe-core/axe.min.js"), "utf8");
-const [sweep, hostile, run] = process.argv.slice(2);
+const [sweep, hostile, run, ...others] = process.argv.slice(2);
 const FOUR = ["throughput", "cpu", "response", "bandwidth"];
 const browser = await launch();
 
@@ -139,9 +139,19 @@ async function judge(page) {
     const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
     faults.push(...serious.map(({ id, nodes }) => `${id} at ${width}, ${colorScheme}: ${nodes[0].html.slice(0, 200)}`));
   }
+  // As wide as A4 without its margins.
+  await page.emulateMedia({ media: "print" });
+  await page.setViewportSize({ width: 710, height: 1040 });
+  await drawn(page);
+  if ((await inventory(page)).tooWide) faults.push("it is cut off on paper");
+  const told = await page.evaluate(() => {
+    const all = [...document.querySelectorAll(".again :is(dl, .remark)")];
+    return { all: all.length, onPaper: all.filter((it) => it.getClientRects().length > 0).length };
+  });
+  if (told.onPaper < told.all) faults.push("facts or failures of the first page are not on paper");
   const paper = await page.pdf({ format: "A4" });
   const printed = paper.toString("latin1").match(/\/Type\s*\/Page\b/g)?.length ?? 0;
-  return { faults, printed };
+  return { faults, printed, told: told.onPaper };
 }
 
 async function lookAtRun(page) {
@@ -150,11 +160,12 @@ async function lookAtRun(page) {
 
 try {
   const still = { javaScriptEnabled: false };
-  for (const path of [sweep, run]) {
-    const { faults, printed, said, requests, dialogs } = await opened(path, {}, judge);
+  for (const path of [sweep, run, ...others]) {
+    const { faults, printed, told, said, requests, dialogs } = await opened(path, {}, judge);
     const wrong = [...faults, ...said, ...requests, ...dialogs];
     // That which was measured just now has as many reasons for doubt as the machine gave it.
     if (path !== run && printed > 2) wrong.push(`it is printed on ${printed} pages`);
+    if (others.includes(path) && told === 0) wrong.push("it tells nothing on paper");
     if (wrong.length > 0) throw new Error(`${basename(path)}: ${wrong.join("; ")}`);
   }
   const narrow = { ...still, viewport: { width: 400, height: 900 } };

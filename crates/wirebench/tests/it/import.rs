@@ -5,7 +5,8 @@ use record::{Kind, google_benchmark};
 use std::fs::File;
 
 /// As google-benchmark 1.7.1 printed it.
-const PRINTED: &str = include_str!("../../../record/tests/it/google_benchmark_1.7.1.json");
+pub(crate) const PRINTED: &str =
+    include_str!("../../../record/tests/it/google_benchmark_1.7.1.json");
 
 #[test]
 fn it_is_kept_shown_compared_drawn_and_written_again() {

@@ -1,12 +1,12 @@
 //! `wirebench report`: the page in a real browser, and where it is written.
 
-use crate::harness::{Running, Sandbox, Server};
-use crate::third_party::installed;
-use crate::{hostile, records, sweeps};
+use crate::harness::{Sandbox, Server};
+use crate::import::PRINTED;
+use crate::records::{self, RUNGS};
+use crate::third_party::{installed, run_client};
+use crate::{hostile, sweeps};
 use record::RunRecord;
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 #[test]
 fn a_browser_finds_one_cursor_in_four_charts_and_nothing_else_that_moves() {
@@ -21,7 +21,18 @@ fn a_browser_finds_one_cursor_in_four_charts_and_nothing_else_that_moves() {
     for name in ["sweep", "hostile", "run"] {
         sandbox.run(&format!("report {name}.json")).check(0, &[&format!("report: {name}.html")]);
     }
-    let seen = looked_at(&browser, sandbox.path());
+    let import = "import google-benchmark printed.json -o imported.json";
+    std::fs::write(sandbox.path().join("printed.json"), PRINTED).unwrap();
+    sandbox.run(import).check(0, &[]);
+    sandbox.run("report imported.json").check(0, &[]);
+    let all = records::ladder(&RUNGS);
+    std::fs::write(sandbox.path().join("compared.html"), report::compare_html(&all, &all)).unwrap();
+    let path = |name: &str| sandbox.path().join(format!("{name}.html")).display().to_string();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/report.mjs").to_owned();
+    let pages = ["sweep", "hostile", "run", "imported", "compared"].map(path);
+    let words = [&script].into_iter().chain(&pages).map(String::as_str);
+    let seen = run_client(&browser, &words.collect::<Vec<_>>());
+    let seen: Value = serde_json::from_str(&seen).unwrap();
 
     for (name, page) in seen.as_object().unwrap() {
         for silent in ["said", "requests", "dialogs"] {
@@ -134,19 +145,4 @@ fn help_of_report_fits_a_screen_and_has_three_examples() {
 
 fn write(sandbox: &Sandbox, name: &str, record: &RunRecord) {
     std::fs::write(sandbox.path().join(format!("{name}.json")), record.to_json()).unwrap();
-}
-
-/// The report of the script in `tests/browser` on the three pages in `folder`.
-fn looked_at(browser: &Path, folder: &Path) -> Value {
-    let mut command = Command::new(browser.join("start"));
-    command
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/report.mjs"))
-        .args(["sweep.html", "hostile.html", "run.html"])
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let ended = Running::start(command).wait();
-    ended.check(0, &[]);
-    serde_json::from_str(&ended.stdout).unwrap()
 }
