@@ -188,13 +188,13 @@ fn shade(share: f64) -> char {
     }
 }
 
-/// The last warnings, folded at the width.
+/// The last warnings.
 fn warnings(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
+    let style = report::Style { width, ..report::Style::default() };
     let mut shown = Vec::new();
     for text in &state.warnings {
-        let text: Vec<char> = format!("warning: {}", escape(text)).chars().collect();
-        let fold = |part: &[char]| Line::styled(part.iter().collect::<String>(), Color::Yellow);
-        shown.extend(text.chunks(width.max(1)).map(fold));
+        let text = report::paragraph("warning:", text, &style);
+        shown.extend(text.lines().map(|line| Line::styled(line.to_owned(), Color::Yellow)));
     }
     shown.drain(..shown.len().saturating_sub(height.saturating_sub(1)));
     if !shown.is_empty() {

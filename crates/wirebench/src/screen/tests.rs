@@ -159,9 +159,9 @@ fn details_are_warnings_and_all_that_is_done() {
             failed   1 timed out
             CPU      generator 0.35 cores, server 0.22 cores
 
-            warning: 100000 messages/s are due, 80000 replies/s arrive: the server cannot ke
-            ep up (our threads are busy for 40 % of the time); lower the rate, or look at th
-            e server
+            warning: 100000 messages/s are due, 80000 replies/s arrive: the server cannot
+              keep up (our threads are busy for 40 % of the time); lower the rate, or look
+              at the server
 
             done                     blocks   messages       p50       p99   failed
             tcp                           2   74.0 k/s   46.2 us   77.3 us        0 ▇▇▇▇▇▇▇▇
