@@ -2,6 +2,7 @@
 
 use crate::harness::{Running, Sandbox, say_skipped};
 use record::{Block, Ended, Kind, Level, Little, Number, RunRecord, Workload};
+use units::Nanos;
 
 /// Little's law is checked from so many on.
 const REPLIES_FOR_LITTLE: f64 = 100.0;
@@ -88,6 +89,17 @@ fn a_ladder_has_five_rungs_their_layers_and_a_report_unless_more_is_asked_for() 
     for part in ["Bytes of a message by layer", "checks: ", "verdict  "] {
         let (is_here, is_there) = (ended.stdout.contains(part), details.stdout.contains(part));
         assert_eq!((is_here, is_there), (false, true), "{part}: {}", details.stdout);
+    }
+}
+
+#[test]
+fn a_newcomer_waits_less_than_45_s_and_for_every_rung_less_than_90() {
+    for (line, seconds) in [("--dry-run", 45), ("ladder --all --dry-run", 90)] {
+        let dry = Sandbox::new().run(line);
+        dry.check(0, &["would take about "]);
+        let (_, told) = dry.stderr.split_once("would take about ").unwrap();
+        let time = told.split(';').next().unwrap().replace(' ', "").parse::<Nanos>().unwrap();
+        assert!(time < Nanos::from_secs(seconds), "{line}: {time}");
     }
 }
 

@@ -12,9 +12,13 @@ struct Tmux<'a> {
 impl<'a> Tmux<'a> {
     /// Runs the program with `line` as its arguments; below it come its exit code and the mode of the terminal.
     fn start(sandbox: &'a Sandbox, line: &str) -> Self {
+        Self::start_before(sandbox, line, "echo code $?; stty -a | grep -o '.icanon'; cat")
+    }
+
+    /// The same, and then the commands of `after`.
+    fn start_before(sandbox: &'a Sandbox, line: &str, after: &str) -> Self {
         let tmux = Self { sandbox };
         let program = env!("CARGO_BIN_EXE_wirebench");
-        let after = "echo code $?; stty -a | grep -o '.icanon'; cat";
         let script = format!("{program} {line}; {after}");
         tmux.tell(&["new-session", "-d", "-x", "80", "-y", "24", &script]);
         tmux
@@ -95,6 +99,33 @@ fn ctrl_c_ends_a_run_on_the_screen() {
     tmux.shows(&["q end and keep"]);
     tmux.press("C-c");
     tmux.shows(&["record:", "code 130"]);
+}
+
+#[test]
+fn the_page_of_each_command_is_on_one_screen_from_its_answer_to_the_prompt() {
+    let [base, head] = ["tcp", "tcp"].map(|name| Server::start(&Sandbox::new(), name));
+    let rows = ["tcp-framed", "ws", "http", "tls", "wss", "https"];
+    let rows = rows.map(|name| format!("[[row]]\nserver = 'embedded'\ntransport = '{name}'\n"));
+    let lab = format!("rounds = 2\nduration = '20ms'\nconnections = 2\n{}", rows.concat());
+    for line in [
+        "--rounds 6 --block 20ms -c 2".to_owned(),
+        format!("run {} --rate 500/s -c 4 -d 300ms --warm-up 0s", head.url),
+        format!("sweep {} --from 1k --to 4k --repeats 1 -d 200ms --settle 50ms", head.url),
+        "lab x.toml".to_owned(),
+        format!("ab {} {} --rounds 6 -c 4 -d 20ms --warm-up 10ms", base.url, head.url),
+    ] {
+        let sandbox = Sandbox::new();
+        std::fs::write(sandbox.path().join("x.toml"), &lab).unwrap();
+        let tmux = Tmux::start_before(&sandbox, &line, "printf '$ '; cat");
+        let screen = tmux.shows(&["\nrecord: ", "\nrepeat: wirebench run ", "\n$\n"]);
+        // The page has all of its lines where there is no terminal.
+        let page = sandbox.run("show").stdout;
+        let answer = page.lines().next().unwrap();
+        assert!(
+            screen.lines().any(|line| line == answer),
+            "{line}: {answer:?} is not on\n{screen}"
+        );
+    }
 }
 
 /// More looks than any machine needs: each starts a program.
