@@ -164,7 +164,8 @@ fn licence_of(package: &Value) -> Option<Complaint> {
     if is_allowed(licence) {
         return None;
     }
-    let what = format!("`{}` has the licence {licence}, which is not allowed", package["name"]);
+    let name = package["name"].as_str().unwrap_or_default();
+    let what = format!("`{name}` has the licence {licence}, which is not allowed");
     Some(Complaint { path: "Cargo.lock".to_owned(), line: 0, what })
 }
 
@@ -246,6 +247,7 @@ const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 mod tests {
     use super::*;
     use crate::tidy::file;
+    use serde_json::json;
 
     #[test]
     fn a_banned_package_and_one_from_elsewhere_are_named() {
@@ -304,6 +306,20 @@ mod tests {
         let compiled = compiled().unwrap();
         for name in ["async-nats", "axum", "tokio-postgres"] {
             assert!(compiled.iter().any(|package| package["name"] == name), "no {name}");
+        }
+    }
+
+    #[test]
+    fn a_package_without_an_allowed_licence_is_named() {
+        let table = [
+            (json!({ "name": "a", "license": "MIT" }), None),
+            (json!({ "name": "a", "license": "GPL-3.0" }), Some("GPL-3.0")),
+            (json!({ "name": "a", "license": null }), Some("none")),
+        ];
+        for (package, licence) in table {
+            let expected =
+                licence.map(|it| format!("`a` has the licence {it}, which is not allowed"));
+            assert_eq!(licence_of(&package).map(|complaint| complaint.what), expected);
         }
     }
 
