@@ -104,9 +104,16 @@ fn ctrl_c_ends_a_run_on_the_screen() {
 #[test]
 fn the_page_of_each_command_is_on_one_screen_from_its_answer_to_the_prompt() {
     let [base, head] = ["tcp", "tcp"].map(|name| Server::start(&Sandbox::new(), name));
-    let rows = ["tcp-framed", "ws", "http", "tls", "wss", "https"];
-    let rows = rows.map(|name| format!("[[row]]\nserver = 'embedded'\ntransport = '{name}'\n"));
-    let lab = format!("rounds = 2\nduration = '20ms'\nconnections = 2\n{}", rows.concat());
+    // More rows than there is room for.
+    let names = ["tcp-framed", "ws", "http", "tls", "wss", "https"];
+    let row = |name: &str, size: usize| {
+        format!(
+            "[[row]]\nname = '{name} {size}'\nserver = 'embedded'\ntransport = '{name}'\nsize = '{size}B'\n"
+        )
+    };
+    let rows = names.iter().flat_map(|name| [16, 64, 256].map(|size| row(name, size)));
+    let lab =
+        "rounds = 1\nduration = '10ms'\nconnections = 1\n".to_owned() + &rows.collect::<String>();
     for line in [
         "--rounds 6 --block 20ms -c 2".to_owned(),
         format!("run {} --rate 500/s -c 4 -d 300ms --warm-up 0s", head.url),
