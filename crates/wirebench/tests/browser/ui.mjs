@@ -84,6 +84,12 @@ const start = async (page, fields) => {
   await own.locator("button[type=submit]").click();
 };
 
+/** Waits for the report of a run and for the end of its process: until then no other can be started. */
+const ends = async (page) => {
+  await page.locator("a", { hasText: "Read the report" }).waitFor();
+  await page.locator(".state", { hasText: "over after" }).waitFor();
+};
+
 const page = await tab();
 await go(page, "new");
 await page.locator("form details").first().locator("summary").click();
@@ -132,15 +138,14 @@ const busy = await text(page, "[role=alert]");
 await page.goto(`${url}#run/0`);
 
 await second.locator("button.stop").click();
-for (const of of [page, second]) await of.locator("a", { hasText: "Read the report" }).waitFor();
-await second.locator(".state", { hasText: "over after" }).waitFor();
+for (const of of [page, second]) await ends(of);
 const answer = await text(second, ".answer");
 await judged(second, "over");
 await second.close();
 
 await start(page, { url: server, "option-duration": "1s", "option-connections": "2", "option-require": "p50 < 10s\n\nmessages/s > 1/s" });
 await page.waitForURL(/#run\/1$/);
-await page.locator("a", { hasText: "Read the report" }).waitFor();
+await ends(page);
 const limited = await text(page, ".answer");
 await go(page, "run");
 const listed = await text(page, ".runs");
@@ -152,7 +157,7 @@ await page.locator("form").nth(1).locator("[name=name]").fill("of a file");
 await page.locator("[name=file]").fill(`duration = "200ms"\nwarm-up = "0s"\nrounds = 2\n[[row]]\nname = "of a file"\nurl = "${server}"\n`);
 await page.locator("button", { hasText: "Start the experiment" }).click();
 await page.waitForURL(/#run\/2$/);
-await page.locator("a", { hasText: "Read the report" }).waitFor();
+await ends(page);
 const ofFile = await text(page, ".state");
 
 // The rule about public addresses holds here too: nothing is measured, and the page says why.
@@ -199,6 +204,19 @@ const asked = await other.evaluate(() => fetch("../api/runs").then((it) => it.st
 said.splice(0, said.length, ...said.filter((line) => !line.includes("Refused to connect") && !line.includes("Connecting to") && !line.includes("Fetch API cannot load") && !line.includes("(Unprocessable Entity)") && !line.includes("(Conflict)")));
 await other.close();
 
+// Without the token nothing is shown, and a page of another origin reads nothing and starts nothing.
+const stranger = await context.newPage();
+const tokenless = await (await stranger.goto(new URL("/", url).href)).text();
+await stranger.route("http://evil.example/", (route) => route.fulfill({ contentType: "text/html", body: "<p>evil" }));
+await stranger.goto("http://evil.example/");
+const stolen = await stranger.evaluate(async ([url, server]) => {
+  const body = JSON.stringify({ target: { url: server, options: { duration: "1s" } } });
+  await fetch(`${url}api/runs`, { method: "POST", mode: "no-cors", body }).catch(() => {});
+  return fetch(`${url}api/runs`).then((it) => it.status, () => "refused");
+}, [url, server]);
+await stranger.close();
+const started = await page.evaluate(() => fetch("api/runs").then(async (it) => (await it.json()).length));
+
 // A history of ten thousand records.
 const many = await tab();
 await many.route(/api\/history/, async (route) => {
@@ -225,6 +243,6 @@ console.log(
   JSON.stringify({
     said, foreign, dialogs, tooWide, faults, fields, refused, before, after, firstLines, busy, answer, limited, listed, ofFile, rows,
     markup, images, hostile, filtered, compared, reported, asked,
-    late, drawn, ofMany, guarded,
+    late, drawn, ofMany, guarded, tokenless, stolen, started,
   }),
 );

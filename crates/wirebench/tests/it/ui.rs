@@ -53,6 +53,8 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     said("compared", "Two records side by side");
     said("reported", "changed to 900/s, 990/s");
     assert_eq!(seen["asked"], "refused", "a report asked for something");
+    said("tokenless", "token");
+    assert_eq!((&seen["stolen"], &seen["started"]), (&"refused".into(), &4.into()));
 
     page.send(Signal::INT);
     page.wait().check(0, &[]);
