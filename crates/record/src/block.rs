@@ -2,7 +2,7 @@
 
 use crate::{
     AgentPart, AgentTask, ClientReport, Counts, Deliveries, ErrorCount, Exchange, IdsFound,
-    Interface, Memory, Missing, PushCount, Sample, ServerMachine, Summary,
+    Interface, Memory, Missing, PartEnd, PushCount, Sample, ServerMachine, Summary,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,6 +131,24 @@ impl Block {
     /// The parts of the load that agents measured, without those who probe or watch.
     pub fn load_parts(&self) -> impl Iterator<Item = &AgentPart> + Clone {
         self.agents.iter().filter(|part| part.task == AgentTask::Load)
+    }
+
+    /// The most messages that the server may have been offered. Where parts of the load are missing it is more than
+    /// those that count: those of all agents that measured, and for each missing part as many as they planned on
+    /// average.
+    pub fn planned_most(&self) -> u64 {
+        let (mut parts, mut measured, mut planned) = (0_u128, 0_u128, 0_u128);
+        for part in self.load_parts() {
+            parts += 1;
+            if part.end == PartEnd::Measured {
+                measured += 1;
+                planned += u128::from(part.planned.unwrap_or(0));
+            }
+        }
+        let is_whole = measured == parts;
+        let most = (planned * parts).checked_div(measured).filter(|_| !is_whole);
+        let most = most.and_then(|most| u64::try_from(most).ok());
+        most.map_or(self.counts.planned, |most| most.max(self.counts.planned))
     }
 
     /// Response times in an open loop, round trips in a closed one.

@@ -206,11 +206,16 @@ fn rate(facts: &mut Facts, it: &Measured<'_>) {
     }
     let each = |count: f64| number::per_second(count / it.seconds());
     let offered = number::float(it.sum(|block| block.counts.planned));
+    let most = number::float(it.sum(Block::planned_most));
     let sent = number::float(it.sum(|block| block.counts.sent));
     let replies = it.replies_per_s();
     let share = replies * it.seconds() / offered;
     let share = number::percent(if offered > 0.0 { share } else { f64::NAN });
-    let (asked, offered, sent) = (it.row.asked(), each(offered), each(sent));
+    let offered = match most > offered {
+        true => format!("{} to {}", each(offered), each(most)),
+        false => each(offered),
+    };
+    let (asked, sent) = (it.row.asked(), each(sent));
     facts.lines(
         "rate",
         vec![

@@ -1,6 +1,6 @@
 //! The parts of a fleet: those that are missing, and those that are not trusted.
 
-use super::subject::{Finding, Numbers, Outvoted, Rule, Subject};
+use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float};
 use crate::{AgentPart, Block, Level, PartEnd, Reason};
 use units::Nanos;
 
@@ -32,22 +32,20 @@ fn lost(subject: &Subject<'_>) -> Option<Reason> {
             evidence: format!(
                 "{measured} of {parts} parts were measured: {}{}",
                 names.join(", "),
-                offered(block, measured)
+                offered(block)
             ),
         })
     })
 }
 
-/// The range of what the server was offered, where parts are missing; equal weights are taken for granted.
-fn offered(block: &Block, measured: usize) -> String {
+/// The range of what the server was offered, where parts are missing.
+fn offered(block: &Block) -> String {
     let time = Nanos(block.measured_ns).as_secs_f64();
-    if time <= 0.0 || measured == 0 {
+    let most = block.planned_most();
+    if time <= 0.0 || most == block.counts.planned {
         return String::new();
     }
-    #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
-    let least = block.counts.planned as f64 / time;
-    #[expect(clippy::cast_precision_loss, reason = "agents are few")]
-    let most = least * block.load_parts().count() as f64 / measured as f64;
+    let [least, most] = [block.counts.planned, most].map(|count| float(count) / time);
     format!("; it was offered at least {least:.0}/s, at most {most:.0}/s")
 }
 

@@ -352,7 +352,7 @@ fn a_fleet_has_a_line_for_each_agent() {
     let mut record = records::run();
     let part = AgentPart {
         agent: "a0".to_owned(),
-        planned: Some(47_500),
+        planned: Some(47_525),
         sent: Some(47_500),
         ok: Some(47_480),
         p99_ns: Some(381_000),
@@ -365,7 +365,7 @@ fn a_fleet_has_a_line_for_each_agent() {
         agent: "a1".to_owned(),
         late_ns: Some(12_000_000),
         doubts: vec!["it began 12.0 ms late".to_owned()],
-        ..part
+        ..part.clone()
     };
     let lost = AgentPart { agent: "a2".to_owned(), end: PartEnd::Lost, ..AgentPart::default() };
     let watch = AgentPart {
@@ -410,4 +410,26 @@ fn a_fleet_has_a_line_for_each_agent() {
     let words = first.split_whitespace().collect::<Vec<_>>().join(" ");
     let watched = "40 % of its CPU time idle, 3 TCP segments sent again, 0 connections refused by a full queue";
     assert!(words.contains(watched), "{first}");
+}
+
+#[test]
+fn what_was_offered_is_a_range_where_an_agent_was_lost() {
+    let mut record = records::open();
+    let planned = Some(record.blocks[0].counts.planned);
+    let part = |agent: &str| AgentPart { agent: agent.to_owned(), ..AgentPart::default() };
+    let measured = AgentPart { planned, ..part("a0") };
+    let lost = AgentPart { end: PartEnd::Lost, ..part("a1") };
+    record.blocks[0].agents = vec![measured.clone(), lost];
+    let offered = |record: &RunRecord| {
+        let page = details(record);
+        let line = page.lines().find(|line| line.contains("offered ")).expect("a line of rates");
+        line.split_once("offered ").expect("it has the word").1.to_owned()
+    };
+    assert_eq!(offered(&record), "2.00 k/s to 4.00 k/s, sent 2.00 k/s");
+    // What a part that is not trusted planned was offered too, and is none of the numbers of the page.
+    let doubted = AgentPart { planned, doubts: vec!["it began late".to_owned()], ..part("a2") };
+    record.blocks[0].agents.push(doubted.clone());
+    assert_eq!(offered(&record), "2.00 k/s to 6.00 k/s, sent 2.00 k/s");
+    record.blocks[0].agents = vec![measured, doubted];
+    assert_eq!(offered(&record), "2.00 k/s, sent 2.00 k/s");
 }
