@@ -229,8 +229,8 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
                 Heard::Controller(event) => Some(event),
                 Heard::Command(..) => None,
                 Heard::Live(live) => {
-                    let whole = seconds.add(&live).map(Box::new);
-                    whole.into_iter().for_each(|second| drop(back.send(Back::Second(second))));
+                    let over = seconds.add(&live, controller.load_agents()).map(Box::new);
+                    over.for_each(|second| drop(back.send(Back::Second(second))));
                     None
                 }
                 Heard::Problem(words) => {

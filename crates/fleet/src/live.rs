@@ -35,17 +35,31 @@ pub(crate) struct Seconds {
     growing: Option<Second>,
     /// The agents that have told their part of it.
     told: BTreeSet<Instance>,
+    /// The last one that was whole.
+    whole: Option<(BlockId, u32)>,
 }
 
 impl Seconds {
     /// Nothing of this run so far.
     pub(crate) fn new(run: Name) -> Self {
-        Self { run, growing: None, told: BTreeSet::new() }
+        Self { run, growing: None, told: BTreeSet::new(), whole: None }
     }
 
-    /// Adds what an agent told. Answers with the second before, once one of a later second has come: all agents began
-    /// at the same instant, so whoever is not among them then is left out of it.
-    pub(crate) fn add(&mut self, live: &Live) -> Option<Second> {
+    /// Adds what an agent told, and answers with the seconds that are over. One is when all of the block's `agents`
+    /// have told it, or when one of a later second has come: all began at the same instant, so whoever is not among
+    /// them then is left out of it.
+    pub(crate) fn add(&mut self, live: &Live, agents: usize) -> impl Iterator<Item = Second> {
+        let over = self.over(live);
+        let whole = self.growing.take_if(|_| self.told.len() == agents);
+        if let Some(whole) = &whole {
+            self.whole = Some((whole.block, whole.second));
+            self.told.clear();
+        }
+        over.into_iter().chain(whole)
+    }
+
+    /// Adds what an agent told, and answers with the second before, if that is over.
+    fn over(&mut self, live: &Live) -> Option<Second> {
         let (run, block) = &live.block;
         let outcome = unpack::<Outcome>(&live.packed).ok().filter(|_| *run == self.run);
         let Some(outcome) = outcome else {
@@ -53,7 +67,8 @@ impl Seconds {
         };
         let at = |second: &Second| (second.block, second.second);
         let now = (*block, live.second);
-        if self.growing.as_ref().is_some_and(|growing| now < at(growing)) {
+        if self.whole >= Some(now) || self.growing.as_ref().is_some_and(|growing| now < at(growing))
+        {
             return None;
         }
         let over = self.growing.take_if(|growing| at(growing) < now);
@@ -92,11 +107,11 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_the_sum_of_all_agents_and_whole_when_the_next_one_begins() {
+    fn a_second_is_the_sum_of_all_agents_and_over_when_the_next_one_begins() {
         let mut seconds = Seconds::new(name("run"));
         let mut tell = |agent: u64, told: Second| {
-            let whole = seconds.add(&told.told(name("agent"), Instance(agent), name("run")))?;
-            let Second { block, second, measures, traffic } = whole;
+            let told = told.told(name("agent"), Instance(agent), name("run"));
+            let Second { block, second, measures, traffic } = seconds.add(&told, 4).next()?;
             let times = traffic.round_trips.count();
             Some((block.number, second, measures, traffic.counts.ok, times))
         };
@@ -114,13 +129,30 @@ mod tests {
     }
 
     #[test]
+    fn a_second_that_all_agents_have_told_is_over_at_once() {
+        let mut seconds = Seconds::new(name("run"));
+        let mut tell = |agent: u64, number: u32| -> Vec<(u32, u64)> {
+            let told = second(0, number, 1).told(name("agent"), Instance(agent), name("run"));
+            let over = seconds.add(&told, 2);
+            over.map(|second| (second.second, second.traffic.counts.ok)).collect()
+        };
+        assert_eq!(tell(1, 0), []);
+        assert_eq!(tell(2, 0), [(0, 2)]);
+        assert_eq!(tell(2, 0), [], "told again");
+        assert_eq!(tell(1, 1), []);
+        assert_eq!(tell(1, 2), [(1, 1)], "one of them is missing");
+        assert_eq!(tell(2, 2), [(2, 2)]);
+    }
+
+    #[test]
     fn what_is_of_another_run_or_cannot_be_read_is_not_shown() {
         let mut seconds = Seconds::new(name("run"));
         let told = |number| second(0, number, 1).told(name("agent"), Instance(1), name("run"));
-        assert_eq!(seconds.add(&told(0)), None);
-        assert_eq!(seconds.add(&Live { packed: Arc::new([1, 2, 3]), ..told(1) }), None);
+        let mut add = |live: &Live| seconds.add(live, 2).next();
+        assert_eq!(add(&told(0)), None);
+        assert_eq!(add(&Live { packed: Arc::new([1, 2, 3]), ..told(1) }), None);
         let of_another = Live { block: (name("other"), told(1).block.1), ..told(1) };
-        assert_eq!(seconds.add(&of_another), None);
-        assert_eq!(seconds.add(&told(1)).unwrap().traffic.counts.ok, 1);
+        assert_eq!(add(&of_another), None);
+        assert_eq!(add(&told(1)).unwrap().traffic.counts.ok, 1);
     }
 }

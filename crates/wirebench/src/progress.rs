@@ -5,7 +5,7 @@ use crate::screen::{End, Screen};
 use crate::terminal::{Label, Talk, Terminal};
 use engine::clock::Clock;
 use record::{Block, Live};
-use run::{Event, Listener, LiveView, RateWish};
+use run::{Event, Listener, LiveView, RateWish, Tick};
 use std::sync::atomic::AtomicUsize;
 use units::{Instant, Nanos};
 
@@ -90,14 +90,21 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn live(&mut self, live: Live<'_>) {
+    /// Shows what `tick` adds, `elapsed` after the start: agents of a fleet tell of a second when it is over, and lines
+    /// stand in the order of their times.
+    fn live(&mut self, tick: &Tick, elapsed: Nanos) {
+        let live = self.view.add(tick);
+        let is_due = self.terminal.animated || self.pace.allows(live.elapsed, live.p50.is_some());
+        if !is_due {
+            return;
+        }
         // One column less: a full line would make some terminals wrap.
         let columns = self.terminal.columns_of_words().saturating_sub(1);
-        let line = report::live_line(&live, columns);
+        let line = report::live_line(&Live { elapsed, ..live }, columns);
         if self.terminal.animated {
             self.terminal.rewrite(&line);
             self.line_stands = true;
-        } else if self.pace.allows(live.elapsed, live.p50.is_some()) {
+        } else {
             self.terminal.say(&line);
         }
     }
@@ -163,10 +170,7 @@ impl<'a> Progress<'a> {
                 self.step(elapsed, &format!("done in about {seconds} s"));
             }
             Event::Begin { .. } => {}
-            Event::Interval(tick) => {
-                let live = self.view.add(tick);
-                self.live(live);
-            }
+            Event::Interval(tick) => self.live(tick, elapsed),
             Event::Block { name, block, index, total } => self.block(name, block, (*index, *total)),
             Event::Warning(warning) if self.shows_warnings => {
                 self.end_line();

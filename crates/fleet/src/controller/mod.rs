@@ -126,6 +126,12 @@ impl Controller {
         &self.ledger.closed
     }
 
+    /// The number of agents that send the load of the block that is underway; 0 between blocks.
+    pub(crate) fn load_agents(&self) -> usize {
+        let roster = self.ledger.open.iter().flat_map(|(_, go)| &go.roster);
+        roster.filter(|seat| seat.kind.is_load()).count()
+    }
+
     /// The plan, once it is known.
     pub const fn plan(&self) -> Option<&Arc<Plan>> {
         self.ledger.plan.as_ref()

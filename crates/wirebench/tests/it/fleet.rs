@@ -17,6 +17,7 @@ fn three_agents_send_what_one_would_and_every_message_is_counted_once() {
     ended.check_measured(&["block 0-0 is over: 3 of 3 parts", "the run is complete"]);
     // While it goes on, the seconds of all agents together are shown.
     assert!(ended.stderr.contains(" of    600/s p50 "), "{}", ended.stderr);
+    check_order(&ended.stderr);
     let record = fleet.record();
     let block = &record.blocks[0];
     let agents: Vec<&str> = block.agents.iter().map(|part| part.agent.as_str()).collect();
@@ -156,7 +157,10 @@ fn an_agent_that_stands_still_is_noticed_and_its_part_is_not_trusted() {
     run.wait_for_word("a1 has been silent for 2.5 s");
     kill_process(agent, Signal::CONT).unwrap();
     run.wait_for_word("a1 is back after");
-    run.wait().check_measured(&[]);
+    let ended = run.wait();
+    ended.check_measured(&[]);
+    // What is said at once stands among seconds that are told when they are over.
+    check_order(&ended.stderr);
     let record = fleet.record();
     let part = &record.blocks[0].agents[1];
     // It may have been stopped before it began, and then it has sent nothing.
@@ -712,6 +716,13 @@ impl Drop for Fleet {
     fn drop(&mut self) {
         self.up.send(Signal::TERM);
     }
+}
+
+/// The lines that begin with the time since the start of the run stand in its order.
+fn check_order(stderr: &str) {
+    let time = |line: &str| line.split_once(" s ")?.0.trim().parse::<f64>().ok();
+    let times: Vec<f64> = stderr.lines().filter_map(time).collect();
+    assert!(times.len() > 3 && times.is_sorted(), "{stderr}");
 }
 
 /// The numbers of a block are those of the parts that count: of all that were measured, if less than half is trusted.
