@@ -94,6 +94,13 @@ pub enum Word {
         /// True if it is repeated.
         repeats: bool,
     },
+    /// An agent sends later than when messages are due.
+    SendsLate {
+        /// The agent.
+        agent: Name,
+        /// The time that half of its messages of the last second were sent within, from when they were due.
+        lag: Nanos,
+    },
     /// Slots are still open after the end of a block.
     Open {
         /// The block.
@@ -233,6 +240,11 @@ impl fmt::Display for Word {
                 }
                 if *repeats { write!(to, "; it is repeated") } else { Ok(()) }
             }
+            Self::SendsLate { agent, lag } => write!(
+                to,
+                "{agent} sends late: half of its messages of the last second more than {lag} after they were due; has \
+                 its machine a free core?"
+            ),
             Self::Open { block, agents, left } => write!(
                 to,
                 "block {block}: {} still to come; counted as lost in {left}",

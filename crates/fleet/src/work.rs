@@ -411,7 +411,7 @@ impl Measuring {
                 stalls: outcome.stalls.count,
                 throttled,
                 retransmits: measured.retransmitted.unwrap_or(0),
-                sent_per_s: 0,
+                ..Health::default()
             },
             planned: outcome.planned,
             sent: outcome.measured.sent,
@@ -463,8 +463,9 @@ fn follow(listener: run::Listener, block: BlockId, run: &Name, tell: &Sender<In>
         if tick.end.since(from) >= Nanos::from_secs(1)
             && let Some(traffic) = traffic.take()
         {
-            let sent_per_s = traffic.counts.sent;
-            let health = Health { sent_per_s, ..Health::default() };
+            let lag = traffic.open_loop.as_ref().and_then(|times| times.lag.quantile(0.5).ok());
+            let (sent_per_s, last_lag_p50) = (traffic.counts.sent, lag);
+            let health = Health { sent_per_s, last_lag_p50, ..Health::default() };
             drop(tell.send(In::Event(Event::Health(health))));
             let measures = tick.phase >= Phase::Measure;
             let told = Second { block, second, measures, traffic };

@@ -221,6 +221,7 @@ impl Agent {
             NotStarted::Late { by }
         } else if is_ready {
             self.state = State::Begun { run, block: go.block, has_started: false };
+            self.health = Health::default();
             let latest = start + START_LATE_MAX;
             self.actions.push(Action::Start { block: go.block, at: start, latest });
             return Answer::Armed;

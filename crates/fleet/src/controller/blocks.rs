@@ -229,7 +229,9 @@ impl Controller {
         let ends = start + go.work.lasts;
         let word =
             Word::Begins { block: go.block, agents: go.roster.len(), in_time: start.since(now) };
-        self.members.values_mut().for_each(|member| member.jumped = false);
+        for member in self.members.values_mut() {
+            (member.jumped, member.is_late) = (false, false);
+        }
         self.stage = Stage::Open { ends, told, is_open_said: false };
         self.say(word);
     }

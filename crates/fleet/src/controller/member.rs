@@ -2,7 +2,7 @@
 
 use crate::Word;
 use crate::clock::OffsetClock;
-use crate::protocol::limits::{LOST, SUSPECT};
+use crate::protocol::limits::{LATE_MAX, LOST, SUSPECT};
 use crate::protocol::{Beat, BlockId, Hello, Instance, Phase, Refusal};
 use units::{Instant, Nanos};
 
@@ -19,6 +19,8 @@ pub(super) struct Member {
     pub(super) hello_at: Instant,
     /// The clock has jumped since the open block began.
     pub(super) jumped: bool,
+    /// People were told that it sends late, in the open block.
+    pub(super) is_late: bool,
     /// Nobody answers for the process.
     pub(super) is_gone: bool,
     /// True once people were told that it is silent or gone.
@@ -37,6 +39,7 @@ impl Member {
             clock_at: now,
             hello_at: now,
             jumped: false,
+            is_late: false,
             is_gone: false,
             is_missed: false,
         }
@@ -50,6 +53,13 @@ impl Member {
         let agent = beat.agent.clone();
         self.beat = beat;
         was_missed.then_some(Word::Back { agent, silent, is_new: false })
+    }
+
+    /// Announces once in a block that the agent sends late.
+    pub(super) fn sends_late(&mut self) -> Option<Word> {
+        let lag = self.beat.health.last_lag_p50.filter(|lag| *lag > LATE_MAX)?;
+        let is_known = std::mem::replace(&mut self.is_late, true);
+        (!is_known).then(|| Word::SendsLate { agent: self.beat.agent.clone(), lag })
     }
 
     /// True if it may be asked to take part.
@@ -104,3 +114,36 @@ pub(super) struct Twin {
 
 /// The time after which a process that cannot take part is told again.
 pub(super) const TOLD_EVERY: Nanos = Nanos::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Health, Kind};
+
+    #[test]
+    fn an_agent_that_sends_late_is_named_once_in_a_block() {
+        let beat = |lag: Option<u64>| Beat {
+            agent: "a0".parse().unwrap(),
+            instance: Instance(1),
+            kind: Kind::Load,
+            number: 0,
+            phase: Phase::Running,
+            block: None,
+            spooled: 0,
+            health: Health { last_lag_p50: lag.map(Nanos::from_millis), ..Health::default() },
+        };
+        let mut member = Member::new(beat(None), Instant::START);
+        let said = |member: &mut Member, lag| {
+            assert_eq!(member.beats(beat(lag), Instant::START), None);
+            member.sends_late().map(|word| word.to_string())
+        };
+        assert_eq!(said(&mut member, None), None);
+        assert_eq!(said(&mut member, Some(10)), None, "as late as a begin may be");
+        let words = "a0 sends late: half of its messages of the last second more than 45 ms after they were due; has \
+                     its machine a free core?";
+        assert_eq!(said(&mut member, Some(45)).as_deref(), Some(words));
+        assert_eq!(said(&mut member, Some(50)), None);
+        member.is_late = false;
+        assert!(said(&mut member, Some(50)).is_some(), "in the next block");
+    }
+}

@@ -23,8 +23,8 @@ impl Controller {
             return;
         };
         if member.instance == beat.instance {
-            let word = member.beats(beat, now);
-            self.actions.extend(word.map(Action::Say));
+            let words = [member.beats(beat, now), member.sends_late()];
+            self.actions.extend(words.into_iter().flatten().map(Action::Say));
             return;
         }
         if member.is_silent(now) || member.beat.phase == Phase::Leaving {

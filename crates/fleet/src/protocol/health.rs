@@ -19,4 +19,6 @@ pub struct Health {
     pub retransmits: u64,
     /// Messages sent in the last second.
     pub sent_per_s: u64,
+    /// The time that half of them were sent within, from when they were due; `null`: not known.
+    pub last_lag_p50: Option<Nanos>,
 }
