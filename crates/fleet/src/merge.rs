@@ -187,6 +187,7 @@ fn part(seat: &Seat, slot: &Slot, doubts: &[Doubt]) -> AgentPart {
     AgentPart {
         agent: seat.agent.to_string(),
         task: seat.kind,
+        version: seat.version.clone(),
         end,
         clock_bound_ns: Some(seat.bound.0),
         doubts: doubts.iter().map(|doubt| in_words(*doubt).to_owned()).collect(),
@@ -369,6 +370,7 @@ mod tests {
             part: spec::Part { index: 0, weights: vec![NonZeroU32::MIN] },
             start_ns: 0,
             bound: Nanos(64),
+            version: (*kind == Kind::Probe).then(|| "0.2.0".to_owned()),
         };
         let slot = |packed: &Option<Vec<u8>>| match packed {
             Some(packed) => Slot::Result(PartResult {
@@ -458,10 +460,12 @@ mod tests {
     }
 
     #[test]
-    fn a_prober_is_answered_too_and_its_times_are_kept_apart() {
+    fn a_prober_is_answered_too_and_its_times_and_version_are_kept() {
         let heavy = ("a0", Kind::Load, Some(pack(&outcome(0, &[1, 2, 3]))), &[][..]);
         let light = ("p0", Kind::Probe, Some(pack(&outcome(1, &[9]))), &[][..]);
         let together = Together::of(&closed(&[heavy, light]));
         assert_eq!((together.outcome.measured.ok, together.replies), (3, Some(4)));
+        let versions: Vec<_> = together.agents.iter().map(|part| part.version.as_deref()).collect();
+        assert_eq!(versions, [None, Some("0.2.0")]);
     }
 }

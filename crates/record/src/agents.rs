@@ -11,6 +11,9 @@ pub struct AgentPart {
     /// Its task; absent: it sent its part of the load.
     #[serde(default, skip_serializing_if = "AgentTask::is_load")]
     pub task: AgentTask,
+    /// The version of its program; absent where it is that of the controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// The end of the part.
     pub end: PartEnd,
     /// The reasons why its numbers are not among those of the block; empty: they are.

@@ -8,7 +8,7 @@ use super::member::Member;
 use super::questions::{ASK_AGAIN, About};
 use super::stage::{Candidate, Choice, Preparing, Stage, Telling};
 use crate::Word;
-use crate::clock::Offset;
+use crate::clock::{Offset, drift};
 use crate::protocol::limits::{
     CLOCK_BOUND_MAX, GRACE, PREPARE_MAX, START_AHEAD_MIN, START_AHEAD_ROUND_TRIPS,
 };
@@ -197,13 +197,19 @@ impl Controller {
         let ahead =
             START_AHEAD_MIN.max(Nanos(round_trip.0.saturating_mul(START_AHEAD_ROUND_TRIPS)));
         let start = now + ahead;
+        let other_version = |agent: &Name| {
+            let version = &self.members.get(agent)?.hello.as_ref()?.version;
+            let is_same = self.options.version.is_same_program(version);
+            (!is_same).then(|| version.to_string())
+        };
         let seat = |(candidate, offset): &(&Candidate, Offset)| Seat {
             agent: candidate.agent.clone(),
             instance: candidate.instance,
             kind: candidate.kind,
             part: candidate.part.clone(),
             start_ns: offset.theirs(start).0,
-            bound: offset.bound,
+            bound: offset.bound + drift(ahead),
+            version: other_version(&candidate.agent),
         };
         let roster: Vec<Seat> = offsets.iter().map(seat).collect();
         for seat in roster.iter().filter(|seat| seat.bound > CLOCK_BOUND_MAX) {

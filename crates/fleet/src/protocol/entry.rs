@@ -92,6 +92,9 @@ pub struct Seat {
     pub start_ns: u64,
     /// The most by which that may be off from the begin of the controller that wrote it.
     pub bound: Nanos,
+    /// Its version, where that is not the one of this controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// The end of a block.

@@ -32,8 +32,12 @@ impl Version {
         if basics(self) != basics(other) {
             return Some(Refusal::Version { found, wanted });
         }
-        let is_same = self.tool == other.tool && self.commit == other.commit;
-        (!is_same && !mixed).then_some(Refusal::Commit { found, wanted })
+        (!self.is_same_program(other) && !mixed).then_some(Refusal::Commit { found, wanted })
+    }
+
+    /// True if both were built from one commit.
+    pub(crate) fn is_same_program(&self, other: &Self) -> bool {
+        self.tool == other.tool && self.commit == other.commit
     }
 }
 

@@ -6,7 +6,7 @@ use units::Nanos;
 
 /// Doubts about the parts of a block.
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
-    lost(subject).into_iter().chain(not_trusted(subject)).collect()
+    [lost, not_trusted, mixed].iter().filter_map(|judge| judge(subject)).collect()
 }
 
 /// Parts that were not measured to their end: what the server was offered of them is not known.
@@ -68,6 +68,31 @@ fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
         let is_small = counted == 0 || counted.saturating_mul(2) < planned(&|_| true);
         (!words.is_empty()).then(|| Finding {
             level: if is_small { Level::Invalid } else { Level::Degraded },
+            numbers: Numbers::new(),
+            weight: f64::from(u32::try_from(words.len()).unwrap_or(u32::MAX)),
+            evidence: words.join(", "),
+        })
+    })
+}
+
+/// Parts that another version of this program measured.
+fn mixed(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "agents_mixed",
+        message: "agents of the fleet have other versions: these are several instruments"
+            .to_owned(),
+        advice: "install one version on all machines of the fleet, and leave --mixed out"
+            .to_owned(),
+        outvoted: Outvoted::Never,
+    };
+    subject.reason(rule, |block| {
+        let words = block.agents.iter().filter_map(|part| {
+            let version = part.version.as_ref()?;
+            Some(format!("{} is {version}", part.agent))
+        });
+        let words: Vec<String> = words.collect();
+        (!words.is_empty()).then(|| Finding {
+            level: Level::Degraded,
             numbers: Numbers::new(),
             weight: f64::from(u32::try_from(words.len()).unwrap_or(u32::MAX)),
             evidence: words.join(", "),

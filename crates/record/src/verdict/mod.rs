@@ -32,6 +32,7 @@
 //! - `agent_lost`, degraded: the part of an agent of a fleet is missing; offered is a range. Next: the agent's machine
 //! - `agent_not_trusted`, degraded; invalid if less than half of the load is trusted: an agent began late, was busy or
 //!   throttled, or its clock jumped; its part is left out. Next: fewer parts, a machine of its own
+//! - `agents_mixed`, degraded: an agent of a fleet has another version (`--mixed`). Next: one version on all machines
 //! - `shared_cores`, degraded: two parties on one core, or fewer cores than parties. Next: more CPUs, fewer threads
 //! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, threads of ours that wait 1 %
 //!   of the time for a CPU, a difference below what the noise lets one see. Next: a quieter machine, more rounds

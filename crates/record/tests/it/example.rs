@@ -471,6 +471,7 @@ fn block(workload: usize) -> Block {
         agents: vec![AgentPart {
             agent: "a0".into(),
             task: AgentTask::Probe,
+            version: Some("0.2.0".into()),
             end: PartEnd::Measured,
             doubts: Vec::new(),
             planned: Some(9),

@@ -75,6 +75,7 @@ fn block() -> Block {
         connections: Connections { asked: 50, opened: 50, ..Connections::default() },
         warm_up: Some(Counts { planned: 4000, sent: 4000, ok: 4000, ..Counts::default() }),
         errors: Vec::new(),
+        agents: Vec::new(),
         measured_ns: 10_000_000_000,
         messages_per_s: 4000.0,
         phases: Phases { connect: times(50, |index| 80_000 + index), ..Phases::default() },

@@ -3,10 +3,11 @@
 use crate::example;
 use crate::good::{self, times};
 use record::{
-    Block, Capacity, Certificate, Check, Comparison, Container, Counts, Deliveries, DeliveryCounts,
-    Ended, ErrorCount, Estimate, Fairness, Identity, Kind, Knee, Level, Little, Neighbours, Number,
-    OpenLoop, PayloadKind, Pinning, RunRecord, Sessions, Spacing, Split, Stalls, Subject, Sweep,
-    SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload, incomparable, judge, judge_sweep,
+    AgentPart, Block, Capacity, Certificate, Check, Comparison, Container, Counts, Deliveries,
+    DeliveryCounts, Ended, ErrorCount, Estimate, Fairness, Identity, Kind, Knee, Level, Little,
+    Neighbours, Number, OpenLoop, PayloadKind, Pinning, RunRecord, Sessions, Spacing, Split,
+    Stalls, Subject, Sweep, SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload,
+    incomparable, judge, judge_sweep,
 };
 use spec::{
     ClientSubject, Conduct, Content, Conversation, Load, Pem, Protocol, Rooms, Server,
@@ -782,6 +783,20 @@ fn a_rate_that_was_changed_by_hand_is_doubted() {
     let changed = rates(&["900/s", "1000/s"]);
     assert_eq!(codes(&changed), [("rate_changed", Level::Degraded)]);
     assert_eq!(judge(&changed).reasons[0].evidence, "changed to 900/s, 1000/s");
+}
+
+#[test]
+fn an_agent_of_another_version_is_another_instrument() {
+    let with = |version: Option<&str>| {
+        let agent = AgentPart { agent: "a1".to_owned(), ..AgentPart::default() };
+        closed(|block| {
+            block.agents = vec![AgentPart { version: version.map(str::to_owned), ..agent.clone() }];
+        })
+    };
+    assert_eq!(codes(&with(None)), []);
+    let mixed = with(Some("0.2.0"));
+    assert_eq!(codes(&mixed), [("agents_mixed", Level::Degraded)]);
+    assert_eq!(judge(&mixed).reasons[0].evidence, "a1 is 0.2.0");
 }
 
 #[test]
@@ -1579,7 +1594,8 @@ fn codes(record: &RunRecord) -> Vec<(&'static str, Level)> {
     judge(record).reasons.iter().map(|reason| (name(&reason.code), reason.level)).collect()
 }
 
-const CODES: [&str; 20] = [
+const CODES: [&str; 21] = [
+    "agents_mixed",
     "failed_blocks",
     "rate_changed",
     "too_little_measured",

@@ -8,11 +8,12 @@ pub(crate) struct SimClock {
     base: i64,
     /// Millionths by which it is fast.
     ppm: i64,
+    pub(crate) has_jumped: bool,
 }
 
 impl SimClock {
     pub(crate) const fn new(base: i64, ppm: i64) -> Self {
-        Self { base, ppm }
+        Self { base, ppm, has_jumped: false }
     }
 
     pub(crate) fn at(self, time: u64) -> Instant {
@@ -30,5 +31,6 @@ impl SimClock {
 
     pub(crate) const fn jump(&mut self, by: i64) {
         self.base += by;
+        self.has_jumped = true;
     }
 }

@@ -6,7 +6,8 @@ use fleet::Word;
 use fleet::controller::Closed;
 use fleet::protocol::limits::START_LATE_MAX;
 use fleet::protocol::{
-    BlockId, Entry, Go, Instance, Kind, Name, Slot, SlotKind, Step, Subject, decode, digest, encode,
+    BlockId, Entry, Go, Instance, Kind, Name, Seat, Slot, SlotKind, Step, Subject, decode, digest,
+    encode,
 };
 use std::collections::BTreeMap;
 use units::{Instant, Nanos};
@@ -147,6 +148,7 @@ impl Invariants {
         let Some(seat) = seat else {
             panic!("seed {seed}: (5) {name} begins {block} without a seat")
         };
+        assert_eq!(seat.version.is_some(), node.commit != "c0", "seed {seed}: another version");
         let late = now.since(Instant(seat.start_ns));
         assert!(
             now >= Instant(seat.start_ns) && late <= START_LATE_MAX,
@@ -159,6 +161,32 @@ impl Invariants {
         assert_eq!(before, None, "seed {seed}: (4) {name} begins {block} twice");
         let other = world.invariants.running.insert((index, epoch), block);
         assert_eq!(other, None, "seed {seed}: (4) {name} begins {block} in the middle of another");
+        let go = go_of(&world.log, &world.run, block).expect("it was found above");
+        Self::agree(world, go);
+    }
+
+    /// The begins of a block lie no further apart than the bounds of the clocks allow, unless one has jumped.
+    fn agree(world: &World, go: &Go) {
+        if world.nodes.iter().any(|node| node.clock.has_jumped) {
+            return;
+        }
+        let begins = go.roster.iter().filter_map(|seat| {
+            let node = world.nodes.iter().find(|node| node.instance == seat.instance)?;
+            Some((seat, node.clock.when(Instant(seat.start_ns))))
+        });
+        let begins: Vec<(&Seat, u64)> = begins.collect();
+        for (one, at) in &begins {
+            for (other, others) in &begins {
+                let (apart, bound) = (Nanos(at.abs_diff(*others)), one.bound + other.bound);
+                assert!(
+                    apart <= bound + Nanos(1000),
+                    "seed {}: (13) {} and {} begin {apart} apart, at most {bound}",
+                    world.seed,
+                    one.agent,
+                    other.agent
+                );
+            }
+        }
     }
 
     /// A part is over.
