@@ -240,7 +240,7 @@ impl Session {
                 .map(Heard::Controller)
         } else {
             let Some(reply) = message.reply.clone() else { return };
-            decode(&message.payload, limits::TALK_MAX).map(|command| {
+            decode(&message.payload, limits::COMMAND_MAX).map(|command| {
                 let number = self.number.replace(self.number.get() + 1);
                 let mut asked = self.asked.borrow_mut();
                 if asked.len() == UNANSWERED_MAX {
@@ -427,7 +427,9 @@ impl Session {
         timeout: Nanos,
     ) -> Result<Answer, NoAnswer> {
         let subject = Command::subject(agent, instance);
-        let Ok(bytes) = encode(command, limits::STEP_MAX) else { return Err(NoAnswer::TimedOut) };
+        let Ok(bytes) = encode(command, limits::COMMAND_MAX) else {
+            return Err(NoAnswer::TimedOut);
+        };
         let request = Request::new().payload(bytes.into()).timeout(Some(timeout.into()));
         let asked = self.unless_denied_in(
             &subject,

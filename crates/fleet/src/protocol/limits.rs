@@ -10,15 +10,17 @@ pub const BLOCKS_MAX: u32 = 10_000;
 pub const REPEATS_MAX: u8 = 2;
 /// The largest plan.
 pub const PLAN_MAX: Bytes = Bytes(256 << 10);
-/// The largest step.
-pub const STEP_MAX: Bytes = Bytes(64 << 10);
+/// The largest step: the begin of a block on [`AGENTS_MAX`] agents, each with the weights of all.
+pub const STEP_MAX: Bytes = Bytes(512 << 10);
+/// The largest command: one that has a step in it.
+pub const COMMAND_MAX: Bytes = Bytes(513 << 10);
 /// The largest slot, as it stands in the log.
 pub const SLOT_MAX: Bytes = Bytes(900 << 10);
 /// The largest part of a record inside a slot, once it is inflated.
 pub const INFLATED_MAX: Bytes = Bytes(8 << 20);
 /// The most by which a part of a record may grow when it is inflated.
 pub const INFLATION_MAX: u64 = 32;
-/// The largest beat, command, answer and sign of a leader.
+/// The largest beat, answer and sign of a leader.
 pub const TALK_MAX: Bytes = Bytes(64 << 10);
 
 /// Time from one beat of an agent to its next.

@@ -82,3 +82,34 @@ pub enum DecodeError {
         max: Bytes,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{BlockId, BlockWork, Command, Go, Instance, Kind, Seat, Step};
+    use std::num::NonZeroU32;
+    use std::sync::Arc;
+    use units::Nanos;
+
+    #[test]
+    fn the_begin_of_a_block_on_the_most_agents_fits_into_a_step_and_into_a_command() {
+        let weights = vec![NonZeroU32::new(1000).unwrap(); limits::AGENTS_MAX];
+        let seat = |index: usize| Seat {
+            agent: format!("{index:032}").parse().unwrap(),
+            instance: Instance(u64::MAX),
+            kind: Kind::Load,
+            part: spec::Part { index: u32::try_from(index).unwrap(), weights: weights.clone() },
+            start_ns: u64::MAX,
+            bound: Nanos::MAX,
+            version: Some("1.2.3 (commit 0123456789abcdef0123456789abcdef01234567)".repeat(2)),
+        };
+        let roster = (0..limits::AGENTS_MAX).map(seat).collect();
+        let work = BlockWork { workload: 0, round: 0, load: None, lasts: Nanos::MAX };
+        let go = Go { block: BlockId { number: 0, attempt: 0 }, work, roster };
+        let entry = Entry::Step(Arc::new(Step::Go(go.clone())));
+        assert_eq!(encode(&entry, entry.size_max()).err(), None);
+        let command =
+            Command::Go { run: "r".repeat(32).parse().unwrap(), step: 1, go: Arc::new(go) };
+        assert_eq!(encode(&command, limits::COMMAND_MAX).err(), None);
+    }
+}
