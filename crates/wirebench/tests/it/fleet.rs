@@ -466,6 +466,21 @@ fn two_controllers_of_one_run_write_the_same_record() {
 }
 
 #[test]
+fn over_tls_a_server_is_trusted_by_the_authority_of_its_fleet_alone() {
+    let Some(coordination) = Coordination::over("tls", "127.0.0.1") else { return };
+    let _agents = [coordination.agent(0), coordination.agent(1)];
+    coordination.start("-d 200ms").wait().check_measured(&["the run is complete"]);
+    let Coordination { sandbox, address, .. } = &coordination;
+    let other = format!("fleet keys --agents 1 --url tls://{address} other");
+    sandbox.run(&other).check(0, &["1 agents, a0 to a0"]);
+    let authority = |folder: &str| sandbox.path().join(folder).join("ca.pem");
+    fs::copy(authority("other"), authority("keys")).unwrap();
+    let status = sandbox.run("fleet status --fleet keys/controller.join");
+    status
+        .check(2, &["cannot be trusted", "is the authority in the join file the one that signed"]);
+}
+
+#[test]
 fn an_agent_whose_key_is_withdrawn_says_so_and_ends() {
     let Some(coordination) = Coordination::at("127.0.0.1") else { return };
     let mut agent = coordination.agent(0);
@@ -500,15 +515,26 @@ struct Coordination {
 impl Coordination {
     /// `None` where no NATS server is installed; it says so.
     fn at(host: &str) -> Option<Self> {
+        Self::over("nats", host)
+    }
+
+    /// The same over `nats` or `tls`.
+    fn over(scheme: &str, host: &str) -> Option<Self> {
         let program = nats_server()?;
         let sandbox = Sandbox::new();
         let port = std::net::TcpListener::bind((host, 0)).unwrap().local_addr().unwrap().port();
         let address = format!("{host}:{port}");
-        let keys = format!("fleet keys --agents 2 --url nats://{address} keys");
-        sandbox.run(&keys).check(0, &["2 agents, a0 to a1"]);
+        let keys = format!("fleet keys --agents 2 --url {scheme}://{address} keys");
+        let keys = sandbox.run(&keys);
+        keys.check(0, &["2 agents, a0 to a1"]);
+        // What it prints is for a configuration beside its files.
+        let files = ["users.conf", "server.pem", "server-key.pem"];
+        let beside = files.iter().fold(keys.stdout, |text, file| {
+            text.replace(&format!("\"{file}\""), &format!("\"keys/{file}\""))
+        });
         let config = format!(
             "listen: \"{address}\"\nping_interval: \"1s\"\nping_max: 2\nmax_payload: 1MB\n\
-             jetstream {{ store_dir: \"store\" }}\nauthorization {{ include \"keys/users.conf\" }}\n"
+             jetstream {{ store_dir: \"store\" }}\n{beside}"
         );
         fs::write(sandbox.path().join("nats.conf"), config).unwrap();
         let mut server = sandbox.other(&program.display().to_string(), "--config nats.conf");
