@@ -4,9 +4,9 @@
 //! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
 //! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
 //! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), runs against
-//! a server that leaks ([`drift`]), requests matched by their ids ([`conversation`]), growth over an hour
-//! ([`hour`]), and the live screen of a run ([`screen`]). A benchmark is no test: a missed target is printed, and the
-//! exit code stays 0.
+//! a server that leaks ([`drift`]), requests matched by their ids ([`conversation`]), growth over an hour ([`hour`]),
+//! the live screen of a run ([`screen`]), and fleets in network namespaces ([`fleet`]). A benchmark is no test: a
+//! missed target is printed, and the exit code stays 0.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
@@ -14,17 +14,19 @@ mod ab;
 mod alone;
 mod conversation;
 mod drift;
+mod fleet;
 mod hour;
 mod knee;
 mod liars;
 mod memory;
 mod neighbours;
 mod noise;
+mod open_loops;
 mod pairs;
 mod screen;
 
 use crate::shell;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
 
 /// Measure what no lab can: instructions, start, size, memory, intervals, and other tools' words about a stop
@@ -39,6 +41,7 @@ enum What {
     Ab(ab::AbArgs),
     Conversation(conversation::ConversationArgs),
     Drift(drift::DriftArgs),
+    Fleet(fleet::FleetArgs),
     Hour(hour::HourArgs),
     Knee(knee::KneeArgs),
     Liars(liars::LiarsArgs),
@@ -63,6 +66,7 @@ pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
         What::Ab(arguments) => return ab::run(arguments),
         What::Conversation(arguments) => return conversation::run(arguments),
         What::Drift(arguments) => return drift::run(arguments),
+        What::Fleet(arguments) => return fleet::run(arguments),
         What::Hour(arguments) => return hour::run(arguments),
         What::Knee(arguments) => return knee::run(arguments),
         What::Liars(arguments) => return liars::run(arguments),
@@ -128,6 +132,12 @@ fn scratch(name: &str) -> Result<PathBuf> {
     let folder = shell::target().join(Path::new("bench").join(name));
     std::fs::create_dir_all(&folder)?;
     Ok(folder)
+}
+
+/// A record that was written.
+fn record(path: &Path) -> Result<serde_json::Value> {
+    let text = std::fs::read_to_string(path)?;
+    serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))
 }
 
 /// Removes the record of an earlier run, so that it is never read in place of one that was not written.

@@ -123,6 +123,27 @@ impl Process {
         fs::read_to_string(&self.stdout).unwrap_or_default()
     }
 
+    /// The messages that it has written so far.
+    pub(crate) fn words(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    /// Waits until its messages, without the first `from` bytes of them, have one of `wanted`; the place behind it.
+    pub(crate) fn wait_for_words(
+        &mut self,
+        from: usize,
+        wanted: &[&str],
+        patience: Duration,
+    ) -> Result<usize> {
+        self.wait_for(&format!("{wanted:?}"), patience, |process| {
+            let words = process.words();
+            let ends = wanted
+                .iter()
+                .filter_map(|wanted| Some(from + words.get(from..)?.find(wanted)? + wanted.len()));
+            Ok(ends.min())
+        })
+    }
+
     /// Resident memory, in bytes.
     pub(crate) fn resident(&self) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
@@ -134,13 +155,28 @@ impl Process {
         Ok(fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count())
     }
 
+    /// The time that its threads of these names have had on CPUs; without names that of all.
+    pub(crate) fn on_cpu(&self, names: &[&str]) -> Result<Duration> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()))?.flatten();
+        let tasks = tasks.map(|task| task.path()).filter(|task| {
+            let name = fs::read_to_string(task.join("comm")).unwrap_or_default();
+            names.is_empty() || names.contains(&name.trim())
+        });
+        tasks.map(|task| on_cpu(&task)).sum()
+    }
+
+    /// True once it has ended.
+    pub(crate) fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
     /// The number of its threads.
     pub(crate) fn threads(&self) -> Result<usize> {
         Ok(fs::read_dir(format!("/proc/{}/task", self.child.id()))?.count())
     }
 
     fn last_words(&self) -> String {
-        let words = fs::read_to_string(&self.stderr).unwrap_or_default();
+        let words = self.words();
         let last: Vec<&str> = words.lines().rev().take(5).collect();
         last.iter().rev().map(|line| format!("\n  {line}")).collect()
     }
@@ -163,6 +199,13 @@ pub(crate) fn descendants(id: u32) -> Vec<u32> {
         .flat_map(|ids| ids.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
         .collect();
     children.iter().flat_map(|child| [vec![*child], descendants(*child)].concat()).collect()
+}
+
+/// The time that a thread, by its folder in `/proc`, has had on a CPU.
+pub(crate) fn on_cpu(thread: &Path) -> Result<Duration> {
+    let text = fs::read_to_string(thread.join("schedstat")).context("its thread has ended")?;
+    let nanos = text.split(' ').next().and_then(|nanos| nanos.parse().ok());
+    Ok(Duration::from_nanos(nanos.context("this kernel tells no CPU time of threads")?))
 }
 
 /// The arguments of a process, the program's name first; empty if it has ended.

@@ -80,8 +80,15 @@ pub(crate) fn install() -> Result<PathBuf> {
         install_one(of_pip, &folder, python)?;
     }
     install_one("hdrhistogram", &folder, maven)?;
-    install_one("nats-server", &folder, |folder| go(folder, "github.com/nats-io/nats-server/v2"))?;
+    install_nats_server()?;
     Ok(folder)
+}
+
+/// Installs the NATS server alone; gives back its program.
+pub(crate) fn install_nats_server() -> Result<PathBuf> {
+    let folder = shell::target().join("third-party");
+    install_one("nats-server", &folder, |folder| go(folder, "github.com/nats-io/nats-server/v2"))?;
+    Ok(folder.join("nats-server/nats-server"))
 }
 
 /// Builds a program of Go into its folder, under the name that the folder has.

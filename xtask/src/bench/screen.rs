@@ -4,11 +4,11 @@
 //! Both take turns on a terminal of 80 columns and 24 lines, which `script` makes. A thread of its own follows the run
 //! and draws the screen; the kernel tells the time that this one had on a CPU.
 
+use super::open_loops::{self, OpenLoop};
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::{self, Process};
 use anyhow::{Context as _, Result};
-use serde_json::Value;
-use stats::{Histogram, Part, Pooled};
+use stats::{Part, Pooled};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,37 +38,30 @@ pub(super) fn run(arguments: &ScreenArgs) -> Result<()> {
     let mut server = Process::start("server", SERVER_CORE, &serve, &scratch)?;
     let url = format!("ws://{}/", process::await_ready(&mut server)?);
     let ScreenArgs { rounds, seconds, .. } = *arguments;
-    let mut sides = [Vec::new(), Vec::new()];
+    let (mut drawing, mut sides) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for round in 0..rounds {
         // Neither is always the first.
         for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
-            let name = ["with the screen", "--quiet"][side];
-            eprintln!("  round {} of {rounds}, {name}", round + 1);
-            sides[side].push(measure(&wirebench, &scratch, &url, seconds, side == 1)?);
+            eprintln!("  round {} of {rounds}, {}", round + 1, NAMES[side]);
+            let (drawn, run) = measure(&wirebench, &scratch, &url, seconds, side == 1)?;
+            drawing[side].push(Some(drawn));
+            sides[side].push(run);
         }
     }
-    println!("{}", table(&sides)?);
+    println!("{}\n", needs(&drawing)?);
+    println!("{}", open_loops::table(NAMES, [&sides[0], &sides[1]])?);
     Ok(())
 }
 
-/// A run that is over.
-struct Sample {
-    /// The time that the thread which follows the run had on a CPU, by the time in which that was watched.
-    drawing: [f64; 2],
-    /// Replies, by the measured time.
-    replies: [f64; 2],
-    response: Histogram,
-    send_lag: Histogram,
-}
-
-/// Measures once.
+/// Measures once: the time that the thread which follows the run had on a CPU, by the time in which that was watched,
+/// and the run.
 fn measure(
     wirebench: &Path,
     scratch: &Path,
     url: &str,
     seconds: u32,
     is_quiet: bool,
-) -> Result<Sample> {
+) -> Result<(Part, OpenLoop)> {
     let record = scratch.join("screen.json");
     super::forget(&record)?;
     let quiet = if is_quiet { "--quiet" } else { "" };
@@ -86,32 +79,15 @@ fn measure(
     let thread =
         run.wait_for("thread that follows the run", PATIENCE, |run| Ok(follower(run.id())))?;
     sleep(SETTLING);
-    let (began, before) = (Instant::now(), on_cpu(&thread)?);
+    let (began, before) = (Instant::now(), process::on_cpu(&thread)?);
     // Its warm-up comes on top, so that it goes on until then.
     sleep(Duration::from_secs(u64::from(seconds)) - SETTLING);
-    let used = on_cpu(&thread)?.saturating_sub(before);
+    let used = process::on_cpu(&thread)?.saturating_sub(before);
     let watched = began.elapsed();
     run.finish_with(&[0, 12, 13], PATIENCE + Duration::from_secs(2 * u64::from(seconds)))?;
-    Sample::of(&fs::read_to_string(&record)?, [used.as_secs_f64(), watched.as_secs_f64()])
-}
-
-impl Sample {
-    fn of(record: &str, drawing: [f64; 2]) -> Result<Self> {
-        let record: Value = serde_json::from_str(record).context("the record is no JSON")?;
-        let block = &record["blocks"][0];
-        let number = |value: &Value| value.as_f64().context("the record has no messages");
-        let times = |name: &str| -> Result<Histogram> {
-            let text = block["open_loop"][name]["histogram"].as_str();
-            let text = text.with_context(|| format!("the record has no {name}"))?;
-            Ok(Histogram::from_base64(text)?)
-        };
-        Ok(Self {
-            drawing,
-            replies: [number(&block["counts"]["ok"])?, number(&block["measured_ns"])? / 1e9],
-            response: times("response")?,
-            send_lag: times("send_lag")?,
-        })
-    }
+    let record = super::record(&record)?;
+    let drawn = Part { of: used.as_secs_f64(), by: watched.as_secs_f64() };
+    Ok((drawn, OpenLoop::of(&record)?))
 }
 
 /// The folder in `/proc` of the thread that follows the run, in one of the processes that `id` has started.
@@ -122,68 +98,20 @@ fn follower(id: u32) -> Option<PathBuf> {
     folders.find(|task| fs::read_to_string(task.join("comm")).is_ok_and(|it| it.trim() == FOLLOWER))
 }
 
-/// The time that a thread has had on a CPU.
-fn on_cpu(thread: &Path) -> Result<Duration> {
-    let text = fs::read_to_string(thread.join("schedstat")).context("the run is over too soon")?;
-    let nanos = text.split(' ').next().and_then(|nanos| nanos.parse().ok());
-    Ok(Duration::from_nanos(nanos.context("this kernel tells no CPU time of threads")?))
-}
-
-/// The lines of the table, from the runs with the screen and those without.
-fn table(sides: &[Vec<Sample>; 2]) -> Result<String> {
-    let quotient = |of: fn(&Sample) -> [f64; 2]| {
-        let pooled = |side: &Vec<Sample>| {
-            let parts = side.iter().map(of).map(|[of, by]| Some(Part { of, by }));
-            Pooled::quotient(&parts.collect::<Vec<_>>()).context("no time was measured")
-        };
-        anyhow::Ok([pooled(&sides[0])?, pooled(&sides[1])?])
-    };
-    let quantiles = |times: fn(&Sample) -> &Histogram, q: f64| {
-        let pooled = |side: &Vec<Sample>| {
-            let rounds: Vec<Option<&Histogram>> = side.iter().map(|it| Some(times(it))).collect();
-            let [pooled] = Pooled::quantiles(&rounds, [q]);
-            pooled.context("too few messages for a percentile")
-        };
-        anyhow::Ok([pooled(&sides[0])?, pooled(&sides[1])?])
-    };
-    let drawing = quotient(|run| run.drawing)?;
-    let more = drawing[0].less(&drawing[1]);
+/// The sentence about the share of a core, from the runs with the screen and those without.
+fn needs(drawing: &[Vec<Option<Part>>; 2]) -> Result<String> {
+    let share = |side: usize| Pooled::quotient(&drawing[side]).context("no time was measured");
+    let more = share(0)?.less(&share(1)?);
     let (low, high) = more.interval().context("too few rounds for an interval")?;
-    let share = more.value() * 100.0;
+    let [share, low, high] = [more.value(), low, high].map(|share| share * 100.0);
     let mark = if share <= CPU_MAX { "" } else { ": MISSED" };
-    let mut lines = vec![
-        format!(
-            "the screen needs {share:.2} % of a core [{:.2}, {:.2}], at most {CPU_MAX} %{mark}",
-            low * 100.0,
-            high * 100.0
-        ),
-        String::new(),
-        HEAD.to_owned(),
-    ];
-    let micros = |value: f64| format!("{:.1} us", value / 1e3);
-    for (name, [with, without], show) in [
-        ("response p50", quantiles(|run| &run.response, 0.5)?, micros as fn(f64) -> String),
-        ("response p99", quantiles(|run| &run.response, 0.99)?, micros),
-        ("send lag p50", quantiles(|run| &run.send_lag, 0.5)?, micros),
-        ("send lag p99", quantiles(|run| &run.send_lag, 0.99)?, micros),
-        ("replies/s", quotient(|run| run.replies)?, |value| format!("{value:.1}")),
-    ] {
-        let ratio = with.over(&without);
-        let interval = ratio.interval().map_or_else(
-            || "hangs on too few of the runs".to_owned(),
-            |(low, high)| format!("{:.3}x [{low:.3}, {high:.3}]", ratio.value()),
-        );
-        let least = ratio.smallest_detectable();
-        let least = least.map_or_else(|| "-".to_owned(), |it| format!("{:.1} %", it * 100.0));
-        let (with, without) = (show(with.value()), show(without.value()));
-        lines.push(format!("| {name} | {with} | {without} | {interval} | {least} |"));
-    }
-    Ok(lines.join("\n"))
+    Ok(format!(
+        "the screen needs {share:.2} % of a core [{low:.2}, {high:.2}], at most {CPU_MAX} %{mark}"
+    ))
 }
 
-const HEAD: &str = "\
-| number of all runs together | with the screen | --quiet | ratio [95 %] | would have been shown |
-|---|--:|--:|--:|--:|";
+/// The two sides.
+const NAMES: [&str; 2] = ["with the screen", "--quiet"];
 /// The most that the screen may need, as a percentage of a core.
 const CPU_MAX: f64 = 1.0;
 /// The messages that are due in a second.
@@ -198,46 +126,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Nanos;
-
-    /// A run in which drawing took so many milliseconds of ten seconds, and messages so many microseconds.
-    fn sample(drawing_ms: f64, micros: u64) -> Sample {
-        let mut times = Histogram::new();
-        times.record_all(Nanos(micros * 1000), 20_000);
-        let (response, send_lag) = (times.clone(), times);
-        Sample { drawing: [drawing_ms / 1e3, 10.0], replies: [20_000.0, 10.0], response, send_lag }
-    }
 
     #[test]
-    fn runs_with_and_without_the_screen_are_set_side_by_side() {
-        let with = [60.0, 62.0, 61.0, 59.0, 60.0, 58.0].map(|ms| sample(ms, 100)).into();
-        let without = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0].map(|ms| sample(ms, 100)).into();
-        let shown = table(&[with, without]).unwrap();
+    fn what_the_screen_needs_is_held_against_its_bound() {
+        let of = |millis: [f64; 6]| millis.map(|ms| Some(Part { of: ms / 1e3, by: 10.0 })).to_vec();
+        let shown = needs(&[of([60.0, 62.0, 61.0, 59.0, 60.0, 58.0]), of([1.0; 6])]).unwrap();
         assert!(shown.starts_with("the screen needs 0.59 % of a core [0.5"), "{shown}");
-        assert!(shown.contains("at most 1 %\n"), "{shown}");
-        assert!(shown.contains("| response p99 | 100.0 us | 100.0 us | 1.000x ["), "{shown}");
-        assert!(
-            shown.contains("| replies/s | 2000.0 | 2000.0 | 1.000x [1.000, 1.000] |"),
-            "{shown}"
-        );
-        let dear = [200.0; 6].map(|ms| sample(ms, 100)).into();
-        let without = [1.0; 6].map(|ms| sample(ms, 100)).into();
-        assert!(table(&[dear, without]).unwrap().contains("at most 1 %: MISSED"));
-    }
-
-    #[test]
-    fn the_record_of_a_run_is_read_and_one_without_times_is_refused() {
-        let mut times = Histogram::new();
-        times.record_all(Nanos(5_000), 100);
-        let record = |open_loop: Value| {
-            let block = serde_json::json!({ "counts": { "ok": 100 }, "measured_ns": 5e8, "open_loop": open_loop });
-            serde_json::json!({ "blocks": [block] }).to_string()
-        };
-        let side = serde_json::json!({ "histogram": times.to_base64() });
-        let whole = record(serde_json::json!({ "response": side, "send_lag": side }));
-        let sample = Sample::of(&whole, [0.1, 2.0]).unwrap();
-        assert_eq!((sample.replies, sample.send_lag.count()), ([100.0, 0.5], 100));
-        let error = Sample::of(&record(Value::Null), [0.1, 2.0]).err().unwrap().to_string();
-        assert_eq!(error, "the record has no response");
+        assert!(shown.ends_with("at most 1 %"), "{shown}");
+        assert!(needs(&[of([200.0; 6]), of([1.0; 6])]).unwrap().ends_with("at most 1 %: MISSED"));
     }
 }
