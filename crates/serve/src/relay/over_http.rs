@@ -33,7 +33,7 @@ impl Relay {
             Asked::Preflight { method } => self.write(engine, id, |machine, origin, tx| {
                 server::permit(machine, method, read.headers, origin, tx)
             }),
-            Asked::NoCallback(words) => self.refuse_request(engine, id, ERROR, words),
+            Asked::Wrong { status, words } => self.refuse_request(engine, id, status, words),
             Asked::Receive { session, receiver } => self.receive(engine, id, session, receiver),
             Asked::Post { session, body, sender } => self.post(engine, id, session, sender, body),
             Asked::Nothing => match socketio::server::Asked::read(&read) {

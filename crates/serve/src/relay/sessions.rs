@@ -72,6 +72,8 @@ const fn memory_of(message: &str) -> usize {
 pub(super) struct SocketIo {
     /// True in the default namespace.
     pub(super) is_connected: bool,
+    /// The instant by which the client has to join that for the first time; none once it has.
+    pub(super) joins_by: Instant,
     pub(super) heart: Heart,
     /// `None`: it stays with the transport that it has.
     pub(super) upgrade: Option<Upgrade>,
@@ -150,6 +152,9 @@ impl Session {
         {
             return Some(Due::Upgrade(number));
         }
+        if self.socketio.is_some_and(|it| it.joins_by <= now) {
+            return Some(Due::End(number));
+        }
         match (self.socketio.map(|it| it.heart), &self.receiver) {
             (Some(Heart::Beats(at)), _) if now.since(at) >= PING_EVERY => {
                 Some(Due::Heartbeat(number))
@@ -186,7 +191,7 @@ impl Receiver {
 /// A thing that is due for a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// Its receiver has left long ago, or has not answered a ping.
+    /// Its receiver has left long ago, has not answered a ping, or has joined no namespace.
     End(u32),
     /// Its receiver has heard nothing for long.
     Heartbeat(u32),

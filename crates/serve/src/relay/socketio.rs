@@ -4,10 +4,11 @@ use super::Relay;
 use super::hub::Who;
 use super::sessions::{Heart, SocketIo};
 use engine::{ConnectionId, Engine};
+use units::Instant;
 use wire::Kind;
 use wire::socketio::server::{
-    Asked, CLOSE, Fault, NOOP, PAYLOAD_LEN_MAX, PING, POLL, Said, acknowledged, add, connected,
-    new_sid, no_namespace, opening, packets, refuse,
+    Asked, CLOSE, CONNECT_TIMEOUT, Fault, NOOP, PAYLOAD_LEN_MAX, PING, POLL, Said, acknowledged,
+    add, connected, new_sid, no_namespace, opening, packets, refuse,
 };
 use wire::sockjs::server::{self, Receiver, Request};
 
@@ -42,7 +43,9 @@ impl Relay {
         let number = self.sessions.begin(&sid, now);
         if let Some(session) = self.sessions.find(number) {
             let heart = Heart::Beats(now);
-            session.socketio = Some(SocketIo { is_connected: false, heart, upgrade: None });
+            let joins_by = now + CONNECT_TIMEOUT;
+            let state = SocketIo { is_connected: false, joins_by, heart, upgrade: None };
+            session.socketio = Some(state);
             add(&opening(&sid, way.transport), &mut session.waiting);
         }
         self.attach(engine, id, number, way);
@@ -116,7 +119,7 @@ impl Relay {
                 return false;
             }
             Said::Connect => {
-                state.is_connected = true;
+                (state.is_connected, state.joins_by) = (true, Instant::NEVER);
                 let packet = connected(&session.name);
                 return self.tell(engine, number, &packet);
             }

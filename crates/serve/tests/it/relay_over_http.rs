@@ -107,6 +107,43 @@ fn scripts_carry_the_frames_of_a_session_that_is_posted_to_in_forms() {
 }
 
 #[test]
+fn each_frame_of_a_stream_is_a_chunk_and_so_is_what_comes_before_the_first() {
+    let joined = r#"a["joined a"]"#;
+    for (transport, prelude, [before, behind]) in [
+        ("xhr_streaming", format!("{}\n", "h".repeat(2048)), ["", "\n"]),
+        ("eventsource", "\r\n".to_owned(), ["data: ", "\r\n\r\n"]),
+    ] {
+        let heard = play(&[(0, 0, stream("s", transport)), (100, 1, post("s", r#"["join a"]"#))]);
+        let (_, chunks) = heard.all[0].split_once("\r\n\r\n").unwrap();
+        let frames = ["o", joined].map(|frame| format!("{before}{frame}{behind}"));
+        let chunk = |text: &String| format!("{:x}\r\n{text}\r\n", text.len());
+        let expected: Vec<String> = [prelude].iter().chain(&frames).map(chunk).collect();
+        assert_eq!(chunks, expected.concat(), "{transport}");
+    }
+}
+
+#[test]
+fn a_post_has_any_type_and_the_address_of_a_websocket_takes_no_other_request() {
+    let typed = |kind: &str, body: &str| {
+        say("POST", "/rooms/1/s/xhr_send", &format!("Content-Type: {kind}\r\n"), body)
+    };
+    let heard = play(&[
+        (0, 0, poll("s")),
+        (100, 1, typed("application/xml;charset=utf-8", r#"["join a"]"#)),
+        (200, 1, typed("T", r#"["join b"]"#)),
+        (300, 1, say("POST", "/rooms/1/s/xhr_send", "", r#"["join c"]"#)),
+        (400, 0, poll("s")),
+        (500, 1, get("/rooms/1/s/websocket")),
+        (600, 1, say("POST", "/rooms/1/s/websocket", "", "")),
+        (700, 1, say("PUT", "/rooms/websocket", "", "")),
+    ]);
+    assert_eq!(heard.answers(0)[1], "200 a[\"joined a\",\"joined b\",\"joined c\"]\n");
+    let refused = ["400 Can \"Upgrade\" only to \"WebSocket\".", "405 ", "405 "];
+    assert_eq!(heard.answers(1)[3..], refused);
+    assert_eq!(heard.all[1].matches("\r\nAllow: GET\r\n").count(), 2);
+}
+
+#[test]
 fn a_session_ends_five_seconds_after_its_last_receiver_has_left() {
     let heard = play(&[
         (0, 0, poll("s")),

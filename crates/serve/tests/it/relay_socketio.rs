@@ -184,6 +184,8 @@ fn a_ping_comes_25_s_after_the_last_pong_and_one_that_is_not_answered_ends_the_s
     let sid = sid(0);
     let heard = play(&[
         (0, 0, open()),
+        (50, 1, post(&sid, "40")),
+        (70, 0, poll(&sid)),
         (100, 0, poll(&sid)),
         (27_000, 1, post(&sid, "3")),
         (27_100, 0, poll(&sid)),
@@ -191,8 +193,40 @@ fn a_ping_comes_25_s_after_the_last_pong_and_one_that_is_not_answered_ends_the_s
         (80_000, 0, poll(&sid)),
     ]);
     let answers = heard.answers(0);
-    assert_eq!(answers, [&*opened(&sid), "200 2", "200 2", &format!("200 {CLOSE}"), UNKNOWN]);
-    assert_eq!(heard.answers(1), ["200 ok"]);
+    let (opened, connected) = (opened(&sid), format!("200 40{{\"sid\":\"{sid}\"}}"));
+    let closed = format!("200 {CLOSE}");
+    assert_eq!(answers, [&*opened, &connected, "200 2", "200 2", &closed, UNKNOWN]);
+    assert_eq!(heard.answers(1), ["200 ok", "200 ok"]);
+}
+
+#[test]
+fn a_client_that_joins_no_namespace_within_45_s_is_closed() {
+    let (polling, over_websocket) = (sid(0), sid(1));
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 1, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
+        (200, 2, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
+        (300, 2, tell("40")),
+        (400, 1, tell("40/admin,")), // There is no such one.
+        (20_000, 3, post(&polling, "3")),
+        (20_000, 1, tell("3")),
+        (20_000, 2, tell("3")),
+        (40_000, 3, post(&polling, "3")),
+        (40_000, 1, tell("3")),
+        (40_000, 2, tell("3")),
+        (44_000, 0, poll(&polling)),
+        (47_000, 3, post(&polling, "40")),
+        (60_000, 2, tell("41")), // It has left, and may join again.
+        (60_500, 2, tell("3")),
+        (84_000, 2, tell("40")),
+    ]);
+    assert_eq!(heard.answers(0)[1..], [format!("200 {CLOSE}")]);
+    assert_eq!(heard.answers(3), ["200 ok", "200 ok", UNKNOWN]);
+    let first = opening(&over_websocket, SOCKET.transport);
+    let refused = "44/admin,{\"message\":\"Invalid namespace\"}";
+    assert_eq!(heard.messages[1], [&*first, refused, "closed"]);
+    let connected = format!("40{{\"sid\":\"{}\"}}", sid(2));
+    assert_eq!(heard.messages[2][1..], [&*connected, &*connected]);
 }
 
 #[test]
@@ -486,10 +520,11 @@ fn a_ping_that_is_not_answered_closes_the_websocket_of_a_session() {
     let sid = sid(0);
     let heard = play(&[
         (0, 0, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
+        (100, 0, tell("40")),
         (27_000, 0, tell("3")),
         (100_000, 1, socket(&sid)),
     ]);
-    assert_eq!(heard.messages[0][1..], ["2", "2", "closed"]);
+    assert_eq!(heard.messages[0][2..], ["2", "2", "closed"]);
     assert_eq!(heard.messages[1], ["closed"]);
     assert_eq!((heard.totals.refused, heard.totals.broken), (1, 0));
 }

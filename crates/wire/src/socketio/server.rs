@@ -250,6 +250,9 @@ pub const PING_EVERY: Nanos = Nanos::from_secs(25);
 /// A session whose ping is not answered for so long ends, as with Socket.IO.
 pub const PING_TIMEOUT: Nanos = Nanos::from_secs(20);
 
+/// A session ends whose client has not joined the default namespace so long after it began, as with Socket.IO.
+pub const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(45);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,8 +36,6 @@ pub struct Request<'a> {
 pub enum Asked<'a> {
     /// It asks for the facts about the service ([`info`]).
     Info,
-    /// It asks for frames in scripts, and names no function that they can call: these words answer it, with status 500.
-    NoCallback(&'static str),
     /// It is no request of SockJS.
     Nothing,
     /// It posts messages to a session.
@@ -60,6 +58,13 @@ pub enum Asked<'a> {
         session: &'a str,
         /// The way in which it gets them.
         receiver: Receiver<'a>,
+    },
+    /// It breaks a rule of SockJS: scripts need a function that they can call, and a WebSocket its opening handshake.
+    Wrong {
+        /// The status of the answer.
+        status: &'static str,
+        /// The words of the answer.
+        words: &'static str,
     },
 }
 
@@ -129,7 +134,7 @@ impl<'a> Asked<'a> {
         };
         let call = |session, transport| match callback_of(head.target) {
             Ok(callback) => Self::Receive { session, receiver: Receiver { transport, callback } },
-            Err(words) => Self::NoCallback(words),
+            Err(words) => Self::Wrong { status: "500 Internal Server Error", words },
         };
         let is_form = || {
             let content_type = field_of(head, "content-type").unwrap_or_default();
@@ -137,6 +142,14 @@ impl<'a> Asked<'a> {
         };
         let (method, asked) = match transport_of(path) {
             _ if path.ends_with("/info") => ("GET", Self::Info),
+            // One that opens it does not come here.
+            _ if path.ends_with("/websocket") => {
+                let (status, words) = match head.method {
+                    "GET" => ("400 Bad Request", "Can \"Upgrade\" only to \"WebSocket\"."),
+                    _ => ("405 Method Not Allowed\r\nAllow: GET", ""),
+                };
+                return Self::Wrong { status, words };
+            }
             Some((session, "xhr")) => ("POST", receive(session, Transport::Xhr)),
             Some((session, "xhr_streaming")) => ("POST", receive(session, Transport::XhrStreaming)),
             Some((session, "eventsource")) => ("GET", receive(session, Transport::EventSource)),
@@ -541,6 +554,11 @@ mod tests {
         let post = |sender| Asked::Post { session: "s", body: b"[\"a\"]", sender };
         let (required, invalid) =
             ("\"callback\" parameter required", "invalid \"callback\" parameter");
+        let no_callback = |words| Asked::Wrong { status: "500 Internal Server Error", words };
+        let words = "Can \"Upgrade\" only to \"WebSocket\".";
+        let no_upgrade = Asked::Wrong { status: "400 Bad Request", words };
+        let not_allowed =
+            Asked::Wrong { status: "405 Method Not Allowed\r\nAllow: GET", words: "" };
         let long = format!("GET /e/0/s/jsonp?c={} HTTP/1.1\r\nHost: h\r\n\r\n", "x".repeat(33));
         #[rustfmt::skip]
         let table: [(&str, Asked<'_>); _] = [
@@ -554,16 +572,20 @@ mod tests {
             ("POST /e/0/s/jsonp_send HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded; charset=UTF-8\r\n\r\n[\"a\"]", post(Sender::Jsonp { is_form: true })),
             ("GET /e/0/s/htmlfile?c=_jp.a-1 HTTP/1.1\r\nHost: h\r\n\r\n", call(Transport::HtmlFile, "_jp.a-1")),
             ("GET /e/0/s/jsonp?t=1&callback=x HTTP/1.1\r\nHost: h\r\n\r\n", call(Transport::Jsonp, "x")),
-            ("GET /e/0/s/jsonp HTTP/1.1\r\nHost: h\r\n\r\n",              Asked::NoCallback(required)),
-            ("GET /e/0/s/htmlfile?cc=x HTTP/1.1\r\nHost: h\r\n\r\n",      Asked::NoCallback(required)),
-            ("GET /e/0/s/htmlfile?c=a%20b HTTP/1.1\r\nHost: h\r\n\r\n",   Asked::NoCallback(invalid)),
-            ("GET /e/0/s/jsonp?c= HTTP/1.1\r\nHost: h\r\n\r\n",           Asked::NoCallback(invalid)),
-            (&long,                                                       Asked::NoCallback(invalid)),
+            ("GET /e/0/s/jsonp HTTP/1.1\r\nHost: h\r\n\r\n",              no_callback(required)),
+            ("GET /e/0/s/htmlfile?cc=x HTTP/1.1\r\nHost: h\r\n\r\n",      no_callback(required)),
+            ("GET /e/0/s/htmlfile?c=a%20b HTTP/1.1\r\nHost: h\r\n\r\n",   no_callback(invalid)),
+            ("GET /e/0/s/jsonp?c= HTTP/1.1\r\nHost: h\r\n\r\n",           no_callback(invalid)),
+            (&long,                                                       no_callback(invalid)),
             ("POST /e/0/s/jsonp?c=x HTTP/1.1\r\nHost: h\r\n\r\n",         Asked::Nothing),
             ("GET /e/0/s/xhr HTTP/1.1\r\nHost: h\r\n\r\n",                Asked::Nothing),
             ("POST /e/0/s.t/xhr HTTP/1.1\r\nHost: h\r\n\r\n",             Asked::Nothing),
             ("POST /e/0//xhr HTTP/1.1\r\nHost: h\r\n\r\n",                Asked::Nothing),
             ("POST /xhr HTTP/1.1\r\nHost: h\r\n\r\n",                     Asked::Nothing),
+            ("GET /e/0/s/websocket HTTP/1.1\r\nHost: h\r\n\r\n",          no_upgrade),
+            ("GET /e/websocket HTTP/1.1\r\nHost: h\r\nUpgrade: a\r\n\r\n", no_upgrade),
+            ("POST /e/0/s/websocket HTTP/1.1\r\nHost: h\r\n\r\n",         not_allowed),
+            ("OPTIONS /websocket HTTP/1.1\r\nHost: h\r\n\r\n",            not_allowed),
             ("GET / HTTP/1.1\r\nHost: h\r\n\r\n",                         Asked::Nothing),
             ("",                                                          Asked::Nothing),
         ];
