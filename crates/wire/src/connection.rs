@@ -221,6 +221,20 @@ impl Connection {
         }
     }
 
+    /// Starts a proper end as [`Protocol::close`] does, of a server that goes down: over WebSocket by the code 1001
+    /// (RFC 6455 §7.4.1).
+    pub fn go_away(&mut self, tx: &mut Vec<u8>) -> bool {
+        if let Self::Tls(tls) = self {
+            tls.close_by(tx, Self::go_away)
+        } else if let Self::Web(web) = self {
+            web.go_away(tx)
+        } else if let Self::WebSocket(websocket) = self {
+            websocket.go_away(tx)
+        } else {
+            self.close(tx)
+        }
+    }
+
     /// Goes on over another connection to the same server, where [`Event::Closed`] or the end of this one, proper or
     /// not, means that: after the exchanges before a conversation, within a stream of events that is resumed, and after
     /// a redirect. If `Some`, its owner sends what is in `tx`, closes the connection, connects anew after that time,

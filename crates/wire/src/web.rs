@@ -137,6 +137,14 @@ impl Web {
         }
     }
 
+    /// Starts a proper end; as [`crate::Connection::go_away`].
+    pub(crate) fn go_away(&mut self, tx: &mut Vec<u8>) -> bool {
+        match &mut self.state {
+            State::WebSocket(websocket) => websocket.go_away(tx),
+            State::AwaitHead(_) | State::Http(_) | State::Over => self.close(tx),
+        }
+    }
+
     #[inline]
     fn receive_chosen<'a, 'b: 'a>(
         &'a mut self,

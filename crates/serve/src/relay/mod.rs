@@ -6,12 +6,13 @@
 //! events, and long polls (`plain`). A message is encoded once for all who get it in the same form, where no layer
 //! (TLS, compression) has a state of its own for each connection. What a receiver does not read waits for it up to a
 //! limit; beyond that the receiver is dropped, so that it costs no other one anything. A relay whose faults are known
-//! lets each delivery wait for its turn (`late`, `faulty`).
+//! lets each delivery wait for its turn (`late`, `faulty`). One that is asked to stop sends clients away (`ending`).
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
 //! Start reading at [`Relay::step`](engine::Node::step).
 
+mod ending;
 mod faulty;
 mod hub;
 mod late;
@@ -54,6 +55,7 @@ pub struct Relay {
     /// The members to look at, each at an instant at which a delivery to it may have its turn; earliest on top.
     looks: BinaryHeap<Reverse<(Instant, Who)>>,
     stop: Arc<AtomicBool>,
+    ending: Ending,
     totals: Totals,
     rx: Box<[u8]>,
     tx: Vec<u8>,
@@ -101,6 +103,18 @@ enum Speaks {
     Packets,
     /// None: its requests are answered by one message each.
     Polls,
+}
+
+/// The end of a relay, as far as it has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Ending {
+    /// Nobody has asked for it.
+    #[default]
+    NotAsked,
+    /// It was asked for at this instant, and what had arrived by then is read.
+    Reads(Instant),
+    /// It was asked for at this instant. Nothing new is taken, and clients are sent away.
+    SendsAway(Instant),
 }
 
 /// A delivery as connections get it, written when the first one gets it that speaks so; empty before.
@@ -177,7 +191,8 @@ impl Relay {
     /// The bytes that may wait for a receiver, unless another limit is given.
     pub const QUEUE_MAX: Bytes = Bytes(1 << 20);
 
-    /// A relay of `stack` that runs until `stop` is set; it looks ten times a second.
+    /// A relay of `stack` that runs until `stop` is set, at which it looks ten times a second, and its clients are sent
+    /// away.
     pub fn new(stack: Stack, stop: Arc<AtomicBool>) -> Self {
         Self {
             stack,
@@ -188,6 +203,7 @@ impl Relay {
             fate: None,
             looks: BinaryHeap::new(),
             stop,
+            ending: Ending::default(),
             totals: Totals::default(),
             rx: vec![0; RX_LEN].into_boxed_slice(),
             tx: Vec::with_capacity(TX_LEN),
@@ -238,7 +254,9 @@ impl Relay {
 
 impl<E: Engine> Node<E> for Relay {
     fn step(&mut self, engine: &mut E) -> Step {
+        let mut has_heard = false;
         while let Some(completion) = engine.complete(&mut self.rx) {
+            has_heard = true;
             match completion {
                 Completion::Received { connection, len } => self.received(engine, connection, len),
                 Completion::Accepted(id) => {
@@ -261,7 +279,7 @@ impl<E: Engine> Node<E> for Relay {
         self.keep_sessions(engine, now);
         self.hand_over_late(engine, now);
         if self.stop.load(Ordering::Relaxed) {
-            return Step::Done;
+            return self.end(engine, has_heard);
         }
         Step::Wait(self.next_look().min(now + STOP_POLL))
     }

@@ -24,6 +24,9 @@ impl Relay {
             peer.state.origin = read.origin.map(Box::from);
         }
         let is_fine = match read.asked {
+            _ if self.is_ending() && !self.receives_for_known(&read) => {
+                self.refuse_request(engine, id, "503 Service Unavailable", ENDING)
+            }
             Asked::Info => {
                 let entropy = self.entropy.next_u32();
                 self.write(engine, id, |machine, origin, tx| {
@@ -271,6 +274,9 @@ const TAKEN: &str = "c[2010,\"Another connection still open\"]";
 
 /// The status of what sockjs-node takes for its own error.
 const ERROR: &str = "500 Internal Server Error";
+
+/// The words for requests while the relay comes to its end.
+const ENDING: &str = "the relay is about to end\n";
 
 /// The words for requests to sessions that are not there.
 const UNKNOWN: &str = "there is no such session; it begins with the first request that receives\n";

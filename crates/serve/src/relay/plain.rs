@@ -64,10 +64,10 @@ impl Relay {
         room: &[u8],
         tag: Option<&str>,
     ) -> bool {
-        let name = tag.and_then(|tag| tag.strip_prefix('"')?.strip_suffix('"'));
-        let known = name.and_then(|name| self.sessions.named(name)).filter(|number| {
-            self.sessions.find(*number).is_some_and(|session| session.plain.is_some())
-        });
+        let known =
+            tag.and_then(name_in).and_then(|name| self.sessions.named(name)).filter(|number| {
+                self.sessions.find(*number).is_some_and(|session| session.plain.is_some())
+            });
         let number = known.unwrap_or_else(|| {
             let name = new_sid(&mut self.entropy);
             self.sessions.begin(&name, engine.now())
@@ -119,6 +119,11 @@ impl Asked {
         name(&room).map_err(|words| (BAD, words))?;
         Ok(of(room))
     }
+}
+
+/// The name of the receiver that a tag stands for, between its quotes.
+pub(super) fn name_in(tag: &str) -> Option<&str> {
+    tag.strip_prefix('"')?.strip_suffix('"')
 }
 
 const BAD: &str = "400 Bad Request";

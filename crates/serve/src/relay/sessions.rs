@@ -240,6 +240,12 @@ impl Sessions {
         self.all.get_mut(number as usize)?.as_mut()
     }
 
+    /// The numbers of all sessions.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        let all = (0..).zip(&self.all);
+        all.filter(|(_, session)| session.is_some()).map(|(number, _)| number).collect()
+    }
+
     /// The things that are due at `now`, looked for once a second.
     pub(super) fn due(&mut self, now: Instant) -> Vec<Due> {
         if now < self.look_at || self.by_name.is_empty() {

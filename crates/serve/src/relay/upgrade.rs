@@ -107,10 +107,15 @@ impl Relay {
         }
     }
 
-    /// Closes a WebSocket properly; no session receives by it any more.
+    /// Closes a connection properly; no session receives by it any more.
     pub(super) fn close_socket<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let is_ending = self.is_ending();
         self.write(engine, id, |machine, _origin, tx| {
-            machine.close(tx);
+            if is_ending {
+                machine.go_away(tx)
+            } else {
+                machine.close(tx)
+            };
             Ok(())
         });
         if let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) {

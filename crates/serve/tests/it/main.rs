@@ -11,6 +11,7 @@ mod memory;
 mod oracle;
 mod patience;
 mod relay;
+mod relay_ending;
 mod relay_over_http;
 mod relay_socketio;
 mod secure;

@@ -6,7 +6,7 @@ use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
 use serve::Relay;
 use serve::relay::Totals;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos, Random};
 use wire::socketio::server::new_sid;
 use wire::{
@@ -475,6 +475,9 @@ fn a_session_for_which_too_much_waits_is_dropped() {
 /// The next thing that a client does.
 #[derive(Clone, Debug)]
 pub(crate) enum Do {
+    /// Asks the relay to stop. It has stood still for 100 ms before, and what was said then is not read. From here on
+    /// clients close what the relay has ended.
+    End,
     Leave,
     /// Connects, and opens a WebSocket at a path.
     Open(String),
@@ -498,7 +501,7 @@ pub(crate) fn poll(session: &str) -> Do {
     say("POST", &format!("/rooms/000/{session}/xhr"), "", "")
 }
 
-fn poll_room(room: &str, fields: &str) -> Do {
+pub(crate) fn poll_room(room: &str, fields: &str) -> Do {
     say("GET", &format!("/rooms/poll?room={room}"), fields, "")
 }
 
@@ -507,7 +510,7 @@ fn receivers(counts: &[u32]) -> Vec<String> {
     counts.iter().map(|count| format!("200 receivers={count}\n")).collect()
 }
 
-fn stream(session: &str, transport: &str) -> Do {
+pub(crate) fn stream(session: &str, transport: &str) -> Do {
     let method = if transport == "eventsource" { "GET" } else { "POST" };
     let path = format!("/rooms/000/{session}/{transport}");
     Do::Say(format!("{method} {path} HTTP/1.1\r\nHost: h\r\n\r\n"))
@@ -520,9 +523,11 @@ pub(crate) fn post(session: &str, body: &str) -> Do {
 /// All that the clients heard.
 pub(crate) struct Heard {
     pub(crate) all: Vec<String>,
-    /// The messages that came over WebSocket, and `closed` where it was closed properly.
+    /// The messages that came over WebSocket, and `closed` where it was closed properly, with a code other than 1000.
     pub(crate) messages: Vec<Vec<String>>,
     pub(crate) totals: Totals,
+    /// The time from the wish to stop to the end of the relay, if it has ended.
+    pub(crate) took: Option<Nanos>,
 }
 
 impl Heard {
@@ -548,7 +553,7 @@ impl Heard {
     }
 
     /// The body of the one response in chunks that a client got, and true if it has ended.
-    fn stream(&self, client: usize) -> (String, bool) {
+    pub(crate) fn stream(&self, client: usize) -> (String, bool) {
         let (_, mut rest) = self.all[client].split_once("\r\n\r\n").unwrap();
         let mut body = String::new();
         while let Some((len, after)) = rest.split_once("\r\n") {
@@ -569,6 +574,14 @@ pub(crate) fn play(script: &[(u64, usize, Do)]) -> Heard {
 
 /// Clients that do each thing at its time, in milliseconds, against a relay that keeps so many bytes for each receiver.
 pub(crate) fn play_with(queue_max: usize, script: &[(u64, usize, Do)]) -> Heard {
+    play_against(script, |relay| relay.with_queue_max(queue_max))
+}
+
+/// The same against the relay that `made` makes of the usual one.
+pub(crate) fn play_against(
+    script: &[(u64, usize, Do)],
+    made: impl FnOnce(Relay) -> Relay,
+) -> Heard {
     let options = ServerOptions { takes_requests: true, ..ServerOptions::default() };
     let url: spec::Endpoint = "ws://relay.example".parse().unwrap();
     let server = wire::stack(&url, Role::Server(&options)).unwrap();
@@ -585,15 +598,31 @@ pub(crate) fn play_with(queue_max: usize, script: &[(u64, usize, Do)]) -> Heard 
         machines: (0..clients).map(|_| None).collect(),
         messages: vec![Vec::new(); clients],
         rx: vec![0; 1 << 16],
+        stop: Arc::default(),
     };
-    let mut relay = Relay::new(server, Arc::new(AtomicBool::new(false))).with_queue_max(queue_max);
-    let mut parties =
-        [Party::background(&mut one, &mut people), Party::background(&mut other, &mut relay)];
+    let mut relay = made(Relay::new(server, Arc::clone(&people.stop)));
+    let at = |ms: u64| Instant::START + Nanos::from_millis(ms);
+    let asked = script.iter().find(|(_, _, what)| matches!(what, Do::End)).map(|(ms, ..)| at(*ms));
+    if let Some(asked) = asked {
+        other.freeze(Instant(asked.0 - 100_000_000), asked);
+    }
+    let relaying = match asked {
+        Some(_) => Party::awaited(&mut other, &mut relay),
+        None => Party::background(&mut other, &mut relay),
+    };
+    let mut parties = [Party::background(&mut one, &mut people), relaying];
     let (last, ..) = script.last().unwrap();
-    let end = Instant::START + Nanos::from_millis(last + 500);
-    assert_eq!(network.run(&mut parties, end), Outcome::TimeUp);
+    let ended = network.run(&mut parties, at(last + if asked.is_some() { 5_000 } else { 500 }));
+    let took = asked.map(|asked| network.now().since(asked));
+    assert_eq!(ended, if took.is_some() { Outcome::Done } else { Outcome::TimeUp });
+    // What the relay has written reaches those who wait for it.
+    let mut people_alone = [Party::background(&mut one, &mut people)];
+    let rest = Instant(network.now().0 + 100_000_000);
+    if took.is_some() {
+        assert_ne!(network.run(&mut people_alone, rest), Outcome::Done);
+    }
     let texts = people.heard.into_iter().map(|heard| String::from_utf8(heard).unwrap());
-    Heard { all: texts.collect(), messages: people.messages, totals: relay.totals() }
+    Heard { all: texts.collect(), messages: people.messages, totals: relay.totals(), took }
 }
 
 struct People {
@@ -605,6 +634,7 @@ struct People {
     machines: Vec<Option<Connection>>,
     messages: Vec<Vec<String>>,
     rx: Vec<u8>,
+    stop: Arc<AtomicBool>,
 }
 
 impl People {
@@ -627,8 +657,10 @@ impl People {
         while let Some(event) = machine.receive(&mut input, &mut tx).unwrap() {
             if let Event::Message(Message { kind: Kind::Text, payload }) = event {
                 self.messages[client].push(String::from_utf8(payload.to_vec()).unwrap());
-            } else if let Event::Closed(_) = event {
-                self.messages[client].push("closed".to_owned());
+            } else if let Event::Closed(closed) = event {
+                let code = closed.code.filter(|code| *code != 1000);
+                let code = code.map_or_else(String::new, |code| format!(" {code}"));
+                self.messages[client].push(format!("closed{code}"));
             } else {
                 assert_eq!(event, Event::Open);
             }
@@ -647,6 +679,11 @@ impl Node<Sim> for People {
             match completion {
                 Completion::Connected(id) => self.connected(engine, id),
                 Completion::Received { connection, len } => self.received(engine, connection, len),
+                Completion::Ended(id) if self.stop.load(Ordering::Relaxed) => {
+                    let client = self.client(id);
+                    self.ids[client] = None;
+                    engine.close(id);
+                }
                 Completion::Accepted(_) | Completion::Ended(_) | Completion::Failed(..) => {}
             }
         }
@@ -657,6 +694,7 @@ impl Node<Sim> for People {
             }
             self.script.pop();
             match what {
+                Do::End => self.stop.store(true, Ordering::Relaxed),
                 Do::Leave => engine.close(self.ids[client].take().unwrap()),
                 Do::Open(path) => {
                     let url = format!("ws://relay.example{path}").parse().unwrap();

@@ -530,7 +530,7 @@ fn a_ping_that_is_not_answered_closes_the_websocket_of_a_session() {
 }
 
 /// The name of a session, by its number from 0.
-fn sid(number: usize) -> String {
+pub(crate) fn sid(number: usize) -> String {
     let mut random = Random::new(0);
     (0..=number).map(|_| new_sid(&mut random)).last().unwrap()
 }
@@ -539,7 +539,7 @@ fn address(sid: &str) -> String {
     format!("/rooms/socket.io/?EIO=4&transport=polling&sid={sid}")
 }
 
-fn open() -> Do {
+pub(crate) fn open() -> Do {
     get("/rooms/socket.io/?EIO=4&transport=polling&t=1")
 }
 
@@ -561,11 +561,11 @@ fn publish(text: &str) -> Do {
     say("POST", "/publish?room=a", "", text)
 }
 
-fn poll(sid: &str) -> Do {
+pub(crate) fn poll(sid: &str) -> Do {
     get(&address(sid))
 }
 
-fn post(sid: &str, body: &str) -> Do {
+pub(crate) fn post(sid: &str, body: &str) -> Do {
     say("POST", &address(sid), "Content-Type: text/plain;charset=UTF-8\r\n", body)
 }
 

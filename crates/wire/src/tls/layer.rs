@@ -128,16 +128,7 @@ impl<P: Protocol> Protocol for Tls<P> {
     }
 
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
-        if self.state != State::Open {
-            return false;
-        }
-        let from = tx.len();
-        let is_answered = self.inner.close(tx);
-        self.outgoing().protect(from, tx);
-        if !is_answered {
-            self.outgoing().close(tx);
-        }
-        is_answered
+        self.close_by(tx, P::close)
     }
 
     /// The end of the connection.
@@ -214,6 +205,24 @@ impl<P: Protocol> Tls<P> {
         let from = tx.len();
         send(&mut self.inner, tx)?;
         if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
+    }
+
+    /// Starts a proper end, which `close` does inside; as [`Protocol::close`].
+    pub(crate) fn close_by(
+        &mut self,
+        tx: &mut Vec<u8>,
+        close: impl FnOnce(&mut P, &mut Vec<u8>) -> bool,
+    ) -> bool {
+        if self.state != State::Open {
+            return false;
+        }
+        let from = tx.len();
+        let is_answered = close(&mut self.inner, tx);
+        self.outgoing().protect(from, tx);
+        if !is_answered {
+            self.outgoing().close(tx);
+        }
+        is_answered
     }
 }
 

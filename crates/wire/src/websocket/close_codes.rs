@@ -3,6 +3,9 @@
 /// The purpose of the connection is fulfilled.
 pub(super) const NORMAL: u16 = 1000;
 
+/// A server goes down, or a page is left.
+pub(super) const GOING_AWAY: u16 = 1001;
+
 /// The peer broke the protocol.
 pub(super) const PROTOCOL_ERROR: u16 = 1002;
 

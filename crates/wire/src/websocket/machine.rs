@@ -120,6 +120,27 @@ impl WebSocket {
         Self { codec, ..Self::established(role, limits, seed) }
     }
 
+    /// Starts a proper end as [`Protocol::close`] does, of a server that goes down.
+    pub(crate) fn go_away(&mut self, tx: &mut Vec<u8>) -> bool {
+        self.close_by(close_codes::GOING_AWAY, tx)
+    }
+
+    fn close_by(&mut self, code: u16, tx: &mut Vec<u8>) -> bool {
+        match self.state {
+            State::AwaitClose => true,
+            State::AwaitHandshake(_) => {
+                self.state = State::Closed;
+                false
+            }
+            State::Closed | State::Failed => false,
+            State::Open => {
+                frame::write(CLOSE, self.fresh_key(), &code.to_be_bytes(), tx);
+                self.state = State::AwaitClose;
+                true
+            }
+        }
+    }
+
     fn new(role: Side, limits: Limits, seed: u64, state: State) -> Self {
         let peer = match role {
             Side::Client => Side::Server,
@@ -189,19 +210,7 @@ impl Protocol for WebSocket {
     }
 
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
-        match self.state {
-            State::AwaitClose => true,
-            State::AwaitHandshake(_) => {
-                self.state = State::Closed;
-                false
-            }
-            State::Closed | State::Failed => false,
-            State::Open => {
-                frame::write(CLOSE, self.fresh_key(), &close_codes::NORMAL.to_be_bytes(), tx);
-                self.state = State::AwaitClose;
-                true
-            }
-        }
+        self.close_by(close_codes::NORMAL, tx)
     }
 
     /// The peer will send no more bytes. That is a proper end only after its Close frame; its code and reason were in

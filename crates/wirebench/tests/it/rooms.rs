@@ -1,9 +1,11 @@
 //! Rooms through the binary: publishers that connect elsewhere than receivers, and places where nobody answers.
 
 use crate::harness::{Sandbox, Server, ended, record_of};
+use crate::peers::Stream;
 use crate::third_party::{installed, run_client};
 use record::DeliveryCounts;
 use rustix::process::Signal;
+use std::io::{Read, Write};
 
 /// Receivers in rooms of `wirebench serve relay`; publishers follow.
 const RECEIVERS: &str = r#"
@@ -164,6 +166,34 @@ fn receivers_that_leave_or_are_torn_off_come_back_and_the_sums_close() {
     assert_eq!(recovered.count, counts.recovered);
     assert!(recovered.min_ns >= 499_000_000, "nobody is back before: {recovered:?}");
     assert!(record.blocks[0].errors.is_empty(), "{:?}", record.blocks[0].errors);
+}
+
+#[test]
+fn a_relay_that_is_asked_to_stop_delivers_what_was_published_before_and_ends_well() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
+    let address = server.url.trim_start_matches("ws://").trim_end_matches('/');
+    let mut receiver = Stream::connect(address).unwrap();
+    receiver.write_all(b"GET /events?room=a HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+    let mut heard = Vec::new();
+    while !heard.ends_with(b"\r\n\r\n2\r\n\r\n\r\n") {
+        let mut byte = [0];
+        receiver.read_exact(&mut byte).unwrap();
+        heard.extend(byte);
+    }
+    let mut publisher = Stream::connect(address).unwrap();
+    let post = b"POST /publish?room=a HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nlast";
+    publisher.write_all(post).unwrap();
+    server.process.send(Signal::TERM);
+    let mut rest = String::new();
+    receiver.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "c\r\ndata: last\n\n\r\n0\r\n\r\n");
+    drop(receiver);
+    publisher.read_to_string(&mut rest).unwrap();
+    assert!(rest.ends_with("receivers=1\n"), "{rest}");
+    drop(publisher);
+    let ended = server.process.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
 #[test]
