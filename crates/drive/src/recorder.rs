@@ -592,6 +592,7 @@ impl Recorder {
             refused: self.refused,
             tls: self.tls.into_iter().map(|(facts, count)| (parameters(&facts), count)).collect(),
             layers: self.stream.layers(),
+            requests: self.stream.requests(),
             segments: self.stream.segments(),
             errors: self.errors,
             identity: left.has_identity.then_some(self.identity),

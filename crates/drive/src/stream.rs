@@ -2,7 +2,8 @@
 //!
 //! Nothing is asked for a message: its payload is added up where it is counted anyway, the layers of a stack keep sums
 //! of their own, and both are looked at when the window begins, when it ends, and when a connection ends inside it.
-//! Framing is what remains, so that the parts always add up to the bytes.
+//! Framing is what remains, so that the parts always add up to the bytes. Requests of sessions over HTTP are counted by
+//! the same layers.
 //!
 //! Left out: what stands around the segments (TCP/IP headers), which crate `run` estimates from their number.
 
@@ -32,6 +33,7 @@ struct LayerSums {
     tls_received: i64,
     encoding_sent: i64,
     encoding_received: i64,
+    requests: i64,
 }
 
 /// Connections of one kind, and the segments of some of them.
@@ -100,6 +102,11 @@ impl Stream {
         }
     }
 
+    /// The requests that sessions over HTTP made in the window.
+    pub(crate) fn requests(&self) -> u64 {
+        u64::try_from(self.layers.requests).unwrap_or(0)
+    }
+
     /// The number of segments; `None` if no connection says it.
     pub(crate) fn segments(&self) -> Option<Segments> {
         let (stayed, came) = (self.stayed.scaled(), self.came.scaled());
@@ -150,6 +157,7 @@ impl LayerSums {
         self.tls_received += layers.tls_received.cast_signed();
         self.encoding_sent += layers.encoding_sent;
         self.encoding_received += layers.encoding_received;
+        self.requests += layers.requests.cast_signed();
     }
 
     fn subtract(&mut self, layers: Layers) {
@@ -157,6 +165,7 @@ impl LayerSums {
         self.tls_received -= layers.tls_received.cast_signed();
         self.encoding_sent -= layers.encoding_sent;
         self.encoding_received -= layers.encoding_received;
+        self.requests -= layers.requests.cast_signed();
     }
 }
 

@@ -476,6 +476,10 @@ pub struct Wire {
     /// The same of the read ones.
     #[serde(default)]
     pub received: Option<Split>,
+    /// Requests of HTTP that sessions of SockJS and Socket.IO made, and long polls: polls, streams that were asked
+    /// for, and posts; `null` in records from before they were counted.
+    #[serde(default)]
+    pub requests: Option<u64>,
     /// Payloads by what became of them on the wire, both directions: above 1 if they became shorter. `null` without
     /// compression.
     #[serde(default)]

@@ -59,6 +59,8 @@ pub struct Outcome {
     pub tls: BTreeMap<TlsParameters, Handshakes>,
     /// Bytes of the measured window, by layer.
     pub layers: StreamLayers,
+    /// Requests of HTTP that sessions made in the measured window: polls, streams that were asked for, and posts.
+    pub requests: u64,
     /// The TCP segments in which they travelled; `None` where no connection tells: Unix sockets, the simulation.
     pub segments: Option<Segments>,
     /// Failures, by class.
@@ -469,6 +471,7 @@ impl Block {
                 received_bytes_per_message: per_message(traffic.bytes_received, traffic.replies),
                 sent: Some(outcome.layers.sent),
                 received: Some(outcome.layers.received),
+                requests: Some(outcome.requests),
                 ..Wire::default()
             },
             series: outcome.seconds(),
@@ -524,6 +527,7 @@ impl Merge for Outcome {
             ids_found,
             tls,
             layers,
+            requests,
             segments,
             errors,
             identity,
@@ -551,6 +555,7 @@ impl Merge for Outcome {
         self.ids_found.merge(ids_found);
         Merge::merge(&mut self.tls, tls);
         self.layers.merge(layers);
+        self.requests.merge(requests);
         self.segments.merge(segments);
         Merge::merge(&mut self.errors, errors);
         self.identity.merge(identity);

@@ -3,7 +3,7 @@
 use crate::document::{Cell, Column, Table};
 use crate::number::{self, MISSING, Unit};
 use crate::{row, verdict};
-use record::{Added, Block, Estimate, RunRecord, Split, Verdict, Wire};
+use record::{Added, Block, Estimate, Kind, RunRecord, Split, Verdict, Wire};
 
 /// A row for each layer: CPU time, round trip and bytes of a rung, less those of the rung that it is with a layer more.
 pub(crate) fn added(record: &RunRecord, verdict: &Verdict) -> Table {
@@ -59,14 +59,16 @@ fn difference(estimate: Option<Estimate>) -> Cell {
     }
 }
 
-/// A row for each rung: bytes of a message in both directions by layer. A layer that adds nothing is left blank, and
-/// one that adds nothing anywhere has no column.
+/// A row for each rung: bytes of a message in both directions by layer, and the requests that a session made for it. A
+/// layer that adds nothing is left blank, and one that adds nothing anywhere has no column.
 pub(crate) fn bytes(record: &RunRecord) -> Table {
-    let mut columns = vec![Column::new("rung", Unit::Words)];
+    let head = if record.kind == Kind::Ladder { "rung" } else { "row" };
+    let mut columns = vec![Column::new(head, Unit::Words)];
     for layer in LAYERS {
         let heads = [format!("{layer} out"), "in".to_owned()];
         columns.extend(heads.map(|head| Column::new(head, Unit::MessageBytes)));
     }
+    columns.push(Column::new("requests", Unit::Plain));
     let mut table = Table::new("Bytes of a message by layer", columns);
     let mut unknown: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in row::all(record) {
@@ -78,7 +80,9 @@ pub(crate) fn bytes(record: &RunRecord) -> Table {
             Some(bytes) if is_nothing(bytes) => Cell::Blank,
             bytes => Cell::number(bytes),
         };
-        table.row([Cell::words(row.name())].into_iter().chain(both.map(cell)).collect());
+        let requests = requests(&blocks).map_or(Cell::Blank, |each| Cell::number(Some(each)));
+        let name = Cell::words(row.name());
+        table.row([name].into_iter().chain(both.map(cell)).chain([requests]).collect());
         let reason = blocks.iter().find_map(|block| without_tcp_ip(&block.wire));
         match reason.map(|reason| (unknown.iter_mut().find(|(known, _)| *known == reason), reason))
         {
@@ -126,6 +130,19 @@ pub(crate) fn directions(blocks: &[&Block]) -> Option<[Parts; 2]> {
         mean(|wire| parts(wire.sent?, wire.sent_bytes, wire.sent_bytes_per_message?))?,
         mean(|wire| parts(wire.received?, wire.received_bytes, wire.received_bytes_per_message?))?,
     ])
+}
+
+/// Requests that sessions over HTTP made for each message, the mean of the blocks; `None` if they made none.
+pub(crate) fn requests(blocks: &[&Block]) -> Option<f64> {
+    let each = |block: &&Block| {
+        let Wire { requests, sent_bytes, sent_bytes_per_message, .. } = &block.wire;
+        let messages = number::float(*sent_bytes) / (*sent_bytes_per_message)?;
+        let requests = requests.filter(|count| *count > 0)?;
+        messages.is_finite().then(|| number::float(requests) / messages)
+    };
+    let known: Vec<f64> = blocks.iter().filter_map(each).collect();
+    let count = number::float(known.len() as u64);
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / count)
 }
 
 /// The share of one message; `None` if there were no bytes.

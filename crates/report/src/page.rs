@@ -138,6 +138,10 @@ fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Secti
     sections.extend(Section::of_tables("", views).map(|section| section.at(depth)));
     let of_rooms = Section::of_tables("", groups.iter().map(deliveries::table));
     sections.extend(of_rooms.map(|section| section.at(Depth::Details)));
+    if record.blocks.iter().any(|block| block.deliveries.is_some()) {
+        let bytes = Section::of_tables("", [layers::bytes(record)]);
+        sections.extend(bytes.map(|section| section.at(Depth::Details)));
+    }
     let ends = Section::of_tables("", groups.iter().map(exchanges::ends));
     sections.extend(ends.map(|section| section.at(Depth::Details)));
     sections.extend(groups.iter().flat_map(conversations));

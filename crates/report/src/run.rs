@@ -508,6 +508,10 @@ fn bytes(facts: &mut Facts, it: &Measured<'_>) {
         (None, _, None) => vec![format!("{MISSING} (no reply was measured)")],
     };
     facts.lines("bytes/message", lines);
+    let requests = it.only_block().and_then(|block| layers::requests(&[block]));
+    let words =
+        |each| format!("{} for each message: polls, streams and posts", number::three(each));
+    facts.lines("requests", requests.map(words).into_iter().collect());
     if let Some(offered) = it.row.deflate() {
         let ratios = it.all.iter().filter_map(|block| block.wire.compression_ratio);
         let ratio = stats::median(&ratios.collect::<Vec<f64>>());

@@ -197,8 +197,8 @@ pub struct Secured {
     pub opening: Opening,
 }
 
-/// The bytes that layers other than framing have added so far. Framing is the rest of the transport's bytes, without
-/// the payloads and these.
+/// The bytes that layers other than framing have added so far, and the requests that were made. Framing is the rest of
+/// the transport's bytes, without the payloads and these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
     /// Sent: TLS records and handshake messages, without the plaintext in them.
@@ -209,6 +209,8 @@ pub struct Layers {
     pub encoding_sent: i64,
     /// Received: the same.
     pub encoding_received: i64,
+    /// Requests of HTTP that a session made: polls, streams that were asked for, and posts.
+    pub requests: u64,
 }
 
 /// The bytes of one connection after another, or of two side by side.
@@ -221,6 +223,7 @@ impl std::ops::Add for Layers {
             tls_received: self.tls_received + other.tls_received,
             encoding_sent: self.encoding_sent + other.encoding_sent,
             encoding_received: self.encoding_received + other.encoding_received,
+            requests: self.requests + other.requests,
         }
     }
 }

@@ -251,6 +251,16 @@ fn each_receiver_gets_each_message_over_every_transport() {
         let sockets = if is_one { 18 } else { 36 };
         assert_eq!(relay.totals().connections, sockets, "{transport}");
     }
+        // Requests of the window, but for those that its edges cut off: deliveries, and what is published and answered.
+        let is_poll = ["sockjs+xhr", "sockjs+jsonp", "socketio+polling"].contains(&transport);
+        let requests = match transport {
+            _ if is_poll => 480 + 120 + 120,
+            "room-longpoll" => 480,
+            _ if is_one => 0,
+            _ => 120,
+        };
+        let found = played.outcome.requests;
+        assert!(found.abs_diff(requests) <= sockets, "{transport}: {found}, not {requests}");
 }
 
 #[test]

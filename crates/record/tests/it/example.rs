@@ -405,6 +405,7 @@ fn block(workload: usize) -> Block {
             received_bytes_per_message: Some(66.0),
             sent: Some(split(6_000)),
             received: Some(Split { tcp_ip_estimated_bytes: None, ..split(2_000) }),
+            requests: Some(0),
             compression_ratio: Some(1.52),
             missing: [("tcp_ip_estimated_bytes".to_owned(), "no segments".to_owned())].into(),
         },

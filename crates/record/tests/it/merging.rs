@@ -138,6 +138,7 @@ fn outcome(random: &mut Random) -> Outcome {
         }),
         tls: handshakes(random),
         layers: layers(random),
+        requests: count(random),
         segments: maybe(random, |random| Segments {
             sent: count(random),
             received: count(random),

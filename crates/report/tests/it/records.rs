@@ -315,6 +315,7 @@ pub(crate) fn wire(name: &str) -> Wire {
         received_bytes_per_message: Some(number(total(received)) / 1000.0),
         sent: Some(sent),
         received: Some(received),
+        requests: Some(0),
         compression_ratio: (name == "ws-deflate").then_some(1.454),
         missing: (name == "unix")
             .then(|| ("tcp_ip_estimated_bytes".to_owned(), "a Unix socket has neither".to_owned()))

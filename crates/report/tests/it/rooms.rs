@@ -3,7 +3,7 @@
 use crate::pages::{check, details};
 use crate::records;
 use expect_test::expect;
-use record::{AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, RunRecord};
+use record::{AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, RunRecord, Wire};
 use report::{Depth, Style};
 use spec::{Conduct, Load, Rooms, Spacing};
 
@@ -159,6 +159,25 @@ fn the_page_of_a_lab_has_a_line_of_deliveries_for_each_row() {
                       p50  p50  p99    p50
         deliveries     ms   ms   ms     ms
         ? ws         1.30 2.10 3.15   1.20
+    "#]]
+    .assert_eq(&table);
+}
+
+#[test]
+fn bytes_of_a_delivery_stand_by_layer_with_the_requests_that_it_took() {
+    let mut record = record();
+    record.blocks[0].wire = Wire { requests: Some(500), ..records::wire("http") };
+    let page = details(&record);
+    let line = "requests       0.500 for each message: polls, streams and posts";
+    assert!(page.contains(line), "{page}");
+    let lab = details(&RunRecord { kind: Kind::Lab, ..record });
+    let head = lab.find("Bytes of a message by layer").expect("a table");
+    let table: String = lab[head..].lines().take(4).map(|line| format!("{line}\n")).collect();
+    expect![[r#"
+        Bytes of a message by layer
+            payload out in framing out in TCP/IP out in
+        row           B  B           B  B          B  B requests
+        ws           64 64         112 82         52 52    0.500
     "#]]
     .assert_eq(&table);
 }

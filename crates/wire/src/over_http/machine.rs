@@ -38,6 +38,8 @@ pub struct OverHttp<C> {
     past: Layers,
     /// The words of a server that refuses a request, as far as they are kept.
     refusal: Vec<u8>,
+    /// Requests that were sent.
+    requests: u64,
     second: Option<(C, Second)>,
     second_tx: Vec<u8>,
     session: Session,
@@ -86,6 +88,7 @@ impl<C: InPlace> OverHttp<C> {
             has_response: false,
             past: Layers::default(),
             refusal: Vec::new(),
+            requests: 0,
             second: None,
             second_tx: Vec::new(),
             session,
@@ -101,7 +104,9 @@ impl<C: InPlace> OverHttp<C> {
         self.state = State::Open;
         let session = &self.session;
         let write = &mut |tx: &mut Vec<u8>| session.write_receive(tx);
-        self.first.send_in_place(Kind::Binary, session.receive.len(), tx, write)
+        self.first.send_in_place(Kind::Binary, session.receive.len(), tx, write)?;
+        self.requests += 1;
+        Ok(())
     }
 
     /// Posts the texts that wait, unless a post is under way. Where the connection takes no more, they go on waiting.
@@ -125,6 +130,7 @@ impl<C: InPlace> OverHttp<C> {
         let write = &mut |tx: &mut Vec<u8>| session.write_post(body, tx);
         if second.send_in_place(Kind::Binary, body.len(), &mut self.second_tx, write).is_ok() {
             self.waiting = Vec::new();
+            self.requests += 1;
             *state = Second::Posting;
         } else {
             self.waiting.truncate(len);
@@ -266,7 +272,8 @@ impl<C: InPlace> Protocol for OverHttp<C> {
 
     fn layers(&self) -> Layers {
         let second = self.second.as_ref().map(|(second, _)| second.layers()).unwrap_or_default();
-        self.first.layers() + second + self.past
+        let requests = Layers { requests: self.requests, ..Layers::default() };
+        self.first.layers() + second + self.past + requests
     }
 }
 
