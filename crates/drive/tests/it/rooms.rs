@@ -3,13 +3,14 @@
 use crate::world::{DELAY, Play, Played, Speech, TIME_MAX, World, ms, worker};
 use drive::Control;
 use engine::Engine as _;
-use engine::sim::{Conditions, Cuts, Network, Outcome as Ended, Party};
+use engine::sim::{Conditions, Cuts, Network, Outcome as Ended, Party, Split};
 use load::{Arrival, Content, Expect, Header, Pick, Requests, RoomShare, Schedule, Spacing};
 use record::{DeliveryCounts, DeliveryEnds, ErrorClass, Merge, Outcome};
 use serve::relay::Fault;
 use spec::conversation::{Cue, READY_MADE};
 use spec::{Conduct, Conversation, Rooms};
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use units::{Instant, Nanos, Random};
@@ -250,7 +251,6 @@ fn each_receiver_gets_each_message_over_every_transport() {
             ["ws", "sockjs", "socketio"].contains(&transport) || transport.starts_with("room");
         let sockets = if is_one { 18 } else { 36 };
         assert_eq!(relay.totals().connections, sockets, "{transport}");
-    }
         // Requests of the window, but for those that its edges cut off: deliveries, and what is published and answered.
         let is_poll = ["sockjs+xhr", "sockjs+jsonp", "socketio+polling"].contains(&transport);
         let requests = match transport {
@@ -261,6 +261,7 @@ fn each_receiver_gets_each_message_over_every_transport() {
         };
         let found = played.outcome.requests;
         assert!(found.abs_diff(requests) <= sockets, "{transport}: {found}, not {requests}");
+    }
 }
 
 #[test]
@@ -290,6 +291,28 @@ fn the_sums_close_over_every_transport_while_connections_are_cut_and_come_again(
             seen.merge(&counts);
         }
         assert!(seen.cut > 0 && seen.delivered > seen.cut, "{transport}: {seen:?}");
+    }
+}
+
+#[test]
+fn the_sums_close_over_every_transport_while_all_goes_wrong_at_once() {
+    for transport in TRANSPORTS {
+        let seen = all_goes_wrong(transport, 0..8);
+        let DeliveryCounts { cut, lost, duplicate, away, slow, .. } = seen;
+        assert!(
+            [cut, lost, duplicate, away.lost, slow.owed].iter().all(|count| *count > 0),
+            "{seen:?}"
+        );
+        assert!(seen.delivered > lost + cut, "{transport}: {seen:?}");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test -p drive --test it -- --ignored a_thousand_seeds"]
+fn a_thousand_seeds_of_all_that_goes_wrong_leave_sums_that_close_over_every_transport() {
+    for transport in TRANSPORTS {
+        let seen = all_goes_wrong(transport, 0..1000);
+        println!("{transport}: {seen:?}");
     }
 }
 
@@ -575,6 +598,38 @@ fn play_with_cuts(mut play: Play, seed: u64, probability: f64) -> (Played, Deliv
     assert_eq!(counts.published, played.outcome.measured.sent, "seed {seed}");
     assert_eq!((counts.foreign, counts.duplicate, counts.reordered), (0, 0, 0), "seed {seed}");
     (played, counts)
+}
+
+/// Runs in which connections are cut, bytes come late and in pieces, receivers leave, are torn off and read nothing,
+/// and the relay drops and doubles: the sums of each close. Gives those of all together.
+fn all_goes_wrong(transport: &str, seeds: Range<u64>) -> DeliveryCounts {
+    let (away, storm) = (Some("every 700ms for 150ms".parse().unwrap()), Some(ms(400)));
+    let mut seen = DeliveryCounts::default();
+    for seed in seeds {
+        let (dropped, doubled) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let told = [&dropped, &doubled].map(Arc::clone);
+        // Receivers that leave and slow ones are two different tests.
+        let conduct = match seed % 4 {
+            0 => Conduct { slow: 1, ..Conduct::default() },
+            1 => Conduct { away, ..Conduct::default() },
+            2 => Conduct { storm, ..Conduct::default() },
+            _ => Conduct { away, storm, slow: 0 },
+        };
+        let mut play = over(transport, 2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
+        (play.seed, play.workload.seed) = (seed, seed);
+        let split = Split::Random { chunk_len_max: 300 };
+        play.conditions = Conditions { split, ..cutting(0.3) };
+        let played = behaving(play, conduct).against(&mut relay().with_faults(faults(seed, told)));
+        let counts = counts(&played);
+        let name = format!("{transport}, seed {seed}: {counts:?}");
+        assert_eq!(counts.check(), Ok(()), "{name}");
+        assert_eq!(counts.published, played.outcome.measured.sent, "{name}");
+        assert!(counts.whole() <= 4 * counts.published, "{name}");
+        assert_eq!((counts.foreign, counts.reordered), (0, 0), "{name}");
+        assert!(counts.duplicate <= doubled.load(Ordering::Relaxed), "{name}");
+        seen.merge(&counts);
+    }
+    seen
 }
 
 fn counts(played: &Played) -> DeliveryCounts {
