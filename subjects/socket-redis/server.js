@@ -10,7 +10,7 @@ const { host, backlog, ready } = require("./node/server.js");
 
 const STDERR = 2;
 const SIGNAL_MOMENT_MS = 1000;
-const TRANSPORTS = ["sockjs", "sockjs+xhr", "sockjs+xhr-streaming", "sockjs+eventsource"];
+const FALLBACKS = ["xhr", "xhr-streaming", "eventsource", "htmlfile", "jsonp"];
 const folder = (name) => path.join(__dirname, "package/usr", name);
 
 /** What was started, the last first. */
@@ -71,7 +71,9 @@ async function main() {
   // It says where it listens once socket-redis hears Redis.
   publisher.stdout.once("data", (port) => {
     ready("tcp", Number(port));
-    TRANSPORTS.forEach((scheme) => ready(scheme, relay));
+    ready("ws", relay, "/websocket");
+    ready("sockjs", relay);
+    FALLBACKS.forEach((transport) => ready(`sockjs+${transport}`, relay));
   });
 }
 

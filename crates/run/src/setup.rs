@@ -2,7 +2,7 @@
 
 use crate::children::clients::{Clients, beyond, misfit};
 use crate::children::processes::Processes;
-use crate::children::servers::{Key, RunningServer, Servers};
+use crate::children::servers::{Key, RunningServer, Servers, embedded_server};
 use crate::found::FoundServer;
 use crate::memory;
 use crate::plan::{Measurement, Peer, Plan, Speech, SubjectServer};
@@ -186,7 +186,10 @@ impl SetUp {
                 let server = self.servers.started(measurement, context)?;
                 server.resume();
                 authority_pem = server.authority_pem().map(<[u8]>::to_vec);
-                server.url(embedded.scheme).map_err(RunError::NotStarted)?
+                // A relay says one of the schemes that it speaks there.
+                let said = embedded_server(measurement, embedded).scheme;
+                let place = server.url(said).map_err(RunError::NotStarted)?.address;
+                Endpoint::new(embedded.scheme, place)
             }
             Peer::Started(started) => {
                 let running = self.servers.started(measurement, context)?;

@@ -7,7 +7,8 @@ use std::path::Path;
 /// A server of `wirebench serve`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EmbeddedServer {
-    /// The scheme that is wanted; a game server speaks two more.
+    /// The scheme that is wanted; a game server speaks two more. Of a relay it is WebSocket, beside which it speaks
+    /// the others.
     pub(crate) scheme: Scheme,
     /// The arguments of `wirebench serve`, but for those of its settings.
     arguments: Vec<String>,
@@ -26,11 +27,12 @@ impl EmbeddedServer {
         Self::new(scheme, &kind.iter().copied().chain(options).collect::<Vec<_>>())
     }
 
-    /// The relay over the protocol of `embedded`, with its options.
+    /// The relay with the options of `embedded`, for whatever scheme it has.
     pub(crate) fn relay(embedded: &Embedded) -> Self {
         let options = embedded.options.iter().map(String::as_str);
-        let kind = ["relay", embedded.scheme.name()];
-        Self::new(embedded.scheme, &kind.into_iter().chain(options).collect::<Vec<_>>())
+        let scheme = Scheme { tls: embedded.scheme.tls, ..Protocol::WebSocket.plain() };
+        let kind = ["relay", scheme.name()];
+        Self::new(scheme, &kind.into_iter().chain(options).collect::<Vec<_>>())
     }
 
     /// A server of `scheme` whose `delay`, written as on the command line, is known.
@@ -116,6 +118,16 @@ mod tests {
                 server.subject(Path::new("/wirebench"), &settings, Path::new("/s")).manifest;
             assert_eq!(manifest.start.join(" "), format!("/wirebench serve {expected}"));
             assert_eq!(manifest.speaks.join(" "), speaks);
+        }
+    }
+
+    #[test]
+    fn one_relay_serves_all_transports_without_tls_and_one_those_inside_it() {
+        for scheme in Scheme::all().filter(|scheme| scheme.facts().has_relay) {
+            let name = if scheme.tls { "wss" } else { "ws" };
+            let expected = EmbeddedServer::relay(&Scheme::named(name).unwrap().into());
+            assert_eq!(EmbeddedServer::relay(&scheme.into()), expected, "{scheme}");
+            assert_eq!(expected.arguments, ["relay", name]);
         }
     }
 }

@@ -342,7 +342,10 @@ impl Servers {
 }
 
 /// The server of ours that a measurement wants: in rooms the relay.
-fn embedded_server(measurement: &Measurement, embedded: &spec::Embedded) -> EmbeddedServer {
+pub(crate) fn embedded_server(
+    measurement: &Measurement,
+    embedded: &spec::Embedded,
+) -> EmbeddedServer {
     match measurement.workload.rooms {
         Some(_) => EmbeddedServer::relay(embedded),
         None => EmbeddedServer::of(embedded),

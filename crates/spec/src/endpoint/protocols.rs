@@ -62,6 +62,8 @@ pub struct Facts {
     pub fallbacks: &'static [Fallback],
     /// True if wirebench has a server of it that sends every message back.
     pub has_echo: bool,
+    /// True if the relay of wirebench speaks it, over each of its transports.
+    pub has_relay: bool,
     /// True if a subject's manifest may name it.
     pub has_subjects: bool,
     /// A description for lists, without TLS.
@@ -152,12 +154,12 @@ pub static PROTOCOLS: [Facts; 12] = [
     },
     Facts {
         protocol: Protocol::WebSocket, name: "ws", secured: Some("wss"), carries: Carries::BinaryOrText,
-        over_websocket: true, has_echo: true, has_subjects: true,
+        over_websocket: true, has_echo: true, has_relay: true, has_subjects: true,
         about: "WebSocket, binary and text", ..WEB
     },
     Facts {
         protocol: Protocol::Http, name: "http", secured: Some("https"), carries: Carries::Requests,
-        has_echo: true, has_subjects: true,
+        has_echo: true, has_relay: true, has_subjects: true,
         about: "HTTP/1.1: the body of each request comes back", ..WEB
     },
     Facts {
@@ -167,12 +169,12 @@ pub static PROTOCOLS: [Facts; 12] = [
     },
     Facts {
         protocol: Protocol::SockJs, name: "sockjs", secured: Some("sockjss"), carries: Carries::Text, encodes: true,
-        over_websocket: true, has_subjects: true, fallbacks: &SOCKJS_FALLBACKS,
+        over_websocket: true, has_relay: true, has_subjects: true, fallbacks: &SOCKJS_FALLBACKS,
         about: "SockJS over WebSocket", ..WEB
     },
     Facts {
         protocol: Protocol::SocketIo, name: "socketio", secured: Some("socketios"), carries: Carries::Text, encodes: true,
-        over_websocket: true, has_subjects: true, fallbacks: &SOCKETIO_FALLBACKS,
+        over_websocket: true, has_relay: true, has_subjects: true, fallbacks: &SOCKETIO_FALLBACKS,
         about: "Socket.IO over WebSocket", ..WEB
     },
     Facts {
@@ -249,6 +251,7 @@ const USUAL: Facts = Facts {
     over_websocket: false,
     fallbacks: &[],
     has_echo: false,
+    has_relay: false,
     has_subjects: false,
     about: "",
 };

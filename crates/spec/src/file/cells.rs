@@ -247,10 +247,8 @@ impl<'a> Cells<'a> {
         let [Some(server), client] = both else { return Ok(vec![None]) };
         let left = |facts: &Facts, reason| LeftOut { name: facts.name.clone(), reason };
         let asked = row.options.conversation.as_ref().or(self.file.options.conversation.as_ref());
-        let of_loads = self.file.loads.iter().map(|load| &load.options);
-        let mut options = of_loads.chain([&row.options, &self.file.options]);
-        let in_rooms = options.any(|options| options.publish.is_some());
-        let held = measured(&server.conversations, scheme, asked.map(String::as_str), in_rooms);
+        let asked = asked.map(String::as_str);
+        let held = measured(&server.conversations, scheme, asked, self.is_in_rooms(row));
         let held = held.map_err(|reason| left(server, reason))?;
         if let (Some(client), Some(Some(held))) = (client, held.first()) {
             let (name, held) = (&server.name, &held.name);
@@ -259,6 +257,13 @@ impl<'a> Cells<'a> {
             return Err(left(client, reason));
         }
         Ok(held.into_iter().map(|held| held.cloned()).collect())
+    }
+
+    /// True if what a row is asked under some load has rooms.
+    fn is_in_rooms(&self, row: &Row) -> bool {
+        let of_loads = self.file.loads.iter().map(|load| &load.options);
+        let mut options = of_loads.chain([&row.options, &self.file.options]);
+        options.any(|options| options.publish.is_some())
     }
 
     /// The loads of a row.
@@ -607,6 +612,10 @@ impl<'a> Cells<'a> {
             }
         }
         match &both[0] {
+            None if self.is_in_rooms(row) && !scheme.facts().has_relay => {
+                return Err(left(server.name, format!("our relay does not speak {scheme}")));
+            }
+            None if self.is_in_rooms(row) => {}
             None if !scheme.facts().has_echo && scheme.facts().carries != Carries::Events => {
                 return Err(left(server.name, format!("none of our servers echoes over {scheme}")));
             }

@@ -196,6 +196,27 @@ fn a_relay_is_measured_in_rooms_with_what_has_rooms_and_else_with_what_can_be_as
 }
 
 #[test]
+fn a_row_of_our_relay_is_there_for_each_transport_that_it_speaks() {
+    let rooms = "publish = '10/s'\nreceivers = 2\nduration = '1s'\nbaseline = 'embedded ws'\n";
+    let row = |schemes: &[&str], conversation: &str| {
+        format!(
+            "[[row]]\nserver = 'embedded'\ntransport = {schemes:?}\nconversation = '{conversation}'\n"
+        )
+    };
+    let schemes = ["ws", "sockjs", "sockjs+xhr", "sockjs+jsonp", "wss"];
+    let rows = [row(&schemes, "room"), row(&["tcp", "socketio+polling"], "room-socketio")].concat();
+    let all = made(&format!("{rooms}{rows}"), false, &[]).unwrap();
+    let expected = ["ws", "sockjs", "sockjs+xhr", "sockjs+jsonp", "wss", "socketio+polling"];
+    assert_eq!(names(&all), expected.map(|scheme| format!("embedded {scheme}")));
+    assert!(all.left_out.is_empty(), "it is in other rows: {:?}", all.left_out);
+    // Without rooms it would have to be an echo.
+    let text =
+        format!("{LOAD}{}[[row]]\nserver = 'plain'\ntransport = 'ws'\n", row(&["sockjs"], "room"));
+    let echoes = made(&text, false, &[]).unwrap();
+    assert_eq!(echoes.left_out[0].reason, "none of our servers echoes over sockjs");
+}
+
+#[test]
 fn rows_are_compared_with_the_row_that_they_name_under_the_same_load() {
     let text = format!(
         "{LOAD}[[row]]\nname = 'a'\nserver = 'plain'\ntransport = 'ws'\n\
