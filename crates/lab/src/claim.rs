@@ -10,13 +10,24 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+/// An open file that gives its lock back when it is dropped. Closing it would not do: a child that another thread is
+/// starting right now has the file open too, until it becomes its program.
+#[derive(Debug)]
+pub struct Locked(pub File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        self.0.unlock().ok(); // It had none on a file system without locks.
+    }
+}
+
 /// Claims the file or folder at `path` for as long as the result lives; `None` if another process has it, or has just
 /// removed it. Links and pipes are neither followed nor waited for.
 ///
 /// # Errors
 ///
 /// It cannot be opened, or its file system has no locks.
-pub fn claim(path: &Path) -> io::Result<Option<File>> {
+pub fn claim(path: &Path) -> io::Result<Option<Locked>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -27,10 +38,11 @@ pub fn claim(path: &Path) -> io::Result<Option<File>> {
         Err(TryLockError::Error(error)) => return Err(error),
         Ok(()) => {}
     }
+    let file = Locked(file);
     // Whoever had it may have removed it since it was opened.
     let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
     let is_there =
-        std::fs::symlink_metadata(path).map(identity).ok() == Some(identity(file.metadata()?));
+        std::fs::symlink_metadata(path).map(identity).ok() == Some(identity(file.0.metadata()?));
     Ok(is_there.then_some(file))
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`Home::install`].
 
+use crate::claim::Locked;
 use crate::error::at;
 use crate::files::{copy, files, stamp};
 use crate::needs::{Missing, fetch_unpacked, missing, not_installed};
@@ -66,20 +67,17 @@ impl Home {
     ) -> Result<PathBuf, InstallError> {
         std::fs::create_dir_all(&self.folder).map_err(at(&self.folder))?;
         let lock_file = self.folder.join(format!(".{}.lock", subject.name));
-        let lock = File::create(&lock_file).map_err(at(&lock_file))?;
-        if lock.try_lock().is_err() {
+        let lock = Locked(File::create(&lock_file).map_err(at(&lock_file))?);
+        if lock.0.try_lock().is_err() {
             tell("another process is installing it; waiting");
-            lock.lock().map_err(at(&lock_file))?;
+            lock.0.lock().map_err(at(&lock_file))?;
         }
-        let installed = match self.state(subject) {
+        match self.state(subject) {
             State::Installed(folder) => Ok(folder),
             State::NotInstalled | State::Outdated => {
                 Installation { subject, folder: self.folder_of(subject), tools, tell }.install()
             }
-        };
-        // To close it would not do: a child that another thread is starting right now has it open too.
-        lock.unlock().ok();
-        installed
+        }
     }
 }
 

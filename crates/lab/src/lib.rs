@@ -33,7 +33,7 @@ mod tail;
 mod tools;
 
 pub use catalogue::{Catalogue, CatalogueError, MANIFEST, NoSuchSubject, SHARED, Subject};
-pub use claim::{claim, remove_unclaimed};
+pub use claim::{Locked, claim, remove_unclaimed};
 pub use client::{Client, ClientError, ClientSettings, Method, Run, Until};
 pub use client_report::{GarbageError, Moment, Report, ResultLimits};
 pub use conversations::Held;

@@ -1,7 +1,7 @@
 //! Files of one run that other users cannot read: certificates, keys, sockets, the payloads of client subjects.
 
-use crate::claim::{claim, remove_unclaimed};
-use std::fs::{DirBuilder, File};
+use crate::claim::{Locked, claim, remove_unclaimed};
+use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct PrivateFolder {
     path: PathBuf,
     /// Says that it is in use; `None` on a file system without locks.
-    _claim: Option<File>,
+    _claim: Option<Locked>,
 }
 
 impl PrivateFolder {
@@ -128,7 +128,10 @@ mod tests {
         assert!(claim(&scratch.path().join("nothing")).unwrap().is_none());
         let claimed = claim(scratch.path()).unwrap();
         assert!(claimed.is_some() && claim(scratch.path()).unwrap().is_none());
+        // As a child has it that has not become its program yet.
+        let also_open = claimed.as_ref().unwrap().0.try_clone().unwrap();
         drop(claimed);
         assert!(claim(scratch.path()).unwrap().is_some());
+        drop(also_open);
     }
 }

@@ -11,6 +11,7 @@
 
 use crate::results::Kept;
 use crate::{Feed, ending};
+use lab::Locked;
 use record::{Block, RunRecord, Subject};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -65,7 +66,7 @@ impl Journal for NoJournal {
 pub struct JournalFile {
     path: PathBuf,
     fingerprint: String,
-    file: Option<File>,
+    file: Option<Locked>,
     entries: Vec<Entry>,
     /// The blocks that are in the file.
     blocks: usize,
@@ -95,12 +96,12 @@ impl JournalFile {
             file => own(file?)?,
         };
         let mut text = Vec::new();
-        file.read_to_end(&mut text)?;
+        file.0.read_to_end(&mut text)?;
         let found = Found::read(&text);
         if found.fingerprint == fingerprint {
             // The rest is the line that a crash cut short.
-            file.set_len(found.good_len)?;
-            file.seek(SeekFrom::End(0))?;
+            file.0.set_len(found.good_len)?;
+            file.0.seek(SeekFrom::End(0))?;
             (journal.blocks, journal.entries) = (found.entries.len(), found.entries);
             journal.file = Some(file);
         }
@@ -138,15 +139,15 @@ impl JournalFile {
                 let mut options = OpenOptions::new();
                 let file = options.write(true).create(true).truncate(false).open(&self.path)?;
                 let mut file = own(file)?;
-                file.set_len(0)?;
-                writeln!(file, "{}", self.fingerprint)?;
+                file.0.set_len(0)?;
+                writeln!(file.0, "{}", self.fingerprint)?;
                 // Its name is to survive too.
                 File::open(folder)?.sync_all()?;
                 none.insert(file)
             }
         };
-        file.write_all(line.as_bytes())?;
-        file.sync_data()
+        file.0.write_all(line.as_bytes())?;
+        file.0.sync_data()
     }
 
     fn keep_line(&mut self, line: &Line) -> bool {
@@ -230,11 +231,11 @@ fn is_absent(error: &io::Error) -> bool {
 }
 
 /// `file`, locked for as long as it is open. A file system without locks is no obstacle.
-fn own(file: File) -> io::Result<File> {
+fn own(file: File) -> io::Result<Locked> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
             Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process writes it"))
         }
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Locked(file)),
     }
 }

@@ -249,7 +249,7 @@ struct Part {
     path: PathBuf,
     file: File,
     /// Says that it is still written; `None` on a file system without locks.
-    _claim: Option<File>,
+    _claim: Option<lab::Locked>,
 }
 
 impl Part {
