@@ -84,11 +84,12 @@ pub(crate) fn document(base: &RunRecord, record: &RunRecord) -> Document {
     let judged = [("base", base), ("record", record)]
         .map(|(whose, it)| (whose, it, verdict::judgement(it, &verdict::of(it))));
     let fact = |(whose, it, judgement): &(&str, &RunRecord, Judgement)| {
-        Fact::new(whose, format!("{}: {}", it.started_at, judgement.brief))
+        let line = format!("{}: {}", it.started_at, judgement.brief);
+        Fact { left_out: judgement.left_out(), ..Fact::new(whose, line) }
     };
     sections.push(Section::new("", vec![Part::Facts(judged.iter().map(fact).collect())]));
     for (whose, it, judgement) in judged {
-        let reasons = judgement.reasons.into_iter().map(Part::Remark).collect::<Vec<Part>>();
+        let reasons = judgement.reasons.into_iter().map(Part::Folded).collect::<Vec<Part>>();
         let heading = format!("{whose}, {}", it.started_at);
         if !reasons.is_empty() {
             sections.push(Section::new(&heading, reasons).at(Depth::Details));

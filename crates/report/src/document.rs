@@ -74,16 +74,20 @@ pub(crate) struct Section {
 
 pub(crate) enum Part {
     Facts(Vec<Fact>),
+    /// A remark whose evidence is folded away, on a page that can.
+    Folded(Remark),
     Remark(Remark),
     Table(Table),
     Text(Tone, String),
 }
 
 /// Lines with a label.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fact {
     pub(crate) label: String,
     pub(crate) lines: Vec<String>,
+    /// The words for that which these lines leave out and every page but a first one has; empty if there is nothing.
+    pub(crate) left_out: String,
 }
 
 /// Something to heed: a failure, a warning, a reason of the verdict.
@@ -104,6 +108,8 @@ pub(crate) struct Judgement {
     pub(crate) marked: Vec<String>,
     /// The level in one line, with the row and the reason that say most about a doubt.
     pub(crate) brief: String,
+    /// The number of reasons that this line leaves out.
+    pub(crate) more: usize,
     pub(crate) self_test: Option<String>,
     pub(crate) reasons: Vec<Remark>,
 }
@@ -222,7 +228,11 @@ impl Document {
         let sections = self.sections.iter().filter(move |section| section.depth <= depth);
         sections.flat_map(|section| &section.parts).filter_map(|part| match part {
             Part::Table(table) if !table.rows.is_empty() => Some(table),
-            Part::Facts(_) | Part::Remark(_) | Part::Table(_) | Part::Text(..) => None,
+            Part::Facts(_)
+            | Part::Folded(_)
+            | Part::Remark(_)
+            | Part::Table(_)
+            | Part::Text(..) => None,
         })
     }
 }
@@ -250,7 +260,7 @@ impl Section {
 
 impl Fact {
     pub(crate) fn new(label: &str, line: impl Into<String>) -> Self {
-        Self { label: label.to_owned(), lines: vec![line.into()] }
+        Self { label: label.to_owned(), lines: vec![line.into()], ..Self::default() }
     }
 }
 

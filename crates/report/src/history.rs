@@ -67,7 +67,7 @@ fn changes(trend: &Trend) -> Fact {
     };
     let now = format!("{} now; {since}", show(trend.now));
     let lines = [now].into_iter().chain(trend.changes.iter().rev().map(line)).collect();
-    Fact { label: trend.metric.name().to_owned(), lines }
+    Fact { label: trend.metric.name().to_owned(), lines, ..Fact::default() }
 }
 
 /// `commit 1f0c3a9e -> 7b2d4680`.

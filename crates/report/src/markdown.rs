@@ -55,7 +55,7 @@ fn part(part: &Part) -> String {
             });
             lines.collect::<Vec<String>>().join("\n")
         }
-        Part::Remark(it) => remark(it),
+        Part::Folded(it) | Part::Remark(it) => remark(it),
         Part::Table(it) => table(it),
         Part::Text(_, text) => sentence(text),
     }

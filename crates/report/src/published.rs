@@ -178,6 +178,7 @@ fn fact(record: &RunRecord, sweep: &Sweep, verdict: &Verdict, claim: &Claim) -> 
             format!("published: {}", claim.published),
             format!("here: {}: {text}.{note}", holds.words()),
         ],
+        ..Fact::default()
     }
 }
 

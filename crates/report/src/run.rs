@@ -84,7 +84,7 @@ impl Facts {
     /// Several lines under one label; nothing if there are none.
     fn lines(&mut self, label: &str, lines: Vec<String>) {
         if !lines.is_empty() {
-            self.0.push(Fact { label: label.to_owned(), lines });
+            self.0.push(Fact { label: label.to_owned(), lines, ..Fact::default() });
         }
     }
 }

@@ -37,6 +37,7 @@ pub fn sheet(heading: &str, rows: &[(&str, Vec<String>)], style: &Style) -> Stri
     let fact = |(label, lines): &(&str, Vec<String>)| Fact {
         label: (*label).to_owned(),
         lines: lines.clone(),
+        ..Fact::default()
     };
     page.facts(&rows.iter().map(fact).collect::<Vec<Fact>>());
     page.finish()
@@ -164,7 +165,7 @@ impl Page {
         }
         match part {
             Part::Facts(facts) => self.facts(facts),
-            Part::Remark(remark) => self.remark(remark),
+            Part::Folded(remark) | Part::Remark(remark) => self.remark(remark),
             Part::Table(table) => self.table(table),
             Part::Text(tone, text) => self.prose(*tone, text),
         }
@@ -186,8 +187,12 @@ impl Page {
         let longest = facts.iter().map(|fact| columns(&flow(&fact.label)) + 1).max();
         let column = longest.unwrap_or(0).clamp(LABEL_COLUMNS, LABEL_COLUMNS_MAX);
         for fact in facts {
+            let mut lines = fact.lines.clone();
+            if let (Depth::First, Some(last)) = (self.depth, lines.last_mut()) {
+                last.push_str(&pointer(&fact.left_out));
+            }
             let mut label = &fact.label[..];
-            for line in &fact.lines {
+            for line in &lines {
                 self.put((Tone::Plain, label), column, column, (Tone::Plain, line));
                 label = "";
             }
@@ -220,7 +225,8 @@ impl Page {
     /// Writes the judgement: one line on a first page, all reasons on others.
     fn judgement(&mut self, judgement: &Judgement) {
         if self.depth == Depth::First {
-            self.put((Tone::Plain, ""), 0, 2, (verdict::tone(judgement.level), &judgement.brief));
+            let words = judgement.brief.clone() + &pointer(&judgement.left_out());
+            self.put((Tone::Plain, ""), 0, 2, (verdict::tone(judgement.level), &words));
             return;
         }
         if let Some(words) = &judgement.self_test {
@@ -469,6 +475,11 @@ fn broken(head: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// `; 2 more reasons: --details`: the end of a line of a first page, by what the line leaves out; empty for nothing.
+fn pointer(left_out: &str) -> String {
+    if left_out.is_empty() { String::new() } else { format!("; {left_out}: {MORE}") }
 }
 
 /// Room for everything.

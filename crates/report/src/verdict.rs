@@ -49,6 +49,15 @@ impl Judgement {
         };
         format!("{}: {meaning}", self.name())
     }
+
+    /// `2 more reasons`: those that the one line leaves out; empty if it has all.
+    pub(crate) fn left_out(&self) -> String {
+        match self.more {
+            0 => String::new(),
+            1 => "1 more reason".to_owned(),
+            count => format!("{count} more reasons"),
+        }
+    }
 }
 
 /// The verdict with every reason; reasons that differ in their row alone are told together.
@@ -69,21 +78,24 @@ pub(crate) fn judgement(record: &RunRecord, verdict: &Verdict) -> Judgement {
             shown.push(reason);
         }
     }
-    let (marked, brief) = (marked(record, verdict), brief(record, verdict));
-    Judgement { level: verdict.level, marked, brief, self_test, reasons }
+    let (marked, (brief, more)) = (marked(record, verdict), brief(record, verdict));
+    Judgement { level: verdict.level, marked, brief, more, self_test, reasons }
 }
 
-/// The level, and the reason that says most against it: the first of the worst, with its rows and their marks.
+/// The level, and the reason that says most against it: the first of the worst, with its rows and their marks; and the
+/// number of the other reasons.
 ///
 /// `trusted, but ? http-new: the generator was the bottleneck`.
-fn brief(record: &RunRecord, verdict: &Verdict) -> String {
+fn brief(record: &RunRecord, verdict: &Verdict) -> (String, usize) {
     let mut level = verdict.level.name().to_owned();
     // Beside rows that can be trusted, one that failed is told with its cause below the table.
     let is_told =
         |reason: &&Reason| reason.code == "nothing_succeeded" && verdict.level == Level::Trusted;
     let reasons = || verdict.reasons.iter().filter(|reason| !is_told(reason));
     let worst = reasons().map(|reason| reason.level).max();
-    let Some(first) = reasons().find(|reason| Some(reason.level) == worst) else { return level };
+    let Some(first) = reasons().find(|reason| Some(reason.level) == worst) else {
+        return (level, 0);
+    };
     let same: Vec<&Reason> = reasons().filter(|other| is_same(first, other)).collect();
     let mut about = about(record, &same);
     if about.len() > MARKED_MAX {
@@ -99,11 +111,7 @@ fn brief(record: &RunRecord, verdict: &Verdict) -> String {
         level += &format!("{} {}: ", mark(first.level), about.join("; "));
     }
     level += &first.message;
-    match reasons().filter(|other| !is_same(first, other)).count() {
-        0 => level,
-        1 => level + "; 1 more reason: --details",
-        count => level + &format!("; {count} more reasons: --details"),
-    }
+    (level, reasons().filter(|other| !is_same(first, other)).count())
 }
 
 /// The rows that are not trusted, with their marks; beyond a few, their number.

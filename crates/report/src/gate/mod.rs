@@ -80,7 +80,9 @@ fn cases(record: &RunRecord) -> Vec<Case> {
         None => (Outcome::Passed, "measured as planned".to_owned()),
         Some(reason) => (Outcome::Failed("partial"), reason),
     };
-    let verdict = verdict::judgement(record, &found).brief;
+    let judgement = verdict::judgement(record, &found);
+    let others = Some(judgement.left_out()).filter(|words| !words.is_empty());
+    let verdict = judgement.brief + &others.map_or_else(String::new, |it| format!("; {it}"));
     let mut cases =
         vec![of_run("verdict", verdict, believed), of_run("complete", ending, complete)];
     cases.extend(record.requirements.iter().map(|check| of_limit(record, check)));

@@ -208,6 +208,43 @@ fn what_is_invalid_or_differs_has_no_ratio() {
 }
 
 #[test]
+fn reasons_that_a_first_page_leaves_out_are_folded_in_a_browser_and_named_by_no_option() {
+    let mut record = with_blocks(8, 275_000);
+    let reason = |message: &str| Reason {
+        level: Level::Degraded,
+        message: message.to_owned(),
+        evidence: format!("evidence that {message}"),
+        advice: "measure again".to_owned(),
+        ..Reason::default()
+    };
+    let reasons = ["it was busy", "it was far", "it was old"].map(reason).to_vec();
+    record.verdict = Some(Verdict { level: Level::Degraded, reasons, ..Verdict::default() });
+    let base = with_blocks(8, 250_000);
+    // Without the ends of its lines.
+    let told = |depth| {
+        let page = report::compare(&base, &record, depth, &Style::default());
+        page.split_whitespace().collect::<Vec<&str>>().join(" ")
+    };
+    let left_out = "degraded: it was busy; 2 more reasons: --details";
+    assert!(told(Depth::First).contains(left_out), "{}", told(Depth::First));
+    let all = told(Depth::Details);
+    assert!(!all.contains("--details") && all.contains("evidence that it was old"), "{all}");
+
+    let page = report::compare_html(&base, &record);
+    let (page, _) = page.split_once("<script").unwrap();
+    assert!(!page.contains("--details"), "{page}");
+    let folded = "<details><summary>it was old []</summary>\n<p>shown by: evidence that it was old<br>\
+                  next: measure again</p></details>";
+    assert!(page.contains(folded), "{page}");
+    // What a gate says of the record names no option either.
+    let cases = report::junit(&record);
+    assert!(
+        cases.contains("it was busy; 2 more reasons") && !cases.contains("--details"),
+        "{cases}"
+    );
+}
+
+#[test]
 fn sweeps_are_compared_by_where_their_lines_bend() {
     let base = sweeps::cubeia();
     let mut record = sweeps::cubeia();
