@@ -2,6 +2,7 @@
 
 mod bounds;
 mod compare;
+mod documented;
 mod export;
 mod exports;
 mod first;

@@ -139,15 +139,34 @@ fn a_number_that_is_no_result_has_no_ratio_and_no_claim() {
 }
 
 fn record(all: &[(Metric, f64, Change)]) -> RunRecord {
-    let difference = |(metric, ratio, change): &(Metric, f64, Change)| Difference {
-        metric: *metric,
-        ratio: *ratio,
-        low: Some(ratio - 0.02),
-        high: Some(ratio + 0.02),
-        change: *change,
+    let of = |(metric, ratio, change): &(Metric, f64, Change)| Difference {
         smallest_detectable_fraction: (*change != Change::Unknown).then_some(0.021),
-        regression: None,
+        ..difference(*metric, *ratio, [ratio - 0.02, ratio + 0.02], *change, 0.021)
     };
+    with(&all.iter().map(of).collect::<Vec<Difference>>())
+}
+
+/// A ratio with its interval, and the smallest difference that would have been shown.
+pub(crate) fn difference(
+    metric: Metric,
+    ratio: f64,
+    [low, high]: [f64; 2],
+    change: Change,
+    smallest: f64,
+) -> Difference {
+    Difference {
+        metric,
+        ratio,
+        low: Some(low),
+        high: Some(high),
+        change,
+        smallest_detectable_fraction: Some(smallest),
+        regression: None,
+    }
+}
+
+/// Two sides with these differences.
+pub(crate) fn with(all: &[Difference]) -> RunRecord {
     let mut record = records::ladder(&["tcp", "ws"]);
     record.plan.workloads[0].spec.name = "base".to_owned();
     record.plan.workloads[1].spec.name = "head".to_owned();
@@ -156,7 +175,7 @@ fn record(all: &[(Metric, f64, Change)]) -> RunRecord {
         head: 1,
         is_same: false,
         confidence: 0.99,
-        differences: all.iter().map(difference).collect(),
+        differences: all.to_vec(),
         regression_max: None,
     };
     let verdict = Some(Verdict::default());
