@@ -24,9 +24,21 @@ export function failed(error: unknown): HTMLElement {
   return element("p", { role: "alert", class: "failed" }, words);
 }
 
-/** The JSON at `path`. */
-export async function fetched<T>(path: string): Promise<T> {
-  return (await answered(fetch(path))).json() as Promise<T>;
+/** The JSON at `path`. Nothing is given back once the signal is aborted. */
+export async function fetched<T>(path: string, signal: AbortSignal): Promise<T> {
+  const json = (await (await answered(fetch(path, { signal }))).json()) as T;
+  signal.throwIfAborted();
+  return json;
+}
+
+/** Gives a signal for each of the tasks of a view that follow each other: it is aborted by the next one, and with the view. */
+export function newest(view: AbortSignal): () => AbortSignal {
+  let last = new AbortController();
+  return () => {
+    last.abort();
+    last = new AbortController();
+    return AbortSignal.any([view, last.signal]);
+  };
 }
 
 /** Posts `body`. */

@@ -29,8 +29,8 @@ const COMMON: [string, string, string][] = [
   ["require", "Limits", "p99 < 20ms"],
 ];
 
-export async function form(main: HTMLElement): Promise<void> {
-  const schemas = await fetched<Record<(typeof KINDS)[number], Schema>>("api/form");
+export async function form(main: HTMLElement, _: string, signal: AbortSignal): Promise<void> {
+  const schemas = await fetched<Record<(typeof KINDS)[number], Schema>>("api/form", signal);
   const fields = KINDS.flatMap((kind) => {
     const properties = Object.entries(schemas[kind].properties ?? {});
     return properties.map(([name, schema]) => ({ root: schemas[kind], name, schema }));
@@ -60,7 +60,8 @@ export async function form(main: HTMLElement): Promise<void> {
         ...(await what(own)),
       };
       const { number } = (await (await posted("api/runs", asked)).json()) as { number: number };
-      location.hash = `#run/${number}`;
+      // Whoever has gone on to another view stays there.
+      if (!signal.aborted) location.hash = `#run/${number}`;
     } catch (error) {
       problem.replaceChildren(failed(error));
     }

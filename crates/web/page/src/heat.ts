@@ -5,7 +5,7 @@ import { variable } from "../../../report/web/src/look";
 import { tick } from "../../../report/web/src/number";
 import type { Interval } from "./live";
 
-export function heat(canvas: HTMLCanvasElement): { set: (all: Interval[]) => void } {
+export function heat(canvas: HTMLCanvasElement, signal: AbortSignal): { set: (all: Interval[]) => void } {
   let all: Interval[] = [];
   const draw = (): void => {
     const scale = devicePixelRatio;
@@ -38,7 +38,9 @@ export function heat(canvas: HTMLCanvasElement): { set: (all: Interval[]) => voi
     });
   };
   // A canvas that only gets another size is stretched.
-  new ResizeObserver(draw).observe(canvas);
+  const watcher = new ResizeObserver(draw);
+  watcher.observe(canvas);
+  signal.addEventListener("abort", () => watcher.disconnect());
   return {
     set: (told) => {
       all = told;

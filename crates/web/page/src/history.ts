@@ -1,6 +1,6 @@
 // Records in short, with filters; two of them side by side.
 
-import { element, failed, fetched, table } from "./dom";
+import { element, failed, fetched, newest, table } from "./dom";
 import { shown } from "../../../report/web/src/number";
 
 export interface Row {
@@ -46,13 +46,14 @@ export function filters(changed: (query: URLSearchParams) => void): HTMLElement 
   return own;
 }
 
-export async function history(main: HTMLElement): Promise<void> {
+export async function history(main: HTMLElement, _: string, view: AbortSignal): Promise<void> {
   const list = element("div", { "aria-live": "polite" });
   const chosen: { base: string; head: string } = { base: "", head: "" };
   const compare = element("a", { class: "button", target: "_blank", rel: "noopener" }, "Compare");
   const hint = element("span", { class: "soft" }, "");
   let limit = FIRST;
   let query = new URLSearchParams();
+  const begin = newest(view);
 
   const chosenNow = (): void => {
     const both = chosen.base !== "" && chosen.head !== "" && chosen.base !== chosen.head;
@@ -75,8 +76,10 @@ export async function history(main: HTMLElement): Promise<void> {
     });
   };
   const load = async (): Promise<void> => {
+    const signal = begin();
     try {
-      const entries = await fetched<Entry[]>(`api/history?${new URLSearchParams([...query, ["limit", String(limit + 1)]])}`);
+      const asked = new URLSearchParams([...query, ["limit", String(limit + 1)]]);
+      const entries = await fetched<Entry[]>(`api/history?${asked}`, signal);
       const more = entries.length > limit;
       const rows = entries.slice(0, limit).map((entry) => row(entry, choice));
       const head = ["base", "record", "started", "experiment", "measured", "p50", "p99", "messages", "verdict", "tags"];
@@ -89,7 +92,7 @@ export async function history(main: HTMLElement): Promise<void> {
         more ? element("button", { type: "button", onclick: next }, "Show more") : element("p", { class: "soft" }, `${rows.length} records`),
       );
     } catch (error) {
-      list.replaceChildren(failed(error));
+      if (!signal.aborted) list.replaceChildren(failed(error));
     }
   };
   chosenNow();

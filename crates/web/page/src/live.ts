@@ -43,8 +43,8 @@ interface Listed {
 }
 
 /** The runs of this session. */
-export async function runs(main: HTMLElement): Promise<void> {
-  const all = await fetched<Listed[]>("api/runs");
+export async function runs(main: HTMLElement, _: string, signal: AbortSignal): Promise<void> {
+  const all = await fetched<Listed[]>("api/runs", signal);
   const items = all.map((run) =>
     element("li", {}, element("a", { href: `#run/${run.number}` }, `${run.number + 1}. ${run.name}`), run.is_over ? " is over" : " goes on"),
   );
@@ -56,7 +56,7 @@ export async function runs(main: HTMLElement): Promise<void> {
 }
 
 /** The run of this number. */
-export function live(main: HTMLElement, rest: string): () => void {
+export function live(main: HTMLElement, rest: string, signal: AbortSignal): void {
   const number = Number(rest);
   const state = element("p", { class: "state" }, "waiting for the first line");
   const status = element("p", { role: "status", class: "answer" });
@@ -114,9 +114,9 @@ export function live(main: HTMLElement, rest: string): () => void {
     done,
   );
 
-  const ofRates = line(rates, { unit: "per_second", labels: ["answered", "sent", "due"], log: false });
-  const ofTimes = line(times, { unit: "time", labels: ["p50", "p99"], log: true });
-  const ofHeat = heat(strip);
+  const ofRates = line(rates, { unit: "per_second", labels: ["answered", "sent", "due"], log: false }, signal);
+  const ofTimes = line(times, { unit: "time", labels: ["p50", "p99"], log: true }, signal);
+  const ofHeat = heat(strip, signal);
   const all: Interval[] = [];
   const blocks: HTMLElement[] = [];
   let last: Interval | undefined;
@@ -124,6 +124,7 @@ export function live(main: HTMLElement, rest: string): () => void {
   let [isDue, isOver] = [false, false];
 
   const draw = (): void => {
+    if (signal.aborted) return;
     isDue = false;
     const column = (of: (tick: Interval) => number | null): (number | null)[] => all.map(of);
     ofRates.set([column((tick) => tick.at_s), column((tick) => tick.messages_per_s), column((tick) => tick.sent_per_s), column((tick) => tick.due_per_s)]);
@@ -143,7 +144,7 @@ export function live(main: HTMLElement, rest: string): () => void {
     // A hidden page is drawn once it is shown.
     requestAnimationFrame(draw);
   };
-  addEventListener("repaint", changed);
+  addEventListener("repaint", changed, { signal });
 
   const source = new EventSource(`api/runs/${number}/feed`);
   source.onmessage = (message: MessageEvent<string>) => {
@@ -200,12 +201,7 @@ export function live(main: HTMLElement, rest: string): () => void {
       stop.hidden = true;
     }
   };
-  return () => {
-    source.close();
-    removeEventListener("repaint", changed);
-    ofRates.end();
-    ofTimes.end();
-  };
+  signal.addEventListener("abort", () => source.close());
 }
 
 function numbers(tick: Interval): HTMLElement[] {

@@ -8,24 +8,24 @@ import { form } from "./form";
 import { live, runs } from "./live";
 import { trends } from "./trends";
 
-/** Fills `main`, and returns the function that ends the view. */
-export type View = (main: HTMLElement, rest: string) => Promise<(() => void) | void> | (() => void) | void;
+/** Fills `main`. The signal is aborted once another view is shown: it ends all that this one waits for or listens to. */
+export type View = (main: HTMLElement, rest: string, signal: AbortSignal) => Promise<void> | void;
 
 const VIEWS: Record<string, [string, View]> = {
   new: ["New run", form],
-  run: ["Runs", (main, rest) => (rest === "" ? runs(main) : live(main, rest))],
+  run: ["Runs", (main, rest, signal) => (rest === "" ? runs(main, rest, signal) : live(main, rest, signal))],
   history: ["History", history],
   trends: ["Trends", trends],
 };
 
-let end: (() => void) | void;
-let shows = 0;
+let shown = new AbortController();
 
 async function show(): Promise<void> {
   const [name = "", rest = ""] = location.hash.slice(1).split("/");
   const [title, view] = VIEWS[name] ?? VIEWS["new"]!;
-  end?.();
-  end = undefined;
+  shown.abort();
+  shown = new AbortController();
+  const { signal } = shown;
   for (const link of document.querySelectorAll<HTMLAnchorElement>("nav a")) {
     if (link.hash === `#${VIEWS[name] ? name : "new"}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -33,14 +33,10 @@ async function show(): Promise<void> {
   document.title = `${title} · wirebench`;
   const main = document.getElementById("main")!;
   main.replaceChildren(element("h1", {}, title));
-  shows += 1;
-  const own = shows;
   try {
-    const ends = await view(main, rest);
-    if (own === shows) end = ends;
-    else ends?.();
+    await view(main, rest, signal);
   } catch (error) {
-    if (own === shows) main.append(failed(error));
+    if (!signal.aborted) main.append(failed(error));
   }
 }
 

@@ -14,11 +14,10 @@ export interface Look {
 
 export interface Plot {
   set: (data: (number | null)[][]) => void;
-  end: () => void;
 }
 
-/** A chart in `holder`. */
-export function line(holder: HTMLElement, look: Look): Plot {
+/** A chart in `holder`, until the signal is aborted. */
+export function line(holder: HTMLElement, look: Look, signal: AbortSignal): Plot {
   const font = `12px ${getComputedStyle(holder).fontFamily}`;
   const axis = { stroke: () => variable("--soft"), grid: { stroke: () => variable("--grid"), width: 1 }, font };
   const size = (): { width: number; height: number } => ({ width: Math.max(holder.clientWidth, 200), height: 220 });
@@ -67,17 +66,16 @@ export function line(holder: HTMLElement, look: Look): Plot {
     });
     plot.redraw(false);
   };
-  addEventListener("repaint", repaint);
+  addEventListener("repaint", repaint, { signal });
+  signal.addEventListener("abort", () => {
+    watcher.disconnect();
+    plot.destroy();
+  });
   return {
     set: (data) => {
       plot.setData(data as uPlot.AlignedData);
       // Without a cursor the legend has the newest numbers.
       if (typeof plot.cursor.idx !== "number") plot.setLegend({ idx: (data[0]?.length ?? 0) - 1 });
-    },
-    end: () => {
-      removeEventListener("repaint", repaint);
-      watcher.disconnect();
-      plot.destroy();
     },
   };
 }

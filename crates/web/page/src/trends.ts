@@ -1,6 +1,6 @@
 // The trend of each row: its numbers from record to record, and the records at which their level changed.
 
-import { element, failed, fetched } from "./dom";
+import { element, failed, fetched, newest } from "./dom";
 import { type Entry, filters } from "./history";
 import { line } from "./plot";
 import { shown } from "../../../report/web/src/number";
@@ -17,36 +17,34 @@ interface Trend {
   changes: { id: string; at: string; before: number; after: number; with: { what: string; from: string; to: string }[] }[];
 }
 
-export async function trends(main: HTMLElement): Promise<() => void> {
+export async function trends(main: HTMLElement, _: string, view: AbortSignal): Promise<void> {
   const list = element("div", { "aria-live": "polite" });
-  let ends: (() => void)[] = [];
+  const begin = newest(view);
   const load = async (query: URLSearchParams): Promise<void> => {
-    ends.forEach((end) => end());
-    ends = [];
+    const signal = begin();
     try {
       const [all, entries] = await Promise.all([
-        fetched<Trend[]>(`api/trends?${query}`),
-        fetched<Entry[]>(`api/history?${query}`),
+        fetched<Trend[]>(`api/trends?${query}`, signal),
+        fetched<Entry[]>(`api/history?${query}`, signal),
       ]);
       const keys = [...new Set(all.map(key))];
-      list.replaceChildren(...keys.map((own) => panel(all.filter((trend) => key(trend) === own), entries, ends)));
+      list.replaceChildren(...keys.map((own) => panel(all.filter((trend) => key(trend) === own), entries, signal)));
       if (keys.length === 0) {
-        list.append(element("p", {}, "A trend needs twelve records of the same row, load and machine; there are fewer."));
+        list.append(element("p", {}, "A trend needs ten records of the same row, load and machine; there are fewer."));
       }
     } catch (error) {
-      list.replaceChildren(failed(error));
+      if (!signal.aborted) list.replaceChildren(failed(error));
     }
   };
   main.append(filters((query) => void load(query)), list);
   await load(new URLSearchParams());
-  return () => ends.forEach((end) => end());
 }
 
 function key(trend: Trend): string {
   return JSON.stringify([trend.experiment, trend.row, trend.machine, trend.conditions]);
 }
 
-function panel(all: Trend[], entries: Entry[], ends: (() => void)[]): HTMLElement {
+function panel(all: Trend[], entries: Entry[], signal: AbortSignal): HTMLElement {
   const [first] = all;
   if (first === undefined) return element("section");
   const points = entries
@@ -59,9 +57,8 @@ function panel(all: Trend[], entries: Entry[], ends: (() => void)[]): HTMLElemen
     ["p50", points.map(({ row }) => row.p50_ns)],
     ["p99", points.map(({ row }) => row.p99_ns)],
   ];
-  const chart = line(plot, { unit: "time", labels: series.map(([name]) => name), log: true, isDate: true });
+  const chart = line(plot, { unit: "time", labels: series.map(([name]) => name), log: true, isDate: true }, signal);
   chart.set([times, ...series.map(([, values]) => values)]);
-  ends.push(chart.end);
   return element(
     "section",
     { class: "panel", "aria-label": `${first.experiment}, ${first.row}` },

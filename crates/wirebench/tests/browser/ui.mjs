@@ -237,12 +237,58 @@ await many.close();
 await go(page, "trends");
 await page.locator("main p").first().waitFor();
 await judged(page, "trends");
+
+// A view whose answer comes late leaves the next one alone, and so does the answer to a filter that was changed since.
+const slow = await tab();
+await go(slow, "run");
+await slow.locator(".runs").waitFor();
+await slow.evaluate(() => {
+  window.held = [];
+  const own = window.fetch;
+  window.fetch = (path, options) => {
+    if (!/api\/(form|history|trends)/.test(path)) return own(path, options);
+    let go;
+    const asked = new Promise((now) => (go = now)).then(() => own(path, options));
+    const answer = asked.then(async (answer) => new Response(await answer.text()));
+    window.held.push(() => {
+      go();
+      return answer.catch(() => {});
+    });
+    return answer;
+  };
+});
+const show = (view) => slow.evaluate((view) => void (location.hash = view), view);
+const holds = (count) => slow.waitForFunction((count) => window.held.length >= count, count);
+/** Lets all answers come that are held, the last one first, and waits until they are on the page, if they get there. */
+const release = () =>
+  slow.evaluate(async () => {
+    for (const come of window.held.splice(0).reverse()) await come();
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  });
+const content = () => slow.evaluate(() => [...document.querySelectorAll("main > *")].map((it) => `${it.tagName} ${it.className}`.trim()));
+const left = [await content()];
+for (const [view, count] of [["new", 1], ["history", 2], ["trends", 4]]) {
+  await show(view);
+  await holds(count);
+}
+await show("run");
+await slow.locator(".runs").waitFor();
+await release();
+left.push(await content());
+await show("history");
+await holds(1);
+await slow.locator("[name=experiment]").fill("of-a-file");
+await slow.locator("[name=experiment]").press("Enter");
+await holds(2);
+await release();
+const newest = await slow.locator("tbody tr").count();
+await slow.close();
 await context.close();
 await browser.close();
 console.log(
   JSON.stringify({
     said, foreign, dialogs, tooWide, faults, fields, refused, before, after, firstLines, busy, answer, limited, listed, ofFile, rows,
     markup, images, hostile, filtered, compared, reported, asked,
-    late, drawn, ofMany, guarded, tokenless, stolen, started,
+    late, drawn, ofMany, guarded, tokenless, stolen, started, left, newest,
   }),
 );

@@ -38,6 +38,9 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     assert_eq!(seen["firstLines"][0], "id: 0");
     assert!(seen["drawn"].as_u64() > Some(0), "{}", seen["drawn"]);
     assert_eq!(seen["ofMany"], serde_json::json!([200, 1000]));
+    // Answers that came late are in no other view, and in no place of newer ones.
+    assert_eq!(seen["left"][1], serde_json::json!(["H1", "UL runs"]));
+    assert_eq!((&seen["left"][0], &seen["newest"]), (&seen["left"][1], &1.into()));
     said("busy", "is being measured, and two runs disturb each other");
     said("answer", "the rate was changed by hand while it was measured");
     said("limited", "p50 < 10s: ");
