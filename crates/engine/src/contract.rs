@@ -183,6 +183,9 @@ pub enum ConnectionError {
     /// of this machine.
     #[error("no free port, or not an address of this machine")]
     AddressNotAvailable,
+    /// The kernel has no `epoll_pwait2`, or a sandbox refuses it.
+    #[error("{}", crate::kernel::no_epoll_pwait2())]
+    NoEpollPwait2,
     /// The path of the Unix socket does not exist.
     #[error("no such file")]
     NotFound,

@@ -107,11 +107,16 @@ impl Epoll {
     ///
     /// # Errors
     ///
-    /// The system has no more open files, or no `epoll_pwait2` (Linux before 5.11).
+    /// The system has no more open files, or no `epoll_pwait2` (Linux before 5.11, or a sandbox).
     pub fn new(clock: Clock) -> Result<Self, ConnectionError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut nothing = Vec::with_capacity(1);
-        epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut nothing), Some(&timespec(0)))?;
+        epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut nothing), Some(&timespec(0)))
+            .map_err(|error| match error {
+                // Old sandboxes forbid what they do not know.
+                Errno::NOSYS | Errno::PERM => ConnectionError::NoEpollPwait2,
+                other => other.into(),
+            })?;
         let timer = timerfd_create(
             TimerfdClockId::Monotonic,
             TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,

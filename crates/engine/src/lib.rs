@@ -13,6 +13,7 @@
 pub mod clock;
 mod contract;
 pub mod epoll;
+mod kernel;
 pub mod process;
 pub mod sim;
 mod socket;

@@ -266,9 +266,18 @@ fn send_at_once(socket: &OwnedFd) {
 }
 
 /// Binds to a source address and leaves the port to `connect`, which can then use a port for several targets.
+///
+/// Where that cannot be asked for (qemu-user, some sandboxes), the port is chosen here, and serves one target.
 fn bind_address_only(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
-    switch_on(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)?;
-    net::bind(socket, &SocketAddr::new(source, 0))
+    match switch_on(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT) {
+        Ok(()) | Err(Errno::NOPROTOOPT) => {}
+        Err(error) => return Err(error),
+    }
+    // Without the option this is where ports run out.
+    net::bind(socket, &SocketAddr::new(source, 0)).map_err(|error| match error {
+        Errno::ADDRINUSE => Errno::ADDRNOTAVAIL,
+        other => other,
+    })
 }
 
 /// Switches an option on that is an int.

@@ -9,4 +9,5 @@ mod contract;
 mod epoll;
 mod kinds;
 mod process;
+mod refused;
 mod sim;
