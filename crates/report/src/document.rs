@@ -238,6 +238,15 @@ impl Document {
 }
 
 impl Section {
+    /// The parts that a page in a browser has below its first tables, which it does not repeat.
+    pub(crate) fn below(&self) -> impl Iterator<Item = &Part> {
+        let is_above = |part: &&Part| match part {
+            Part::Table(table) => self.depth == Depth::First && table.is_whole(),
+            Part::Facts(_) | Part::Folded(_) | Part::Remark(_) | Part::Text(..) => false,
+        };
+        self.parts.iter().filter(move |part| !is_above(part))
+    }
+
     pub(crate) fn new(heading: &str, parts: Vec<Part>) -> Self {
         Self { heading: heading.to_owned(), depth: Depth::First, parts }
     }
@@ -362,6 +371,12 @@ impl Table {
     ) -> Self {
         self.notes.extend(notes.into_iter().map(|note| (depth, note)));
         self
+    }
+
+    /// True if a first page shows as much of it as any other.
+    pub(crate) fn is_whole(&self) -> bool {
+        let [first, full] = [Depth::First, Depth::Full].map(|depth| self.printed(depth).rows);
+        first == full && self.notes.iter().all(|(from, _)| *from == Depth::First)
     }
 
     /// The notes of a page of this depth.

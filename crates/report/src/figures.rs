@@ -269,17 +269,19 @@ fn scale(sweep: &Sweep) -> Scale {
     if crowded * 2 > sweep.steps.len() { Scale::Logarithmic } else { Scale::Linear }
 }
 
-/// The knees of lines, in the words of the text; none in an invalid record, nor of a line that is.
+/// The knees of lines in the words of the text, with their names if there are several; none in an invalid record, nor
+/// of a line that is.
 fn knees(sweep: &Sweep, verdict: &Verdict) -> Vec<Mark> {
+    let is_only = sweep.lines.len() == 1;
     let knee = |(subject, line): (usize, &SweepLine)| match line.knee {
         _ if verdict.level.max(line.level) == Level::Invalid => None,
         Knee::Found { offered_per_s, low_per_s, high_per_s, .. } => Some(Mark {
             subject,
-            label: escape(&format!(
-                "{} {}",
-                marked(line.level, &line.name),
-                knee_words(&line.knee)
-            )),
+            label: {
+                let words = knee_words(&line.knee);
+                let named = if is_only { words } else { format!("{} {words}", line.name) };
+                escape(&marked(line.level, &named))
+            },
             at: offered_per_s,
             low: low_per_s,
             high: high_per_s,

@@ -231,22 +231,31 @@ pub(crate) fn percent(fraction: f64) -> String {
     }
 }
 
-/// `1.06x [1.04, 1.08]`: a ratio with its 95 % interval, as many decimals as fit the largest of the three.
+/// `1.06x [1.04, 1.08]`: a ratio with its 95 % interval, as many decimals as fit the largest of the three. An end
+/// beyond 9999 is not told: `0.80x [0.0, >9999]`.
 pub(crate) fn ratio(value: f64, interval: Option<(f64, f64)>) -> String {
     let (low, high) = interval.unwrap_or((value, value));
     let all = [value, low, high];
     if all.iter().any(|value| !value.is_finite() || *value < 0.0) {
         return MISSING.to_owned();
     }
-    let decimals = match all.into_iter().fold(0.0, f64::max) {
-        ..9.995 => 2,
-        9.995..99.95 => 1,
-        99.95..9999.5 => 0,
-        _ => return ">9999x".to_owned(),
+    let decimals = |largest: f64| match largest {
+        ..9.995 => Some(2_usize),
+        9.995..99.95 => Some(1),
+        99.95..9999.5 => Some(0),
+        _ => None,
     };
-    match interval {
-        Some(_) => format!("{value:.decimals$}x [{low:.decimals$}, {high:.decimals$}]"),
-        None => format!("{value:.decimals$}x"),
+    match (decimals(all.into_iter().fold(0.0, f64::max)), decimals(value), interval) {
+        (Some(decimals), _, Some(_)) => {
+            format!("{value:.decimals$}x [{low:.decimals$}, {high:.decimals$}]")
+        }
+        (Some(decimals), _, None) => format!("{value:.decimals$}x"),
+        (None, Some(decimals), _) if value < 999.5 => {
+            let fewer = decimals.saturating_sub(1);
+            format!("{value:.decimals$}x [{low:.fewer$}, >9999]")
+        }
+        (None, Some(_), _) => ">999x".to_owned(),
+        (None, None, _) => ">9999x".to_owned(),
     }
 }
 
@@ -411,7 +420,11 @@ mod tests {
             (9.999, Some((9.5, 9.999)), "10.0x [9.5, 10.0]"),
             (123.0, Some((119.6, 126.0)), "123x [120, 126]"),
             (9999.0, Some((9998.0, 9999.4)), "9999x [9998, 9999]"),
-            (9999.0, Some((9998.0, 1e9)), ">9999x"),
+            (9999.0, Some((9998.0, 1e9)), ">999x"),
+            (0.804, Some((0.0, 1e6)), "0.80x [0.0, >9999]"),
+            (12.34, Some((1.23, 1e6)), "12.3x [1, >9999]"),
+            (999.4, Some((998.0, 1e9)), "999x [998, >9999]"),
+            (123_456.0, None, ">9999x"),
             (f64::NAN, None, "-"),
             (1.0, Some((-1.0, 2.0)), "-"),
         ];

@@ -71,9 +71,9 @@ impl Frame {
             (Place::Alone, rows) if rows > 0.0 => 20.0 * rows + 10.0,
             _ => 0.0,
         };
-        // Beside the plot there is room for the names of lines, in the larger letters of a narrow page too.
+        // Beside the plot there is room for the names of lines.
         let names = chart.ends().into_iter().map(|end| width_of(&cut(&end.name, LINE_NAME)));
-        let beside = names.map(|width| width * 1.15 + 8.0).fold(0.0, f64::max);
+        let beside = names.map(|width| width * NARROW + 8.0).fold(0.0, f64::max);
         let x_max = chart.x_max();
         let xs = chart.points().map(|point| point.x);
         let ys = chart.points().flat_map(|point| {
@@ -376,8 +376,9 @@ impl Writer {
             ));
             self.line(&format!("<path class=\"mark\" d=\"M{x:.1} {top:.1}L{x:.1} {bottom:.1}\"/>"));
             if chart.names_marks {
-                let left = x - frame.left > width_of(label) + 8.0;
-                let right_most = frame.right - width_of(label) - 2.0;
+                let width = width_of(label) * NARROW;
+                let left = x - frame.left > width + 8.0;
+                let right_most = frame.right - width - 2.0;
                 let (side, at) =
                     if left { ("end", x - 5.0) } else { ("start", (x + 5.0).min(right_most)) };
                 self.text(&format!("name {side}"), at, y, label);
@@ -508,7 +509,7 @@ fn mark(measure: usize, x: f64, y: f64) -> String {
     }
 }
 
-/// About the width of a text.
+/// About the width of a text, in the letters of a wide page.
 fn width_of(text: &str) -> f64 {
     text.chars().fold(0.0, |width, _| width + 6.7)
 }
@@ -537,6 +538,8 @@ pub(crate) fn xml(text: &str) -> String {
 pub(crate) const STYLE: &str = include_str!("../templates/chart.css");
 
 const WIDTH: f64 = 480.0;
+/// The width of a name in the larger letters of a narrow page (`page.css`), by that on a wide one.
+const NARROW: f64 = 1.15;
 const MARGIN: f64 = 12.0;
 /// The radius of the mark on a point.
 const DOT: f64 = 3.0;

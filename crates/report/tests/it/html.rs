@@ -1,7 +1,7 @@
 //! The page for a browser: what it holds, and what it never holds whatever a record says.
 
 use crate::hostile::{EVIL, saying};
-use crate::{records, sweeps};
+use crate::{records, sides, sweeps};
 use expect_test::{expect, expect_file};
 use record::{Ended, Knee, Level, RowVerdict, Verdict};
 
@@ -40,6 +40,57 @@ fn the_machine_is_shown_with_its_neighbours() {
     let words = "<dt>Neighbours, at most</dt><dd>other programs used 1.20 of 2 CPUs, threads of the generator waited \
                  4.0 % of the time for a CPU, some program waited 50.0 % of the time</dd>";
     assert!(page.contains(words), "{}", page.split("Neighbours").nth(1).unwrap_or("none"));
+}
+
+#[test]
+fn a_table_that_has_no_more_to_show_stands_on_a_page_once() {
+    // The table of two sides is the same on every page; that of a ladder has more columns below.
+    let difference =
+        sides::difference(spec::Metric::P50, 1.0, [0.98, 1.02], record::Change::NotShown, 0.021);
+    let page = report::html(&sides::with(&[difference]));
+    assert_eq!(page.matches("none, from 2.1 % on").count(), 1);
+    let tables = |page: &str| page.matches("<th scope=\"col\" class=\"words\">rung</th>").count();
+    let page = report::html(&records::ladder(&["tcp", "ws"]));
+    assert!(tables(&page) > 1, "{}", tables(&page));
+}
+
+#[test]
+fn names_of_knees_stay_in_the_plot_in_the_larger_letters_of_a_narrow_page_too() {
+    let mut record = sweeps::cubeia();
+    for step in 1..250 {
+        let at = 100.0 * f64::from(step);
+        record.sweep.as_mut().unwrap().lines[1].knee = Knee::Found {
+            offered_per_s: at,
+            low_per_s: at * 0.9,
+            high_per_s: at * 1.1,
+            confirmed: false,
+        };
+        let (_, svg) = report::figures(&record).remove(0);
+        let name = svg.lines().find(|line| line.contains(">WebSocket between ")).unwrap();
+        let attribute = |name: &str, text: &str| {
+            text.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap().to_owned()
+        };
+        let x: f64 = attribute("x", name).parse().unwrap();
+        let words = name.split('>').nth(1).unwrap().split('<').next().unwrap();
+        let width = words.chars().map(|_| 6.7 * 1.15).sum::<f64>();
+        let is_end = attribute("class", name).ends_with("end");
+        let (from, to) = if is_end { (x - width, x) } else { (x, x + width) };
+        // Numbers of the axis stand to the left of the plot, names of lines to its right.
+        assert!(from >= 56.0 && to < 480.0, "{at}: {name}");
+    }
+}
+
+#[test]
+fn the_only_line_of_a_sweep_needs_no_name_at_its_knee() {
+    let mut record = sweeps::cubeia();
+    let sweep = record.sweep.as_mut().unwrap();
+    sweep.lines.truncate(1);
+    sweep.steps.retain(|step| step.line == 0);
+    let (_, svg) = report::figures(&record).remove(0);
+    assert!(
+        svg.contains(">? 24.0 k/s [23.8, 24.2]<") || svg.contains(">24.0 k/s [23.8, 24.2]<"),
+        "{svg}"
+    );
 }
 
 #[test]
