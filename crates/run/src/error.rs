@@ -19,7 +19,7 @@ pub enum RunError {
     },
     /// The system refused something that the generator needs for itself.
     #[error("cannot set up the generator: {0}")]
-    Engine(#[from] ConnectionError),
+    Engine(ConnectionError),
     /// The baseline was measured under other conditions.
     #[error(
         "the baseline {file} cannot be compared with this run: they differ in {}; measure the baseline here with the \
@@ -122,4 +122,11 @@ fn attempts_text(attempts: &[(Address, String)]) -> String {
     let texts: Vec<String> =
         attempts.iter().map(|(address, what)| format!("{address}: {what}")).collect();
     texts.join("; ")
+}
+
+/// It is no source: the words of the error have it.
+impl From<ConnectionError> for RunError {
+    fn from(error: ConnectionError) -> Self {
+        Self::Engine(error)
+    }
 }

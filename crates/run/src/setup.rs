@@ -13,7 +13,7 @@ use crate::reach::{
 };
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
 use crate::{Event, Feed, Host, RunError};
-use engine::clock::{Clock, sharpen_timers};
+use engine::clock::sharpen_timers;
 use engine::epoll::Epoll;
 use engine::{Address, Engine, thread};
 use lab::VERSION_TIMEOUT;
@@ -92,7 +92,10 @@ impl SetUp {
         let topology = probe::topology();
         let mut environment = probe::machine();
         environment.cores_allowed = topology.cores().map(numbers).collect();
-        measure_timer_floor(&mut environment, context.clock);
+        // Without an engine every row would fail, each with the same words.
+        let mut engine = Epoll::new(context.clock).map_err(RunError::Engine)?;
+        measure_timer_floor(&mut environment, &mut engine);
+        drop(engine);
         let mut system = SystemSampler::open().ok();
         let system_before = system.as_mut().and_then(|system| system.sample().ok());
         feed.tell(&Event::Machine(Arc::new(environment.clone())));
@@ -644,15 +647,9 @@ pub(crate) fn numbers(cpus: &[usize]) -> Vec<u32> {
     cpus.iter().map(|cpu| u32::try_from(*cpu).unwrap_or(u32::MAX)).collect()
 }
 
-/// Measures the lateness of waits on this machine, or notes the reason for which it cannot; takes about 0.1 s.
-pub fn measure_timer_floor(environment: &mut Environment, clock: Clock) {
-    let mut engine = match Epoll::new(clock) {
-        Ok(engine) => engine,
-        Err(error) => {
-            environment.missing.insert("timer_floor".to_owned(), error.to_string());
-            return;
-        }
-    };
+/// Measures how late the waits of `engine` end on this machine, or notes the reason for which it cannot; takes about
+/// 0.1 s.
+pub fn measure_timer_floor(environment: &mut Environment, engine: &mut Epoll) {
     let floor = probe::timer_floor(|length| {
         let began = engine.now();
         engine.wait(began + length);

@@ -4,6 +4,7 @@ use crate::certificate;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use engine::clock::{Clock, sharpen_timers, sleep};
+use engine::epoll::Epoll;
 use probe::{Diagnosis, Facts, Finding, Place, Question, State, SystemSampler, Unit, Wish, place};
 use record::Environment;
 use serde_json::{Value, json};
@@ -61,7 +62,12 @@ fn facts() -> Facts {
     let topology = probe::topology();
     let mut environment = probe::machine();
     steal(&mut environment);
-    run::measure_timer_floor(&mut environment, Clock::start());
+    match Epoll::new(Clock::start()) {
+        Ok(mut engine) => run::measure_timer_floor(&mut environment, &mut engine),
+        Err(error) => {
+            environment.missing.insert("timer_floor".to_owned(), error.to_string());
+        }
+    }
     Facts {
         environment,
         limits: probe::limits(),

@@ -47,6 +47,7 @@ mod readers;
 #[path = "../../../report/tests/it/records.rs"]
 mod records;
 mod report_page;
+mod refused;
 mod rooms;
 mod running;
 mod screen;
