@@ -162,6 +162,8 @@ const SERVERS: &[(&str, &str, usize)] = &[
 /// Somebody who follows a page, in a folder of their own.
 struct Reader {
     sandbox: Sandbox,
+    /// The page.
+    text: String,
     /// The server of `chat.toml`.
     _server: Server,
 }
@@ -178,7 +180,7 @@ impl Reader {
             }
             false => EXPERIMENT.replace("URL", &server.url),
         };
-        let reader = Self { sandbox, _server: server };
+        let reader = Self { sandbox, text: page.to_owned(), _server: server };
         reader.write("chat.toml", &chat);
         reader.write("relay.toml", block(page, "[publishers]").unwrap_or_default());
         reader.write("order.json", "{}");
@@ -229,6 +231,9 @@ impl Reader {
                 let mut server = Running::start(self.command(&short));
                 let ready = server.line();
                 assert!(ready.contains("://127.0.0.1:"), "{page}: {command}: {ready}");
+                if let Some(shown) = self.answer_to(command) {
+                    assert_eq!(form(&ready), form(shown), "{page}: {command}");
+                }
                 server.send(Signal::INT);
                 let ended = server.wait();
                 assert_eq!(ended.code, Some(0), "{page}: {command}: {ended:?}");
@@ -245,6 +250,13 @@ impl Reader {
                 assert!(has_record || may_be_busy || !measures(command), "{command}: {ended:?}");
             }
         }
+    }
+
+    /// The line that the page has below the prompt with this command.
+    fn answer_to(&self, command: &str) -> Option<&str> {
+        let mut lines = self.text.lines();
+        lines.find(|line| line.trim_start().strip_prefix("$ ") == Some(command))?;
+        lines.next()?.strip_prefix("    ")
     }
 
     /// The command with what there is in this folder in place of what its page makes up.
@@ -366,6 +378,19 @@ fn addresses(command: &str) -> BTreeSet<&str> {
         &command[at..at + start.len() + digits]
     };
     starts.map(address).collect()
+}
+
+/// `text` with `#` in place of all numbers, those in base 16 too.
+fn form(text: &str) -> String {
+    let mut form = String::new();
+    for part in text.trim_end().split_inclusive(|letter: char| !letter.is_ascii_alphanumeric()) {
+        let word = part.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
+        let is_hexadecimal = word.bytes().all(|letter| letter.is_ascii_hexdigit());
+        let is_number = is_hexadecimal && word.contains(|letter: char| letter.is_ascii_digit());
+        form += if is_number { "#" } else { word };
+        form += &part[word.len()..];
+    }
+    form
 }
 
 fn repository() -> PathBuf {

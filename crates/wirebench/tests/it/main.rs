@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
 mod ab;
+mod anywhere;
 mod bad_input;
 mod bots;
 mod certs;
@@ -46,8 +47,8 @@ mod readers;
 #[expect(dead_code, reason = "shared with the tests of `report`, which need more of it")]
 #[path = "../../../report/tests/it/records.rs"]
 mod records;
-mod report_page;
 mod refused;
+mod report_page;
 mod rooms;
 mod running;
 mod screen;
