@@ -1,14 +1,15 @@
 //! Parts put together: the counts of workers on many machines become those that one machine would have.
 //!
 //! Only values that add up exactly are put together: counts, histograms, errors by class, seconds. A part counts as a
-//! whole or not at all: one that is not trusted is left out, and stands beside the block with its own numbers.
+//! whole or not at all: one that is not trusted is left out, and stands beside the block with its own numbers. Trust is
+//! a function of what stands in the slot and in the step that closed the block, so all controllers leave out the same.
 
 use crate::clock::drift;
 use crate::ledger::Closed;
 use crate::protocol::{Doubt, Go, Kind, PartResult, Seat, Slot, SlotKind, limits};
 use flate2::Compression;
 use flate2::read::{ZlibDecoder, ZlibEncoder};
-use record::{AgentPart, Histogram, Merge as _, Outcome, PartEnd, Watched};
+use record::{AgentPart, Block, Histogram, Merge as _, Outcome, PartEnd, Watched};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::Read as _;
@@ -75,8 +76,8 @@ pub struct Together {
 }
 
 impl Together {
-    /// The parts of `closed`. If less than half of the load is trusted, all that was measured counts: such a block is
-    /// invalid in any case, and its numbers may show why.
+    /// The parts of `closed`. Those that are not trusted are left out, as long as at least half of the load is in the
+    /// others. If less is, all that was measured counts: such a block is invalid in any case, and its numbers show why.
     pub fn of(closed: &Closed) -> Self {
         let doubts_of = |seat: &Seat| {
             let mut decided =
@@ -226,6 +227,9 @@ fn looked(part: AgentPart, _: &PartResult, _: &Watched) -> AgentPart {
     part
 }
 
+/// The part with its numbers, and the doubts that follow from them: its agent had no CPU time left, or it stood still
+/// or sent late for so long that a run of this part alone would be invalid. What would degrade that run is no doubt:
+/// the part counts, and the verdict of the whole block weighs its stalls and lags.
 fn measured(part: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPart {
     let quantile = |times: &Histogram, q| times.quantile(q).ok().map(|time| time.0);
     let times = outcome.traffic.times();
@@ -239,6 +243,7 @@ fn measured(part: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPar
     if health.throttled > 0 {
         doubts.push(format!("its control group was throttled in {} periods", health.throttled));
     }
+    doubts.extend(record::generator_faults(&Block::of(outcome), health.timer_floor));
     AgentPart {
         planned: Some(result.planned),
         sent: Some(result.sent),
@@ -283,8 +288,8 @@ mod tests {
     };
     use proptest::prelude::*;
     use record::{
-        Counts, DeliveryCounts, DeliveryOutcome, ErrorClass, Handshakes, Origin, Second, Tally,
-        TlsParameters, Traffic,
+        Counts, DeliveryCounts, DeliveryOutcome, ErrorClass, Handshakes, OpenLoopTimes, Origin,
+        Second, Stalls, Tally, TlsParameters, Traffic,
     };
     use std::num::NonZeroU32;
     use std::sync::Arc;
@@ -429,6 +434,84 @@ mod tests {
         assert!(missing.is_marked());
         let nobody = Together::of(&closed(&[load])).watched.unwrap_err();
         assert!(nobody.contains("`wirebench watch --join FILE --port PORT`"), "{nobody}");
+    }
+
+    #[test]
+    fn a_part_that_stood_still_or_sent_late_is_left_out_as_long_as_half_of_the_load_is_trusted() {
+        let good = |origin| outcome(origin, &[1_000_000; 2000]);
+        let stood = |origin, affected| {
+            let (count, longest_ns) = (1, 300_000_000);
+            let first = Vec::new();
+            let stalls = Stalls { count, longest_ns, total_ns: longest_ns, affected, first };
+            Outcome { stalls, ..good(origin) }
+        };
+        let late = |origin, lag| {
+            let (mut response, mut lags) = (Histogram::new(), Histogram::new());
+            response.record_all(Nanos(1_000_000), 2000);
+            lags.record_all(Nanos(lag), 2000);
+            let open_loop = Some(OpenLoopTimes { response, lag: lags, ..OpenLoopTimes::default() });
+            let traffic = Traffic { open_loop, ..good(origin).traffic };
+            Outcome { traffic, ..good(origin) }
+        };
+        let names = ["a0", "a1", "a2", "a3"];
+        let together = |outcomes: &[Outcome]| {
+            let seat = |(name, outcome): (&&'static str, &Outcome)| {
+                (*name, Kind::Load, Some(pack(outcome)), &[][..])
+            };
+            let parts: Vec<Taken<'_>> = names.iter().zip(outcomes).map(seat).collect();
+            Together::of(&closed(&parts))
+        };
+        let doubts = |together: &Together| -> Vec<usize> {
+            together.agents.iter().map(|part| part.doubts.len()).collect()
+        };
+        // One message of a hundred is too few, and so is a lag of half of a response time.
+        let some = together(&[stood(0, 19), good(1), good(2)]);
+        assert_eq!((doubts(&some), some.outcome.planned), (vec![0, 0, 0], 6000));
+        assert_eq!(some.outcome.stalls.affected, 19, "the verdict of the block weighs it");
+        let half = together(&[late(0, 500_000), late(1, 1000)]);
+        assert_eq!((doubts(&half), half.outcome.planned), (vec![0, 0], 4000));
+
+        let one = together(&[stood(0, 20), good(1), good(2)]);
+        assert_eq!((doubts(&one), one.outcome.planned), (vec![1, 0, 0], 4000));
+        assert_eq!(one.outcome, Outcome::merged(&[good(2), good(1)]));
+        let words = "it stood still: 1 gap, the longest 300 ms";
+        assert!(one.agents[0].doubts[0].starts_with(words), "{:?}", one.agents[0]);
+        assert_eq!((one.agents[0].planned, one.replies), (Some(2000), Some(6000)));
+        let two = together(&[late(0, 600_000), good(1), stood(2, 20), good(3)]);
+        assert_eq!((doubts(&two), two.outcome.planned), (vec![1, 0, 1, 0], 4000));
+        assert!(two.agents[0].doubts[0].starts_with("it sent late: "), "{:?}", two.agents[0]);
+
+        let most = together(&[stood(0, 20), late(1, 600_000), good(2)]);
+        assert_eq!((doubts(&most), most.outcome.planned), (vec![1, 1, 0], 6000));
+        let all = together(&[stood(0, 2000), stood(1, 20)]);
+        assert_eq!((all.outcome.planned, all.outcome.stalls.affected), (4000, 2020));
+    }
+
+    #[test]
+    fn a_lag_that_the_timers_of_its_machine_explain_is_no_doubt() {
+        let (mut response, mut lag) = (Histogram::new(), Histogram::new());
+        response.record_all(Nanos(100_000), 2000);
+        lag.record_all(Nanos(60_000), 2000);
+        let open_loop = Some(OpenLoopTimes { response, lag, ..OpenLoopTimes::default() });
+        let traffic = Traffic { open_loop, ..Traffic::default() };
+        let outcome = Outcome { traffic, ..Outcome::default() };
+        let with = |timer_floor: Option<u64>| {
+            let timer_floor = timer_floor.map(|floor| record::TimerFloor {
+                asked_ns: 1_000_000,
+                overshoot_p50_ns: floor,
+                overshoot_p99_ns: floor,
+            });
+            let result = PartResult {
+                instance: Instance(1),
+                late: Nanos::ZERO,
+                health: Health { timer_floor, ..Health::default() },
+                planned: 2000,
+                sent: 2000,
+                packed: Vec::new().into(),
+            };
+            measured(AgentPart::default(), &result, &outcome).doubts.len()
+        };
+        assert_eq!((with(None), with(Some(5_900)), with(Some(6_100))), (1, 1, 0));
     }
 
     #[test]

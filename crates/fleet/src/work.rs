@@ -408,6 +408,7 @@ impl Measuring {
             health: Health {
                 busiest_worker: measured.busiest_worker,
                 send_lag_p99: lag,
+                timer_floor: measured.timer_floor,
                 stalls: outcome.stalls.count,
                 throttled,
                 retransmits: measured.retransmitted.unwrap_or(0),

@@ -94,7 +94,7 @@ pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
 pub use trend::{Changed, RECORDS_MIN, Trend, TrendChange, trends};
 pub use trust::{Level, Number, Reason, RowVerdict, Verdict};
-pub use verdict::{common_zero, incomparable, judge, judge_sweep, partner};
+pub use verdict::{common_zero, generator_faults, incomparable, judge, judge_sweep, partner};
 pub use watched::Watched;
 
 /// Reasons why numbers are `null`, each under the name of its field.

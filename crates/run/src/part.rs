@@ -10,7 +10,7 @@ use crate::setup::SetUp;
 use crate::{Commands, Feed, Host, RunError};
 use drive::Control;
 use engine::clock::Clock;
-use record::{Origin, Outcome};
+use record::{Origin, Outcome, TimerFloor};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -70,6 +70,8 @@ pub struct PartMeasured {
     pub has_begun: bool,
     /// The largest share of the measurement that one of its workers was busy.
     pub busiest_worker: Option<f64>,
+    /// The lateness of the timers of this machine, before it began; `None`: not known.
+    pub timer_floor: Option<TimerFloor>,
     /// TCP segments that this machine sent again meanwhile.
     pub retransmitted: Option<u64>,
     /// The reason why the load ended early, if it did.
@@ -118,9 +120,13 @@ impl Part<'_> {
         };
         let measured = stage.run(&task)?;
         let at = *opened.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Ok(at.map(|at| self.measured(measured, at, measurement.workload.phases.warm_up)))
+        let warm_up = measurement.workload.phases.warm_up;
+        let timer_floor = set_up.timer_floor();
+        let part = at.map(|at| self.measured(measured, at, warm_up));
+        Ok(part.map(|part| PartMeasured { timer_floor, ..part }))
     }
 
+    /// All that the block came to; what is known of the machine alone is left out.
     fn measured(&self, measured: Measured, at: Instant, warm_up: Nanos) -> PartMeasured {
         let planned = at + warm_up;
         let Outcome { measured: counts, warm_up: before, .. } = &measured.outcome;
@@ -128,6 +134,7 @@ impl Part<'_> {
             has_begun: measured.outcome.window.is_some() || counts.sent + before.sent > 0,
             late: measured.before.as_ref().map(|before| before.cpu.at.since(planned)),
             busiest_worker: measured.busiest_worker,
+            timer_floor: None,
             retransmitted: measured.tcp.and_then(|tcp| tcp.retransmitted_segments),
             cut_short: measured.broken.map(|broken| broken.to_string()),
             outcome: measured.outcome.from_instant(at, Origin(self.part.index + 1)),

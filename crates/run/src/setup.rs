@@ -22,7 +22,7 @@ use probe::{
     LOOPBACK_SOURCES_MAX, Limits, Placement, Sources, SystemSampler, SystemTimes, Topology,
     have_a_core_each,
 };
-use record::{Environment, Kind, Subject, WarmUp, Warning};
+use record::{Environment, Kind, Subject, TimerFloor, WarmUp, Warning};
 use spec::{Endpoint, Protocol};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -535,10 +535,14 @@ impl SetUp {
         });
     }
 
+    /// The lateness of the timers of this machine; `None`: not known.
+    pub(crate) const fn timer_floor(&self) -> Option<TimerFloor> {
+        self.environment.timer_floor
+    }
+
     /// The shortest stall: fifty times the lateness of a timer of this machine.
     pub(crate) fn stall_min(&self) -> Nanos {
-        let floor = self.environment.timer_floor;
-        Nanos(floor.map_or(0, |floor| floor.overshoot_p99_ns.saturating_mul(50)))
+        Nanos(self.timer_floor().map_or(0, |floor| floor.overshoot_p99_ns.saturating_mul(50)))
     }
 
     /// The machine, with what it did since the set-up.

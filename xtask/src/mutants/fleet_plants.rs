@@ -125,4 +125,16 @@ pub(super) const FLEET_PLANTS: &[Plant] = &[
         test: WORLDS,
         changes: &[Change { place: "&& «*part == seat.part»", bug: "true" }],
     },
+    Plant {
+        name: "late agents count",
+        lie: "a machine that stood still measured the server",
+        had_by: "tools that merge what workers report, and look at no worker's own lateness",
+        file: "crates/fleet/src/merge.rs",
+        caught_by: "fleet",
+        test: "seeds::every_controller_leaves_out_the_same_agents_that_stood_still_or_sent_late",
+        changes: &[Change {
+            place: "doubts.extend(«record::generator_faults(&Block::of(outcome), health.timer_floor)»);",
+            bug: "Vec::<String>::new()",
+        }],
+    },
 ];

@@ -1,5 +1,6 @@
 //! The state of an agent.
 
+use record::TimerFloor;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
@@ -11,6 +12,9 @@ pub struct Health {
     pub busiest_worker: Option<f64>,
     /// The time that 99 % of its messages were sent within, from when they were due; `null`: not known.
     pub send_lag_p99: Option<Nanos>,
+    /// The lateness of its machine's timers; `null`: not known, or not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer_floor: Option<TimerFloor>,
     /// Gaps in its workers' own loops.
     pub stalls: u64,
     /// Periods in which its cgroup was throttled.

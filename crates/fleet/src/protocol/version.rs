@@ -23,7 +23,7 @@ pub struct Version {
 
 impl Version {
     /// The version of the protocol that this program speaks.
-    pub const PROTOCOL: (u16, u16) = (2, 0);
+    pub const PROTOCOL: (u16, u16) = (3, 0);
 
     /// The reason why `other` cannot take part in a run of this one; `mixed` allows other commits.
     pub fn refuses(&self, other: &Self, mixed: bool) -> Option<Refusal> {

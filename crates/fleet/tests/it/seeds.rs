@@ -1,7 +1,10 @@
 //! Thousands of worlds, each from its seed; a failure prints it.
 
 use crate::sim::faults::Fault;
+use crate::sim::node::Machine;
 use crate::sim::world::{CONTROLLERS, World};
+use fleet::merge::Together;
+use record::{Counts, Histogram, OpenLoopTimes, Outcome, Stalls, Traffic};
 use std::panic::catch_unwind;
 use units::{Nanos, Random};
 
@@ -60,4 +63,71 @@ fn a_run_that_is_stopped_does_not_wait_for_the_block_of_an_agent_that_is_gone() 
         world.run_until(at + 14_000_000_000);
         assert!(world.is_over(), "seed {seed}");
     }
+}
+
+#[test]
+fn every_controller_leaves_out_the_same_agents_that_stood_still_or_sent_late() {
+    let (mut left_out, mut taken) = (0, 0);
+    for seed in 0..60 {
+        let mut world = World::quiet(seed, Random::new(seed), 0);
+        world.nodes[CONTROLLERS..].iter_mut().for_each(|node| node.outcome = Some(punctual));
+        let ill = world.nodes[CONTROLLERS + usize::from(seed % 3 != 0)].name.clone();
+        let of_it = world.nodes.iter_mut().filter(|node| node.name == ill);
+        of_it.for_each(|node| node.outcome = Some(if seed % 2 == 0 { stood_still } else { late }));
+        world.run();
+        let machines = world.nodes.iter().filter_map(|node| match &node.machine {
+            Machine::Controller { machine, .. } => Some(machine),
+            Machine::Agent { .. } => None,
+        });
+        let blocks: Vec<Vec<Together>> =
+            machines.map(|machine| machine.closed().iter().map(Together::of).collect()).collect();
+        assert!(blocks.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}");
+        for block in &blocks[0] {
+            let load = || block.agents.iter().filter(|part| part.task.is_load());
+            for part in load().filter(|part| part.planned.is_some()) {
+                assert_eq!(part.agent == ill.as_str(), !part.counts(), "seed {seed}: {part:?}");
+            }
+            let planned = |counts: bool| -> u64 {
+                let parts = load().filter(|part| !counts || part.counts());
+                parts.filter_map(|part| part.planned).sum()
+            };
+            let (trusted, all) = (planned(true), planned(false));
+            let takes_all = trusted * 2 < all;
+            let expected = if takes_all { all } else { trusted };
+            assert_eq!(block.outcome.planned, expected, "seed {seed}");
+            assert!(takes_all || block.outcome.stalls == Stalls::default(), "seed {seed}");
+            left_out += usize::from(trusted < all && !takes_all);
+            taken += usize::from(takes_all);
+        }
+    }
+    assert!(left_out >= 20 && taken >= 5, "{left_out} blocks without an agent, {taken} with all");
+}
+
+/// The outcome of an agent that sent so many messages in time, each answered after 1 ms.
+fn punctual(count: u64) -> Outcome {
+    sent(count, Nanos(1000))
+}
+
+/// The same of one whose messages were sent when most of their response time was over.
+fn late(count: u64) -> Outcome {
+    sent(count, Nanos(600_000))
+}
+
+/// The same of one whose loop had a gap, which met all of its messages. A p99 takes a thousand of them.
+fn stood_still(count: u64) -> Outcome {
+    let (longest_ns, affected) = (400_000_000, count);
+    let (first, total_ns) = (Vec::new(), longest_ns);
+    let mut outcome = sent(1000, Nanos(1000));
+    (outcome.planned, outcome.measured.sent) = (count, count);
+    Outcome { stalls: Stalls { count: 1, longest_ns, total_ns, affected, first }, ..outcome }
+}
+
+fn sent(count: u64, lags: Nanos) -> Outcome {
+    let (mut response, mut lag) = (Histogram::new(), Histogram::new());
+    response.record_all(Nanos(1_000_000), count);
+    lag.record_all(lags, count);
+    let counts = Counts { sent: count, ok: count, ..Counts::default() };
+    let open_loop = Some(OpenLoopTimes { response, lag, ..OpenLoopTimes::default() });
+    let traffic = Traffic { counts, replies: count, open_loop, ..Traffic::default() };
+    Outcome { planned: count, measured: counts, traffic, ..Outcome::default() }
 }

@@ -51,28 +51,43 @@ fn offered(block: &Block) -> String {
 
 /// Parts whose own numbers say that they are not the server's.
 fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
+    let is_doubted = |block: &&Block| block.load_parts().any(|part| !part.doubts.is_empty());
+    let message = match subject.blocks.iter().copied().filter(is_doubted).all(takes_all) {
+        true => {
+            "agents with most of the load of the fleet are not trusted: these numbers describe them"
+        }
+        false => "agents of the fleet are not trusted: their parts are left out",
+    };
     let rule = Rule {
         code: "agent_not_trusted",
-        message: "agents of the fleet are not trusted: their parts are left out".to_owned(),
+        message: message.to_owned(),
         advice: "give these agents machines of their own, or the fleet more of them".to_owned(),
         outvoted: Outvoted::Softened,
     };
     subject.reason(rule, |block| {
-        let planned = |is_wanted: &dyn Fn(&AgentPart) -> bool| -> u64 {
-            block.load_parts().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
-        };
-        let doubted = || block.load_parts().filter(|part| !part.doubts.is_empty());
+        let doubted = block.load_parts().filter(|part| !part.doubts.is_empty());
         let words: Vec<String> =
-            doubted().map(|part| format!("{}: {}", part.agent, part.doubts.join("; "))).collect();
-        let counted = planned(&AgentPart::counts);
-        let is_small = counted == 0 || counted.saturating_mul(2) < planned(&|_| true);
+            doubted.map(|part| format!("{}: {}", part.agent, part.doubts.join("; "))).collect();
+        let (level, end) = match takes_all(block) {
+            true => (Level::Invalid, "; less than half of the load is trusted, so all parts count"),
+            false => (Level::Degraded, ""),
+        };
         (!words.is_empty()).then(|| Finding {
-            level: if is_small { Level::Invalid } else { Level::Degraded },
+            level,
             numbers: Numbers::new(),
             weight: f64::from(u32::try_from(words.len()).unwrap_or(u32::MAX)),
-            evidence: words.join(", "),
+            evidence: words.join(", ") + end,
         })
     })
+}
+
+/// True if so little of the load is trusted that all that was measured counts.
+fn takes_all(block: &Block) -> bool {
+    let planned = |is_wanted: fn(&AgentPart) -> bool| -> u64 {
+        block.load_parts().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
+    };
+    let counted = planned(AgentPart::counts);
+    counted == 0 || counted.saturating_mul(2) < planned(|_| true)
 }
 
 /// Parts that another version of this program measured.

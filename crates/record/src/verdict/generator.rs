@@ -134,9 +134,7 @@ fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Op
         numbers.extend(Number::ALL.map(|number| (number, Level::Degraded)));
     }
     for late in &late {
-        let is_gross =
-            late.fraction() > LATE_INVALID && !late.is_within_timers(floor, TIMER_LAG_INVALID);
-        let level = if is_gross { Level::Invalid } else { Level::Degraded };
+        let level = if late.is_gross(floor) { Level::Invalid } else { Level::Degraded };
         numbers.extend(late.numbers().iter().map(|number| (*number, level)));
     }
     let weight = worst.map_or(0.0, Late::fraction) + busy.unwrap_or(0.0);
@@ -191,6 +189,11 @@ impl Late {
     pub(super) fn changes_the_response(&self) -> bool {
         let longer = |service| fraction(self.response_ns.saturating_sub(service), self.response_ns);
         self.service_ns.is_none_or(|service| longer(service) > LATE_MAX)
+    }
+
+    /// True if what is reported is mostly our own lateness, and that is not of the timers of this machine.
+    fn is_gross(&self, floor: Option<TimerFloor>) -> bool {
+        self.fraction() > LATE_INVALID && !self.is_within_timers(floor, TIMER_LAG_INVALID)
     }
 
     /// True if it is at most so many times as late as timers alone.
@@ -256,24 +259,44 @@ fn stalled(subject: &Subject<'_>) -> Option<Reason> {
                 .to_owned(),
         outvoted: if affected >= P99_MOVED { Outvoted::Softened } else { Outvoted::Shared },
     };
-    subject.reason(rule, |block| {
-        let stalls = &block.stalls;
-        let affected = fraction(stalls.affected, block.counts.sent);
-        let p99 = headline(subject.workload, block).and_then(|times| times.p99_ns);
-        let is_long = p99.is_some_and(|p99| fraction(stalls.longest_ns, p99) > LATE_MAX);
-        let level = if affected >= P99_MOVED && is_long { Level::Invalid } else { Level::Degraded };
-        let evidence = format!(
-            "{} gap{}, the longest {}, {} in all; {} messages were due or in flight meanwhile ({})",
-            stalls.count,
-            if stalls.count == 1 { "" } else { "s" },
-            Nanos(stalls.longest_ns),
-            Nanos(stalls.total_ns),
-            stalls.affected,
-            percent(affected)
-        );
-        let moved = moved_by(affected).map(|number| (number, level));
-        Finding::of_some(moved.collect(), affected, evidence).filter(|_| stalls.affected > 0)
-    })
+    subject.reason(rule, |block| stall(block, headline(subject.workload, block)))
+}
+
+/// The gaps of a block whose results are made of `times`.
+fn stall(block: &Block, times: Option<&Summary>) -> Option<Finding> {
+    let stalls = &block.stalls;
+    let affected = fraction(stalls.affected, block.counts.sent);
+    let p99 = times.and_then(|times| times.p99_ns);
+    let is_long = p99.is_some_and(|p99| fraction(stalls.longest_ns, p99) > LATE_MAX);
+    let level = if affected >= P99_MOVED && is_long { Level::Invalid } else { Level::Degraded };
+    let evidence = format!(
+        "{} gap{}, the longest {}, {} in all; {} messages were due or in flight meanwhile ({})",
+        stalls.count,
+        if stalls.count == 1 { "" } else { "s" },
+        Nanos(stalls.longest_ns),
+        Nanos(stalls.total_ns),
+        stalls.affected,
+        percent(affected)
+    );
+    let moved = moved_by(affected).map(|number| (number, level));
+    Finding::of_some(moved.collect(), affected, evidence).filter(|_| stalls.affected > 0)
+}
+
+/// The reasons, in words, for which the times of a block are its generator's and no result of the server: its loop
+/// stood still, or it sent late. They are those that make a run of this block alone invalid; what only degrades one is
+/// none of them. `floor` is that of the machine that measured it.
+pub fn generator_faults(block: &Block, floor: Option<TimerFloor>) -> Vec<String> {
+    let times = match &block.phases.life {
+        Some(life) if block.open_loop.is_none() => Some(life),
+        _ => block.times(),
+    };
+    let stood = stall(block, times).filter(|stall| stall.level == Level::Invalid);
+    let stood = stood.map(|stall| format!("it stood still: {}", stall.evidence));
+    let late = block.open_loop.iter().flat_map(Late::all);
+    let late = late.filter(|late| late.is_gross(floor) && !late.is_stalled(block));
+    let worst = late.max_by(|one, other| one.fraction().total_cmp(&other.fraction()));
+    let late = worst.map(|late| format!("it sent late: {}", late.evidence()));
+    stood.into_iter().chain(late).collect()
 }
 
 /// Less load was reached than was requested.
@@ -365,7 +388,8 @@ fn not_begun(block: &Block) -> Option<Finding> {
     })
 }
 
-/// Fewer messages were due than the rate wants: the schedule itself fell behind.
+/// Fewer messages were due than the rate wants: the schedule itself fell behind. Those of agents whose parts are left
+/// out were due as well.
 fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let load = &subject.workload.spec.load;
     let (Load::Open { spacing, .. } | Load::Bots { spacing, .. } | Load::Publish { spacing, .. }) =
@@ -379,7 +403,8 @@ fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
         Spacing::Uniform => 1.0,
         Spacing::Phases | Spacing::Poisson => EDGE_SIGMAS * asked.sqrt(),
     };
-    let due = float(block.counts.planned);
+    let of_parts = block.load_parts().filter_map(|part| part.planned).sum();
+    let due = float(block.counts.planned.max(of_parts));
     (due + chance < asked * ACHIEVED_MIN).then(|| Finding {
         level: Level::Degraded,
         numbers: Numbers::new(),

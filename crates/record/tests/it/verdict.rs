@@ -5,9 +5,9 @@ use crate::good::{self, times};
 use record::{
     AgentPart, Block, Capacity, Certificate, Check, Comparison, Container, Counts, Deliveries,
     DeliveryCounts, Ended, ErrorCount, Estimate, Fairness, Identity, Kind, Knee, Level, Little,
-    Neighbours, Number, OpenLoop, PayloadKind, Pinning, RunRecord, Sessions, Spacing, Split,
-    Stalls, Subject, Sweep, SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload,
-    incomparable, judge, judge_sweep,
+    Neighbours, Number, OpenLoop, PartEnd, PayloadKind, Pinning, RunRecord, Sessions, Spacing,
+    Split, Stalls, Subject, Sweep, SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload,
+    generator_faults, incomparable, judge, judge_sweep,
 };
 use spec::{
     ClientSubject, Conduct, Content, Conversation, Load, Pem, Protocol, Rooms, Server,
@@ -472,6 +472,99 @@ fn the_lag_of_a_stalled_generator_is_named_once() {
         codes(&record)
     );
     assert!(codes(&record).contains(&("generator_stalled", Level::Invalid)));
+}
+
+#[test]
+fn a_generator_is_at_fault_where_a_run_of_its_block_alone_would_be_invalid() {
+    let faults = |record: &RunRecord| {
+        let ours = ["generator_bound", "generator_stalled"];
+        let judged = codes(record).into_iter().filter(|(code, _)| ours.contains(code));
+        let worst = judged.map(|(_, level)| level).max();
+        let faults = generator_faults(&record.blocks[0], record.environment.timer_floor);
+        assert_eq!(faults.is_empty(), worst != Some(Level::Invalid), "{faults:?}, {worst:?}");
+        faults
+    };
+    let late = |messages: u64, lag_ns: u64| {
+        open(|block, times_of| {
+            let lag = move |index| if index < messages { lag_ns } else { 5_000 };
+            times_of.send_lag = times(20_000, lag);
+            times_of.response = times(20_000, |index| 1_000_000 + lag(index) + index * 20);
+            block.cpu.busiest_worker_fraction = Some(0.5);
+        })
+    };
+    let gap = |longest_ns, affected| {
+        let (count, total_ns) = (2, longest_ns + 5_000_000);
+        Stalls { count, longest_ns, total_ns, affected, first: vec![] }
+    };
+    assert_eq!(faults(&late(0, 0)), [""; 0]);
+    assert_eq!(faults(&late(20_000, 1_100_000)), [""; 0], "half of a time is not most of it");
+    let words =
+        "it sent late: send lag p50 1.3 ms is 52.0 % of response p50 2.5 ms, own share 3 us";
+    assert_eq!(faults(&late(20_000, 1_300_000)), [words]);
+    assert_eq!(faults(&late(100, 5_000_000)), [""; 0], "one message of two hundred moves no p99");
+    assert_eq!(faults(&late(400, 5_000_000)).len(), 1);
+    // Timers of this machine that are as late.
+    let mut coarse = late(20_000, 1_300_000);
+    let floor = coarse.environment.timer_floor.as_mut().unwrap();
+    (floor.overshoot_p50_ns, floor.overshoot_p99_ns) = (200_000, 200_000);
+    assert_eq!(faults(&coarse), [""; 0]);
+
+    let stood =
+        |longest_ns, affected| closed(move |block| block.stalls = gap(longest_ns, affected));
+    assert_eq!(faults(&stood(20_000_000, 399)), [""; 0]);
+    assert_eq!(faults(&stood(130_000, 400)), [""; 0]);
+    let words = "it stood still: 2 gaps, the longest 20 ms, 25 ms in all; 400 messages were due or in flight \
+                 meanwhile (1.0 %)";
+    assert_eq!(faults(&stood(20_000_000, 400)), [words]);
+    // The gaps explain the lag, which is told once.
+    let mut both = late(1000, 500_000_000);
+    both.blocks[0].stalls = gap(500_000_000, 1000);
+    assert_eq!(faults(&both).len(), 1);
+    let mut short_lived = stood(20_000_000, 400);
+    short_lived.blocks[0].phases.life = times(40_000, |_| 900_000_000);
+    let faults = generator_faults(&short_lived.blocks[0], None);
+    assert_eq!(faults, [""; 0], "the gap is nothing beside a life");
+}
+
+#[test]
+fn agents_that_are_not_trusted_are_left_out_unless_most_of_the_load_is_theirs() {
+    let with = |doubted: usize| {
+        let part = |index: usize| AgentPart {
+            agent: format!("a{index}"),
+            planned: Some(100),
+            doubts: (index < doubted).then(|| "it sent late".to_owned()).into_iter().collect(),
+            ..AgentPart::default()
+        };
+        let record = closed(|block| block.agents = (0..4).map(part).collect());
+        judge(&record).reasons.into_iter().find(|reason| reason.code == "agent_not_trusted")
+    };
+    assert_eq!(with(0), None);
+    let few = with(2).unwrap();
+    assert_eq!(few.level, Level::Degraded);
+    assert_eq!(few.message, "agents of the fleet are not trusted: their parts are left out");
+    assert_eq!(few.evidence, "a0: it sent late, a1: it sent late");
+    let most = with(3).unwrap();
+    assert_eq!(most.level, Level::Invalid);
+    assert!(most.message.ends_with("are not trusted: these numbers describe them"), "{most:?}");
+    let end = "; less than half of the load is trusted, so all parts count";
+    assert!(most.evidence.ends_with(end), "{most:?}");
+}
+
+#[test]
+fn messages_of_agents_that_are_left_out_were_due_too() {
+    let of_two = |doubts: &[&str], end| {
+        let mut record = good::open();
+        let load = &mut record.plan.workloads[0].spec.load;
+        *load = load.times(NonZeroU32::new(2).unwrap()).unwrap();
+        let block = &mut record.blocks[0];
+        let planned = Some(block.counts.planned).filter(|_| end == PartEnd::Measured);
+        let doubts = doubts.iter().map(|doubt| (*doubt).to_owned()).collect();
+        let first = AgentPart { planned: Some(block.counts.planned), ..AgentPart::default() };
+        block.agents = vec![first, AgentPart { planned, doubts, end, ..AgentPart::default() }];
+        judge(&record).reasons.into_iter().map(|reason| reason.code).collect::<Vec<_>>()
+    };
+    assert_eq!(of_two(&["it began late"], PartEnd::Measured), ["agent_not_trusted"]);
+    assert_eq!(of_two(&[], PartEnd::Lost), ["asked_not_achieved", "agent_lost"]);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use super::clock::SimClock;
 use fleet::agent::{self, Agent, Measured};
 use fleet::controller::{self, Controller};
+use fleet::merge::pack;
 use fleet::protocol::{BlockId, Health, Instance, Kind, Name, PartResult, Slot, Subject, Version};
+use record::Outcome;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -29,6 +31,8 @@ pub(crate) struct Node {
     pub(crate) wake_at: u64,
     pub(crate) commit: &'static str,
     pub(crate) weight: NonZeroU32,
+    /// The outcome of a part of it with so many messages; `None`: bytes that no other part has.
+    pub(crate) outcome: Option<fn(u64) -> Outcome>,
 }
 
 pub(crate) enum Machine {
@@ -91,15 +95,22 @@ impl Engine {
     }
 
     /// Ends the part, and answers with what it came to; `None`: it is another one.
-    pub(crate) fn ends(&mut self, block: BlockId, instance: Instance) -> Option<Measured> {
+    pub(crate) fn ends(
+        &mut self,
+        block: BlockId,
+        instance: Instance,
+        outcome: Option<fn(u64) -> Outcome>,
+    ) -> Option<Measured> {
         let Begun { late, has_started, .. } = self.begun.take_if(|begun| begun.block == block)?;
         let task = self.task.take()?;
         let planned = match task.kind {
             Kind::Watch => 0,
             Kind::Load | Kind::Probe => task.part.turns().unwrap().count(PLANNED),
         };
-        let mut packed = instance.0.to_le_bytes().to_vec();
-        packed.extend(block.number.to_le_bytes());
+        let packed = match outcome {
+            Some(outcome) => pack(&outcome(planned)),
+            None => [&instance.0.to_le_bytes()[..], &block.number.to_le_bytes()].concat(),
+        };
         let sent = if has_started { planned } else { 0 };
         let health = Health::default();
         Some(Measured::Whole(PartResult {

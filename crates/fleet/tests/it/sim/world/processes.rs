@@ -157,10 +157,12 @@ impl World {
                         Some(event) => event,
                         None => return,
                     },
-                    Told::EngineEnds(block) => match engine.ends(block, node.instance) {
-                        Some(measured) => agent::Event::Measured(block, measured),
-                        None => return,
-                    },
+                    Told::EngineEnds(block) => {
+                        match engine.ends(block, node.instance, node.outcome) {
+                            Some(measured) => agent::Event::Measured(block, measured),
+                            None => return,
+                        }
+                    }
                     Told::Controller(_) => return,
                 };
                 if let agent::Event::Measured(block, _) = &event {
@@ -317,9 +319,9 @@ impl World {
                 self.at(wakes, Happening::Tell(index, epoch, Told::EngineBegins(block)));
             }
             agent::Action::Stop(block) => {
-                let instance = self.nodes[index].instance;
-                let Machine::Agent { engine, .. } = &mut self.nodes[index].machine else { return };
-                if let Some(Measured::Whole(part)) = engine.ends(block, instance) {
+                let Node { instance, outcome, ref mut machine, .. } = self.nodes[index];
+                let Machine::Agent { engine, .. } = machine else { return };
+                if let Some(Measured::Whole(part)) = engine.ends(block, instance, outcome) {
                     let event = agent::Event::Measured(block, Measured::Stopped(part));
                     self.at(self.now + 30 * MS, Happening::Tell(index, epoch, Told::Agent(event)));
                 }

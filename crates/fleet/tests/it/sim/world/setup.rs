@@ -141,6 +141,7 @@ impl World {
             wake_at: 0,
             commit,
             weight,
+            outcome: None,
         });
     }
 
