@@ -37,7 +37,7 @@ mod text;
 
 pub use connections::OPENING_MAX;
 pub use control::{Control, RateChange};
-pub use recorder::{Interval, Observer, Phase};
+pub use recorder::{Interval, Observer, Phase, RawTime, TimeOf};
 pub use target::Target;
 
 use absences::Absences;
@@ -209,6 +209,14 @@ impl<O: Observer> Worker<O> {
     #[must_use]
     pub fn that_looks(self, looks: bool) -> Self {
         Self { punctual: Punctual::new(looks), ..self }
+    }
+
+    /// Keeps every response time, service time and send lag by itself, beside the histograms, to check these: it takes
+    /// memory for each message, which is why it is not for measurements.
+    #[must_use]
+    pub fn that_keeps_raw_times(mut self, keeps: bool) -> Self {
+        self.recorder.keeps_raw_times = keeps;
+        self
     }
 
     /// Leaves messages of an open loop unsent while so many bytes wait that the kernel has not taken.

@@ -56,6 +56,28 @@ pub struct Interval {
     pub opened: u64,
     /// Everything that failed in it: connections as well as messages.
     pub failures: u64,
+    /// The times that were counted into the histograms of `traffic`, one by one; empty unless the worker keeps them.
+    pub raw_times: Vec<RawTime>,
+}
+
+/// One time of one message, as it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawTime {
+    /// The histogram that counted it.
+    pub of: TimeOf,
+    /// The time.
+    pub time: Nanos,
+}
+
+/// The histograms whose times are kept one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeOf {
+    /// [`record::OpenLoopTimes::response`].
+    Response,
+    /// [`Traffic::round_trips`].
+    Service,
+    /// [`record::OpenLoopTimes::lag`].
+    Lag,
 }
 
 impl Interval {
@@ -68,13 +90,14 @@ impl Interval {
             traffic: Traffic::new(!arrival.is_closed()),
             opened: 0,
             failures: 0,
+            raw_times: Vec::new(),
         }
     }
 }
 
 /// Is told what happens while it happens. Called ten times a second and at phase boundaries, never for a message.
 pub trait Observer {
-    /// Takes what is in `interval` and leaves an empty one in its place ([`Traffic::clear`]).
+    /// Takes what is in `interval` and leaves an empty one in its place ([`Traffic::clear`]), without raw times.
     fn interval(&mut self, interval: &mut Box<Interval>);
 
     /// The measurement begins (`Measure`) or has ended (`Drain`) at `now`: the moment to read what counts time apart.
@@ -133,6 +156,8 @@ pub(crate) struct Recorder {
     last_replies: Option<LastRing>,
     pub(crate) sessions: Sessions,
     replies_each: BTreeMap<u64, u64>,
+    /// True if every time is kept besides.
+    pub(crate) keeps_raw_times: bool,
 }
 
 /// The ways in which a message can fail.
@@ -175,6 +200,15 @@ impl Recorder {
             last_replies: workload.last_replies.then(LastRing::new),
             sessions: Sessions::default(),
             replies_each: BTreeMap::new(),
+            keeps_raw_times: false,
+        }
+    }
+
+    /// Keeps a time that a histogram has counted, if that is wanted.
+    #[inline]
+    fn keep(&mut self, of: TimeOf, time: Nanos) {
+        if self.keeps_raw_times {
+            self.interval.raw_times.push(RawTime { of, time });
         }
     }
 
@@ -188,6 +222,7 @@ impl Recorder {
             && is_of_interval
         {
             open_loop.lag.record(lag);
+            self.keep(TimeOf::Lag, lag);
         }
     }
 
@@ -221,11 +256,13 @@ impl Recorder {
             return; // Of the warm-up: neither its round trip nor its end belongs to this phase.
         }
         self.interval.traffic.round_trips.record(round_trip);
+        self.keep(TimeOf::Service, round_trip);
         let response = received.since(flight.due);
         if let Some(open_loop) = &mut self.interval.traffic.open_loop
             && !self.publishes
         {
             open_loop.response.record(response);
+            self.keep(TimeOf::Response, response);
         }
         let is_open = self.interval.traffic.open_loop.is_some();
         if let Some(of) = self.exchange(flight) {
@@ -337,13 +374,16 @@ impl Recorder {
         {
             open_loop.response.record(received.since(due));
             arrived.into_iter().for_each(|at| open_loop.own_share.record(received.since(at)));
+            self.keep(TimeOf::Response, received.since(due));
         }
     }
 
     /// A delivery of a message that was due at `due` is given up at `now`.
     pub(crate) fn undelivered(&mut self, due: Instant, now: Instant) {
+        let response = now.since(due).max(self.reply_timeout);
         if let Some(open_loop) = &mut self.interval.traffic.open_loop {
-            open_loop.response.record(now.since(due).max(self.reply_timeout));
+            open_loop.response.record(response);
+            self.keep(TimeOf::Response, response);
         }
     }
 
@@ -383,6 +423,7 @@ impl Recorder {
             && !self.publishes
         {
             open_loop.response.record(response);
+            self.keep(TimeOf::Response, response);
         }
         if let Some(of) = self.exchange(flight) {
             match failure {

@@ -29,6 +29,8 @@ pub mod merge;
 pub mod nats;
 pub mod protocol;
 #[cfg(feature = "nats")]
+mod raw_times;
+#[cfg(feature = "nats")]
 pub mod spool;
 #[cfg(feature = "nats")]
 pub mod target;

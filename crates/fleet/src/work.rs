@@ -10,6 +10,7 @@ use crate::live::Second;
 use crate::merge::pack;
 use crate::nats::{Bus, ConnectError, Heard, Member, Order};
 use crate::protocol::{BlockId, Health, Hello, Instance, Kind, Name, PartResult, Refusal};
+use crate::raw_times::Folder;
 use crate::spool::Spool;
 use crate::target::{Targets, shown};
 use engine::clock::Clock;
@@ -36,6 +37,8 @@ pub struct Asked {
     pub hello: Hello,
     /// The folder for results that the log does not have yet.
     pub spool: PathBuf,
+    /// The folder for the raw times of its parts, if they are wanted.
+    pub raw_times: Option<PathBuf>,
     /// The targets that it may load.
     pub targets: Targets,
     /// The server that it looks at, if that is its task.
@@ -73,6 +76,14 @@ pub enum WorkError {
         /// The reason.
         error: std::io::Error,
     },
+    /// The folder for raw times is of no use.
+    #[error("cannot keep raw times in {folder}: {error}; name another folder with --raw-times DIR")]
+    RawTimes {
+        /// The folder.
+        folder: String,
+        /// The reason.
+        error: std::io::Error,
+    },
 }
 
 /// Something that the driver waits for.
@@ -80,6 +91,8 @@ enum In {
     Heard(Heard),
     Event(Event),
     Live(Name, Box<Second>),
+    /// Words for people.
+    Say(String),
 }
 
 /// Works as an agent until `signal` asks to stop: once to finish what is underway, twice to end at once. `say` gets the
@@ -93,10 +106,15 @@ pub fn work(
     signal: &AtomicUsize,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), WorkError> {
-    let Asked { join, hello, spool, targets, watching, secrets, host } = asked;
+    let Asked { join, hello, spool, raw_times, targets, watching, secrets, host } = asked;
     let failed = |error| WorkError::Spool { folder: spool.display().to_string(), error };
     let disk = Spool::open(&spool).map_err(failed)?;
     let left = disk.left().map_err(failed)?;
+    let open = |path: PathBuf| {
+        let folder = Folder::open(&path, hello.agent.clone());
+        folder.map_err(|error| WorkError::RawTimes { folder: path.display().to_string(), error })
+    };
+    let raw_times = raw_times.map(open).transpose()?;
     let clock = Clock::start();
     let (tell, told) = channel();
     let member = Member::Agent(hello.agent.clone(), hello.instance);
@@ -111,6 +129,7 @@ pub fn work(
         kind,
         bus,
         disk,
+        raw_times,
         targets,
         watching,
         secrets,
@@ -128,6 +147,10 @@ pub fn work(
             Ok(In::Event(event)) => Some(event),
             Ok(In::Live(run, second)) => {
                 worker.live(run, *second);
+                None
+            }
+            Ok(In::Say(words)) => {
+                say(&words);
                 None
             }
             Ok(In::Heard(heard)) => match heard {
@@ -169,6 +192,7 @@ struct Worker {
     kind: Kind,
     bus: Bus,
     disk: Spool,
+    raw_times: Option<Folder>,
     targets: Targets,
     watching: Option<Watching>,
     secrets: Secrets,
@@ -234,6 +258,7 @@ impl Worker {
             starter: Arc::clone(&held.starter),
             instance: self.instance,
             watching: self.watching,
+            raw_times: self.raw_times.clone(),
         };
         self.part = Some(held);
         if let Err(error) = thread::start("part", move || measuring.measure()) {
@@ -307,6 +332,7 @@ struct Measuring {
     starter: Arc<Mutex<Option<Starter>>>,
     instance: Instance,
     watching: Option<Watching>,
+    raw_times: Option<Folder>,
 }
 
 impl Measuring {
@@ -326,7 +352,13 @@ impl Measuring {
                 return send(Event::NotPrepared(block, Refusal::Plan { because }));
             }
         };
-        let part = Part { plan: &plan, part: &self.task.part, host: &self.host, clock: self.clock };
+        let part = Part {
+            plan: &plan,
+            part: &self.task.part,
+            host: &self.host,
+            clock: self.clock,
+            keeps_raw_times: self.raw_times.is_some(),
+        };
         let throttled = probe::throttled_periods();
         let feed = Feed::default();
         let listener = feed.listen();
@@ -352,6 +384,11 @@ impl Measuring {
                 send(Event::Measured(block, Measured::Late(measured.late.unwrap_or(Nanos::ZERO))));
             }
             Ok(Some(measured)) => {
+                // Before the controller can say that the block is over.
+                if let Some(folder) = &self.raw_times {
+                    let words = folder.keep(&self.task.run, block, &measured.raw_times);
+                    drop(self.tell.send(In::Say(words)));
+                }
                 let result = self.result(&measured, throttled);
                 let is_whole = !was_stopped && measured.cut_short.is_none();
                 let measured =

@@ -5,7 +5,7 @@ use crate::breaker::{Breaker, Broken};
 use crate::children::processes::{Processes, Together};
 use crate::elsewhere::Elsewhere;
 use crate::feed::{Cores, Event, Feed, RateWish, Tick};
-use crate::intervals::Intervals;
+use crate::intervals::{Intervals, RawTimes};
 use crate::memory::unsent_max;
 use crate::neighbours::Waits;
 use crate::plan::Measurement;
@@ -54,6 +54,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) rate_wish: Option<&'a RateWish>,
     /// The numbers that connections of earlier blocks have used: none is given twice.
     pub(crate) numbered: u64,
+    /// True if workers keep every time beside the histograms.
+    pub(crate) keeps_raw_times: bool,
     /// The gate that says when a block begins; `None`: it begins when it is ready.
     pub(crate) gate: Option<&'a dyn Gate>,
     /// The machines that measure in place of this one.
@@ -100,6 +102,8 @@ pub(crate) struct Measured {
     pub(crate) broken: Option<Broken>,
     /// The rates that were asked for while it ran.
     pub(crate) rate_changes: Vec<RateChange>,
+    /// The times that the histograms of the outcome have, where they are kept one by one.
+    pub(crate) raw_times: RawTimes,
 }
 
 /// Usage up to a boundary of the measurement. CPU time is read by the worker at the boundary itself, the rest by the
@@ -130,6 +134,7 @@ impl<'a> Stage<'a> {
             warmed: None,
             rate_wish: None,
             numbered: 0,
+            keeps_raw_times: false,
             gate: None,
             elsewhere: None,
         }
@@ -217,14 +222,23 @@ impl<'a> Stage<'a> {
         let (clock, stall_min) = (self.clock, self.stall_min);
         let unsent_max = unsent_max(task.memory, parts.len());
         let (numbered, step) = (self.numbered, parts.len() as u64);
+        let keeps_raw_times = self.keeps_raw_times;
         std::thread::scope(|scope| {
             let start = |(index, (part, watch)): (usize, (Workload, Watch))| {
                 let (target, control) = (task.target.clone(), Arc::clone(&control));
                 let cpu = task.cpus.get(index).copied();
                 let (busy_poll, looks) = (task.measurement.spec.busy_poll, task.looks);
                 let numbers = (numbered + index as u64, step);
-                let keeping =
-                    Keeping { clock, cpu, busy_poll, looks, unsent_max, stall_min, numbers };
+                let keeping = Keeping {
+                    clock,
+                    cpu,
+                    busy_poll,
+                    looks,
+                    unsent_max,
+                    stall_min,
+                    numbers,
+                    keeps_raw_times,
+                };
                 let work = move || work(part, target, control, watch, keeping);
                 thread::start_scoped(scope, "worker", work)
             };
@@ -243,7 +257,7 @@ impl<'a> Stage<'a> {
             let used = outcomes.iter().map(|outcome: &Outcome| outcome.connections.started);
             self.numbered += used.max().unwrap_or(0) * step;
             let busiest_worker = busy.into_iter().flatten().max_by(f64::total_cmp);
-            let (traffic, series) = intervals.finish();
+            let (traffic, series, raw_times) = intervals.finish();
             let series = [(Origin::default(), series.into_iter().collect())].into();
             let outcome = Outcome { traffic, series, ..Outcome::merged(&outcomes) };
             let samples = sampler.map(Sampler::finish);
@@ -259,6 +273,7 @@ impl<'a> Stage<'a> {
                 tcp,
                 broken,
                 rate_changes,
+                raw_times,
             })
         })
     }
@@ -275,6 +290,7 @@ struct Keeping {
     stall_min: Nanos,
     /// The number of its first connection, and the distance to that of the next.
     numbers: (u64, u64),
+    keeps_raw_times: bool,
 }
 
 /// The life of one worker thread; what it leaves behind, and the share of the measurement that it was busy.
@@ -298,7 +314,8 @@ fn work(
             .with_stall_min(keeping.stall_min)
             .that_looks(keeping.looks)
             .with_unsent_max(keeping.unsent_max)
-            .with_connection_numbers(first, step);
+            .with_connection_numbers(first, step)
+            .that_keeps_raw_times(keeping.keeps_raw_times);
     match Epoll::new(keeping.clock) {
         Ok(mut engine) => {
             engine.set_busy_poll(keeping.busy_poll);
@@ -468,6 +485,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             warming.add(since(interval.start), since(interval.end), interval.traffic.replies);
         }
         interval.traffic.clear();
+        interval.raw_times.clear();
         // A worker that is done takes none back, and one that made new ones has enough.
         drop(self.returns[worker].try_send(interval));
     }

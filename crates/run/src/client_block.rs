@@ -4,6 +4,7 @@ use crate::block::{Measured, Reading, Stage, Task};
 use crate::block_record::{self, longest, mean};
 use crate::children::processes::{Processes, Together};
 use crate::client_checks::{Asked, Seen, contradiction, is_less};
+use crate::intervals::RawTimes;
 use crate::neighbours::Waits;
 use crate::plan::{Measurement, Place};
 use crate::sampling::memory;
@@ -238,6 +239,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             tcp: self.stage.tcp(task).zip(self.tcp).map(|(after, before)| after.since(before)),
             broken: None,
             rate_changes: Vec::new(),
+            raw_times: RawTimes::default(),
         };
         Ok((measured, seen))
     }

@@ -1,6 +1,6 @@
 //! The sum of the intervals of a block: its traffic, and its series of seconds.
 
-use drive::{Interval, Phase};
+use drive::{Interval, Phase, RawTime};
 use record::{Merge, Second, Traffic};
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
@@ -14,6 +14,28 @@ pub(crate) struct Intervals {
     /// The last seconds, for which a worker may still hand intervals over.
     open: VecDeque<OpenSecond>,
     series: Vec<Second>,
+    raw_times: RawTimes,
+}
+
+/// The times of a block, one by one, in no order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawTimes {
+    /// The times; at most [`RawTimes::MAX`].
+    pub kept: Vec<RawTime>,
+    /// The number of times that found no room.
+    pub left_out: u64,
+}
+
+impl RawTimes {
+    /// The most times that are kept: those of 1.4 million messages of an open loop, 64 MiB.
+    pub const MAX: usize = 1 << 22;
+
+    fn take(&mut self, times: &mut Vec<RawTime>) {
+        let room = Self::MAX - self.kept.len();
+        self.left_out += times.len().saturating_sub(room) as u64;
+        times.truncate(room);
+        self.kept.append(times);
+    }
 }
 
 /// A second of the series that is not complete.
@@ -37,6 +59,7 @@ impl Intervals {
             }
         }
         self.traffic.merge(&interval.traffic);
+        self.raw_times.take(&mut interval.raw_times);
     }
 
     /// The start of the first interval that was measured.
@@ -44,12 +67,12 @@ impl Intervals {
         self.measured_from
     }
 
-    /// The traffic of the block, and its seconds.
-    pub(crate) fn finish(mut self) -> (Traffic, Vec<Second>) {
+    /// The traffic of the block, its seconds, and its times one by one, if workers keep them.
+    pub(crate) fn finish(mut self) -> (Traffic, Vec<Second>, RawTimes) {
         while let Some(second) = self.open.pop_front() {
             self.series.push(second.finish());
         }
-        (self.traffic, self.series)
+        (self.traffic, self.series, self.raw_times)
     }
 
     fn add_to_series(&mut self, interval: &Interval, at: Nanos) {
@@ -95,7 +118,7 @@ mod tests {
             interval.traffic.round_trips.record(Nanos::from_millis(ms));
             intervals.add(&mut interval);
         }
-        let (traffic, series) = intervals.finish();
+        let (traffic, series, _) = intervals.finish();
         assert_eq!((traffic.round_trips.count(), traffic.replies, series.len()), (2, 1, 1));
         let longest = traffic.round_trips.max().unwrap();
         assert!(longest >= Nanos::from_millis(899), "the slowest come last: {longest}");

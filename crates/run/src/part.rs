@@ -4,6 +4,7 @@
 //! waits for its begin, which is an instant of its own clock.
 
 use crate::block::{Gate, Measured, Stage, Task};
+use crate::intervals::RawTimes;
 use crate::plan::Plan;
 use crate::reach::Context;
 use crate::setup::SetUp;
@@ -27,6 +28,8 @@ pub struct Part<'a> {
     pub host: &'a Host,
     /// The clock that its begin is told by.
     pub clock: Clock,
+    /// True if every time is kept beside the histograms.
+    pub keeps_raw_times: bool,
 }
 
 /// Lets a part that is ready begin, or end.
@@ -76,6 +79,8 @@ pub struct PartMeasured {
     pub retransmitted: Option<u64>,
     /// The reason why the load ended early, if it did.
     pub cut_short: Option<String>,
+    /// The times that the histograms of the outcome have, if they are kept one by one.
+    pub raw_times: RawTimes,
 }
 
 impl Part<'_> {
@@ -102,6 +107,7 @@ impl Part<'_> {
         let opened = Opened { ready: Cell::new(Some(ready)), at: Arc::default() };
         let mut stage = Stage::new(&mut set_up, context, feed);
         stage.gate = Some(&opened);
+        stage.keeps_raw_times = self.keeps_raw_times;
         // No two parts give a connection the same number.
         stage.numbered = u64::from(self.part.index) << 32;
         let measurement = &plan.measurements[0];
@@ -137,6 +143,7 @@ impl Part<'_> {
             timer_floor: None,
             retransmitted: measured.tcp.and_then(|tcp| tcp.retransmitted_segments),
             cut_short: measured.broken.map(|broken| broken.to_string()),
+            raw_times: measured.raw_times,
             outcome: measured.outcome.from_instant(at, Origin(self.part.index + 1)),
         }
     }

@@ -30,6 +30,9 @@ pub(crate) struct Agent {
     /// The folder for results that the server does not have yet [default: .wirebench/agent-NAME]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
+    /// To check histograms: write every response time, service time and send lag of a part into a file of this folder
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    raw_times: Option<PathBuf>,
     /// Its share: of a load it takes this by the sum of all weights
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     weight: NonZeroU32,
@@ -61,6 +64,7 @@ impl Agent {
             task: if self.probe { Task::Probe } else { Task::Load },
             weight: self.weight,
             state: self.state,
+            raw_times: self.raw_times,
             targets: Targets::new(self.allow_target),
             watching: None,
             secrets: self.header,
@@ -76,6 +80,8 @@ pub(super) struct Membership {
     pub(super) weight: NonZeroU32,
     /// The folder for results that the server does not have yet.
     pub(super) state: Option<PathBuf>,
+    /// The folder for the raw times of its parts.
+    pub(super) raw_times: Option<PathBuf>,
     pub(super) targets: Targets,
     pub(super) watching: Option<Watching>,
     /// Files with the secrets of targets, as `@FILE`.
@@ -85,7 +91,7 @@ pub(super) struct Membership {
 impl Membership {
     /// Works until a signal comes.
     pub(super) fn work(self, join: &Path, terminal: &Terminal) -> Result<Exit, Failure> {
-        let Self { role, task, weight, state, targets, watching, secrets } = self;
+        let Self { role, task, weight, state, raw_times, targets, watching, secrets } = self;
         let join = Join::read(join, role).map_err(Failure::usage)?;
         let host = outcome::host(Kind::Run)?;
         let wish = signals::listen()?;
@@ -101,11 +107,13 @@ impl Membership {
         let default = || PathBuf::from(format!(".wirebench/agent-{}", join.name));
         let spool = state.unwrap_or_else(default);
         let secrets = Secrets { fields: secrets, read: values::content };
-        let asked = Asked { join, hello, spool, targets, watching, secrets, host };
+        let asked = Asked { join, hello, spool, raw_times, targets, watching, secrets, host };
         let ended = work(asked, &wish.signal, &mut |words| terminal.say(words));
         ended.map(|()| Exit::DONE).map_err(|error| match error {
             WorkError::Connect(error) => not_connected(error),
-            error @ WorkError::Spool { .. } => Failure::new(Exit::NOT_WRITTEN, error),
+            error @ (WorkError::Spool { .. } | WorkError::RawTimes { .. }) => {
+                Failure::new(Exit::NOT_WRITTEN, error)
+            }
             error @ (WorkError::Over(_) | _) => Failure::new(Exit::UNREACHABLE, error),
         })
     }

@@ -47,6 +47,7 @@ impl Watch {
             task: Task::Watch,
             weight: NonZeroU32::MIN,
             state: self.state,
+            raw_times: None,
             targets: Targets::default(),
             watching: Some(watching),
             secrets: Vec::new(),

@@ -3,12 +3,14 @@
 //! The server listens on a port that is free, of loopback alone.
 
 use crate::harness::{Ended, Running, Sandbox, Server, say_skipped};
-use record::{AgentPart, AgentTask, Block, PartEnd, RunRecord};
+use record::{AgentPart, AgentTask, Block, Histogram, PartEnd, RunRecord};
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use units::Nanos;
 
 #[test]
 fn three_agents_send_what_one_would_and_every_message_is_counted_once() {
@@ -206,6 +208,54 @@ fn another_process_goes_on_with_a_run_whose_controller_was_killed() {
     assert_eq!(numbers(&records[0]), numbers(&records[1]));
     let unknown = fleet.sandbox.run(&format!("fleet resume r0 --fleet {JOIN}"));
     unknown.check(2, &["the log has no run r0"]);
+}
+
+#[test]
+fn the_histograms_of_a_record_are_those_of_all_raw_times_of_its_agents() {
+    let Some(coordination) = Coordination::at("127.0.0.1") else { return };
+    let sandbox = &coordination.sandbox;
+    let mut agents = [0, 1, 2].map(|index| coordination.agent_with(index, " --raw-times raw"));
+    let Server { url, .. } = &coordination.target;
+    for (number, load) in
+        ["--rate 900/s -c 30 -d 2s --threads 2", "-c 9 -n 3000"].iter().enumerate()
+    {
+        let line = format!("run {url} {load} --fleet keys/controller.join -o {number}.json");
+        let ended = sandbox.run(&line);
+        ended.check_measured(&["block 0-0 is over: 3 of 3 parts"]);
+        let run = ended.stderr.split_whitespace().skip_while(|word| *word != "run").nth(1).unwrap();
+        let text = fs::read_to_string(sandbox.path().join(format!("{number}.json"))).unwrap();
+        let record = crate::harness::record_of(&text);
+        let block = &record.blocks[0];
+        let takes_all = takes_all(block);
+        let mut raw: BTreeMap<String, Histogram> = BTreeMap::new();
+        for (agent, part) in agents.iter_mut().zip(&block.agents) {
+            let file = format!("raw/{run}-0-0-{}.times", part.agent);
+            agent.wait_for_word(&format!("raw times of block 0-0 are in {file}"));
+            let times = fs::read_to_string(sandbox.path().join(file)).unwrap();
+            if number == 0 {
+                let lags = times.lines().filter(|line| line.starts_with("lag ")).count() as u64;
+                assert_eq!(Some(lags), part.sent, "each of its messages has one");
+            }
+            for line in times.lines().filter(|_| part.counts() || takes_all) {
+                let (of, time) = line.split_once(' ').unwrap();
+                raw.entry(of.to_owned()).or_default().record(Nanos(time.parse().unwrap()));
+            }
+        }
+        let in_record = match &block.open_loop {
+            Some(times) => vec![
+                ("lag", times.send_lag.as_ref()),
+                ("response", times.response.as_ref()),
+                ("service", times.service.as_ref()),
+            ],
+            None => vec![("service", block.round_trip.as_ref())],
+        };
+        assert_eq!(in_record.len(), raw.len(), "{:?}", raw.keys());
+        for (name, times) in in_record {
+            let (times, raw) = (times.unwrap(), &raw[name]);
+            assert!(times.count >= block.counts.ok && times.count == raw.count(), "{name}");
+            assert!(times.histogram == raw.to_base64(), "{name}: not the same histogram");
+        }
+    }
 }
 
 #[test]
@@ -560,7 +610,12 @@ impl Coordination {
 
     /// An agent that loads its own machine.
     fn agent(&self, index: u32) -> Running {
-        let line = format!("agent --join keys/a{index}.join --state a{index}");
+        self.agent_with(index, "")
+    }
+
+    /// The same with more options.
+    fn agent_with(&self, index: u32, more: &str) -> Running {
+        let line = format!("agent --join keys/a{index}.join --state a{index}{more}");
         let mut agent = Running::start(self.sandbox.command(&line));
         agent.wait_for_word("is connected");
         agent
