@@ -2,7 +2,7 @@
 
 use crate::join::Join;
 use crate::keys::inbox;
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event};
+use async_nats::{Client, ClientError, ConnectErrorKind, ConnectOptions, Event};
 use std::time::Duration;
 use tokio::sync::{broadcast, mpsc};
 
@@ -43,6 +43,17 @@ pub enum ConnectError {
         "the coordination server {url} cannot be trusted: {reason}; is the authority in the join file the one that signed its certificate?"
     )]
     Tls {
+        /// The address.
+        url: String,
+        /// The reason.
+        reason: String,
+    },
+    /// Its certificate is of another time.
+    #[error(
+        "the certificate of the coordination server {url} is not valid now: {reason}; `wirebench fleet keys` writes new \
+         ones with new join files; or is the clock of this machine wrong?"
+    )]
+    Expired {
         /// The address.
         url: String,
         /// The reason.
@@ -112,6 +123,7 @@ impl Connection {
         let (tell, events) = mpsc::unbounded_channel();
         let (denied, _) = broadcast::channel(DENIED_KEPT);
         let refusals = denied.clone();
+        let failures = tell.clone();
         let mut options = ConnectOptions::new()
             .name(join.name.as_str())
             .custom_inbox_prefix(inbox(&join.name))
@@ -120,6 +132,13 @@ impl Connection {
             .request_timeout(Some(crate::bus::OPERATION_MAX.into()))
             .reconnect_delay_callback(|attempt| {
                 RECONNECT_LEAST + Duration::from_millis(attempt as u64 * 37 % 100)
+            })
+            // Its event of a failed attempt has no reason; the list of servers does. It chooses among them itself.
+            .reconnect_to_server_callback(move |servers, _| {
+                for reason in servers.into_iter().filter_map(|server| server.last_error) {
+                    drop(failures.send(Event::ClientError(ClientError::Other(reason))));
+                }
+                std::future::ready(None)
             })
             .event_callback(move |event| {
                 if let Event::ServerError(async_nats::ServerError::Other(text)) = &event {
@@ -163,6 +182,9 @@ fn failed(join: &Join, error: &async_nats::ConnectError) -> ConnectError {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
             ConnectError::ShutOut { url, name: join.name.to_string() }
         }
+        ConnectErrorKind::Tls | ConnectErrorKind::Io if is_of_time(&reason) => {
+            ConnectError::Expired { url, reason }
+        }
         ConnectErrorKind::Tls => ConnectError::Tls { url, reason },
         ConnectErrorKind::Io if is_of_tls(&reason) => ConnectError::Tls { url, reason },
         ConnectErrorKind::Dns
@@ -171,6 +193,11 @@ fn failed(join: &Join, error: &async_nats::ConnectError) -> ConnectError {
         | ConnectErrorKind::ServerParse
         | ConnectErrorKind::TimedOut => ConnectError::Unreachable { url, reason },
     }
+}
+
+/// True if a certificate has expired, or is of tomorrow.
+pub(super) fn is_of_time(reason: &str) -> bool {
+    ["certificate expired", "certificate not valid yet"].iter().any(|words| reason.contains(words))
 }
 
 fn is_of_tls(reason: &str) -> bool {

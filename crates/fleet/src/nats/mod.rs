@@ -158,6 +158,8 @@ struct Session {
     /// The subjects of answers to questions, the oldest first.
     asked: RefCell<BTreeMap<u64, async_nats::Subject>>,
     number: Cell<u64>,
+    /// True if it was told, since the last connection, that the certificate of the server is of another time.
+    is_expired: Cell<bool>,
 }
 
 /// Carries out orders until there are no more, or until the server does not let us in.
@@ -176,6 +178,7 @@ async fn serve(
         denied,
         asked: RefCell::default(),
         number: Cell::new(0),
+        is_expired: Cell::new(false),
     });
     session.listen(member).await;
     session.tell(Heard::Bus(BusEvent::Connected));
@@ -256,7 +259,10 @@ impl Session {
     /// True if nothing comes after this event.
     fn is_over(&self, event: &Event) -> bool {
         match event {
-            Event::Connected => self.tell(Heard::Bus(BusEvent::Connected)),
+            Event::Connected => {
+                self.is_expired.set(false);
+                self.tell(Heard::Bus(BusEvent::Connected));
+            }
             Event::Disconnected => self.tell(Heard::Bus(BusEvent::Disconnected)),
             Event::SlowConsumer(_) => {
                 self.tell(Heard::Problem(
@@ -265,7 +271,17 @@ impl Session {
             }
             Event::ServerError(error) => return self.is_shut_out(&error.to_string()),
             // An attempt to connect again.
-            Event::ClientError(error) => return self.is_shut_out(&error.to_string()),
+            Event::ClientError(error) => {
+                let error = error.to_string();
+                // Another certificate ends it, and nothing here has to be started anew.
+                if connection::is_of_time(&error) && !self.is_expired.replace(true) {
+                    self.tell(Heard::Problem(format!(
+                        "the certificate of the coordination server is not valid now ({error}): it is tried again until \
+                         it has another one"
+                    )));
+                }
+                return self.is_shut_out(&error);
+            }
             Event::LameDuckMode | Event::Draining => {}
             Event::Closed => return true,
         }

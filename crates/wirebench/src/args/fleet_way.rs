@@ -139,6 +139,7 @@ pub(crate) fn not_connected(error: ConnectError) -> Failure {
         ConnectError::Unreachable { .. } => Exit::UNREACHABLE,
         ConnectError::Thread(_) => Exit::INTERNAL,
         ConnectError::Denied { .. }
+        | ConnectError::Expired { .. }
         | ConnectError::NoJetStream { .. }
         | ConnectError::NoLog { .. }
         | ConnectError::OtherLog { .. }

@@ -5,6 +5,7 @@
 use crate::harness::{Ended, Running, Sandbox, Server, say_skipped};
 use record::{AgentPart, AgentTask, Block, Histogram, PartEnd, RunRecord};
 use rustix::process::{Pid, Signal, kill_process};
+use serve::certificates::Validity;
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -531,6 +532,31 @@ fn over_tls_a_server_is_trusted_by_the_authority_of_its_fleet_alone() {
 }
 
 #[test]
+fn a_certificate_that_has_expired_is_named_and_another_one_ends_it() {
+    let Some(mut coordination) = Coordination::over("tls", "127.0.0.1") else { return };
+    let mut agent = coordination.agent(0);
+    coordination.certify(Validity::days(0, 1));
+    agent.wait_for_word("the certificate of the coordination server is not valid now");
+    let words = [
+        "is not valid now",
+        "certificate expired",
+        "`wirebench fleet keys` writes new ones",
+        "is the clock of this machine wrong?",
+    ];
+    for line in ["fleet status --fleet keys/controller.join", "agent --join keys/a1.join"] {
+        coordination.sandbox.run(line).check(2, &words);
+    }
+    let now = engine::clock::unix_seconds().unwrap();
+    coordination.certify(Validity::days(now, 1));
+    let heard = |_| {
+        let ended = coordination.sandbox.run("fleet status --fleet keys/controller.join");
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout.contains("1 agent is there: a0")
+    };
+    assert!((0..10).any(heard), "the agent did not come back");
+}
+
+#[test]
 fn an_agent_whose_key_is_withdrawn_says_so_and_ends() {
     let Some(coordination) = Coordination::at("127.0.0.1") else { return };
     let mut agent = coordination.agent(0);
@@ -599,6 +625,24 @@ impl Coordination {
         let mut server = Running::start(server);
         server.wait_for_word("Server is ready");
         server
+    }
+
+    /// Kills the server, and starts it again with a certificate of this time.
+    fn certify(&mut self, validity: Validity) {
+        let (keys, new) = (self.sandbox.path().join("keys"), self.sandbox.path().join("new"));
+        fs::create_dir(&new).unwrap();
+        ::fleet::keys::write_certificates(&new, &["127.0.0.1".parse().unwrap()], validity).unwrap();
+        for file in ["ca.pem", "server.pem", "server-key.pem"] {
+            fs::rename(new.join(file), keys.join(file)).unwrap();
+        }
+        fs::remove_dir(new).unwrap();
+        self.server.send(Signal::KILL);
+        // Its address is free when it is gone.
+        let program = nats_server().unwrap();
+        while !self.server.has_ended() {
+            crate::harness::pause();
+        }
+        self.server = Self::start_server(&self.sandbox, &program);
     }
 
     /// A run of 100 messages a second.

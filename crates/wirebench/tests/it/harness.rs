@@ -175,6 +175,11 @@ impl Running {
         line
     }
 
+    /// True if it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     pub(crate) fn send(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
     }
