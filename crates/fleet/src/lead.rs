@@ -65,6 +65,8 @@ pub struct Lead<'a> {
     closed: Vec<Closed>,
     wants: Option<u32>,
     ended: Option<String>,
+    /// True if somebody stopped the run, here or elsewhere.
+    was_stopped: bool,
     begins: Option<(Instant, Nanos)>,
     /// Seconds that are to be shown.
     seconds: Vec<Second>,
@@ -86,8 +88,19 @@ impl<'a> Lead<'a> {
         let (back, hears) = channel();
         let run = options.run.clone();
         thread::start("controller", move || lead(options, &bus, &told, &back))?;
-        let (closed, wants, ended, begins, seconds) = Default::default();
-        Ok(Self { feed, run, tell, told: hears, next: 0, closed, wants, ended, begins, seconds })
+        Ok(Self {
+            feed,
+            run,
+            tell,
+            told: hears,
+            next: 0,
+            closed: Vec::new(),
+            wants: None,
+            ended: None,
+            was_stopped: false,
+            begins: None,
+            seconds: Vec::new(),
+        })
     }
 
     /// Ends the run, because no block is left, and waits until the end is in the log. Answers with the end in words;
@@ -109,7 +122,10 @@ impl<'a> Lead<'a> {
             Ok(Back::Begins(in_time)) => self.begins = Some((now, in_time)),
             Ok(Back::Second(second)) => self.seconds.push(*second),
             Ok(Back::Say(words)) => self.feed.say(&words),
-            Ok(Back::Ended(why)) => self.ended = Some(Word::Ended(why).to_string()),
+            Ok(Back::Ended(why)) => {
+                self.was_stopped = why == Why::Stopped;
+                self.ended = Some(Word::Ended(why).to_string());
+            }
             Ok(Back::Over(words)) => self.ended = Some(words),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
@@ -169,6 +185,11 @@ impl Elsewhere for Lead<'_> {
             }
             self.hear(LOOK_EVERY, asked.clock.now());
             self.show(asked, block);
+        }
+        if self.was_stopped {
+            // The blocks that are left have not failed: nobody wants them.
+            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+            asked.interrupt.compare_exchange(0, INTERRUPTED, success, failure).ok();
         }
         let Some(closed) = self.closed(block) else {
             let ended = self.ended.clone().unwrap_or_else(|| "the fleet left it out".to_owned());
@@ -340,6 +361,8 @@ impl Absence {
 const ABSENT_MAX: Nanos = Nanos::from_secs(300);
 /// The same once somebody has asked the run to stop.
 const ABSENT_MAX_STOPPED: Nanos = Nanos::from_secs(2);
+/// The number of SIGINT: a run that somebody stops elsewhere ends as with Ctrl-C here.
+const INTERRUPTED: usize = 2;
 /// The time between two looks at the signal to stop.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
 /// The longest time for the log to take the end of a run.

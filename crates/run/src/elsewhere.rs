@@ -39,7 +39,7 @@ pub struct Asked<'a> {
     pub measurement: &'a Measurement,
     /// Time from its begin to its end at the latest, closing included.
     pub lasts: Nanos,
-    /// The number of the signal that asks to stop; 0 if none did.
+    /// The number of the signal that asks to stop; 0 if none did. Machines that were stopped by somebody else set it.
     pub interrupt: &'a AtomicUsize,
     /// The clock of the run.
     pub clock: Clock,

@@ -168,6 +168,9 @@ impl Run<'_, '_> {
         let place = Place { workload, round };
         self.stage.until = (!self.kept.is_empty()).then(|| self.until());
         let one = one_block(&mut self.stage, &self.plan, &mut self.set_up, place, (index, total))?;
+        if self.stage.interrupt.load(Ordering::Relaxed) != 0 && one.block.failed.is_some() {
+            return Ok(()); // It is the interruption that it failed of.
+        }
         if self.stage.until.is_some_and(|until| self.stage.clock.now() >= until) {
             self.stop_for_budget(line); // It was cut off, or may have been.
             return Ok(());

@@ -212,6 +212,28 @@ fn another_process_goes_on_with_a_run_whose_controller_was_killed() {
 }
 
 #[test]
+fn a_run_that_is_stopped_elsewhere_ends_with_what_was_measured() {
+    let Some(fleet) = Fleet::up(2) else { return };
+    let mut run = fleet.start("--rate 200/s -c 10 -d 60s --rounds 2");
+    let told = run.wait_for_word("goes on with it elsewhere");
+    let name = told.split_whitespace().nth(1).unwrap().to_owned();
+    run.wait_for_word(" of    200/s");
+    let stop = |run: &str| fleet.sandbox.run(&format!("fleet stop {run} --fleet {JOIN}"));
+    stop("r0").check(2, &["the log has no run r0"]);
+    stop(&name).check(0, &["the run was stopped"]);
+    let ended = run.wait();
+    ended.check(130, &["block 0-0 is over: 0 of 2 parts", "the run was stopped"]);
+    let record = fleet.record();
+    assert_eq!(record.blocks.len(), 1);
+    let block = &record.blocks[0];
+    assert!(block.agents.iter().all(|part| part.end == PartEnd::Stopped), "{:?}", block.agents);
+    assert!(block.counts.ok > 0 && block.counts.planned < 12_000, "{:?}", block.counts);
+    check_sums(block);
+    // It is over, and no controller can go on with it.
+    stop(&name).check(0, &["the run was stopped"]);
+}
+
+#[test]
 fn the_histograms_of_a_record_are_those_of_all_raw_times_of_its_agents() {
     let Some(coordination) = Coordination::at("127.0.0.1") else { return };
     let sandbox = &coordination.sandbox;
