@@ -3,7 +3,7 @@
 //! The server listens on a port that is free, of loopback alone.
 
 use crate::harness::{Ended, Running, Sandbox, Server, say_skipped};
-use record::{AgentPart, AgentTask, Block, Histogram, PartEnd, RunRecord};
+use record::{AgentPart, AgentTask, Block, Histogram, Level, PartEnd, RunRecord};
 use rustix::process::{Pid, Signal, kill_process};
 use serve::certificates::Validity;
 use std::collections::BTreeMap;
@@ -234,6 +234,50 @@ fn a_run_that_is_stopped_elsewhere_ends_with_what_was_measured() {
 }
 
 #[test]
+fn a_nats_server_is_built_with_go_once_where_that_is_asked_for() {
+    let Some(program) = nats_server() else { return };
+    let sandbox = Sandbox::new();
+    let up = |line: &str, path: &str| {
+        let mut command = sandbox.command(&format!("fleet up --local 1{line}"));
+        command.env("PATH", path).env("HOME", sandbox.path());
+        Running::start(command)
+    };
+    up("", "/nowhere").wait().check(2, &["there is no nats-server; --install builds it with Go"]);
+    // In the place of Go: it builds what is installed already.
+    let tools = sandbox.path().join("go");
+    fs::create_dir(&tools).unwrap();
+    let go = |script: &str| {
+        let script = format!("#!/bin/sh\necho \"$@\" >> {}/asked\n{script}\n", tools.display());
+        fs::write(tools.join("go"), script).unwrap();
+        fs::set_permissions(tools.join("go"), Permissions::from_mode(0o755)).unwrap();
+    };
+    let path = format!("{}:/usr/bin:/bin", tools.display());
+    go("echo 'go: no such network' >&2; exit 1");
+    up(" --install", &path).wait().check(2, &["nats-server/v2@", "failed: go: no such network"]);
+    let program = program.display();
+    go(&format!(
+        "printf '#!/bin/sh\\nexec {program} \"$@\"\\n' > \"$GOBIN/nats-server\"\nchmod +x \"$GOBIN/nats-server\""
+    ));
+    fs::remove_file(tools.join("asked")).unwrap();
+    let mut built = up(" --install", &path);
+    built.wait_for_word("building nats-server v");
+    built.wait_for_line("next: ");
+    built.send(Signal::TERM);
+    drop(built.wait());
+    for line in [" --install", ""] {
+        let mut again = up(line, &path);
+        again.wait_for_line("next: ");
+        again.send(Signal::TERM);
+        let ended = again.wait();
+        assert!(!ended.stderr.contains("building"), "{ended:?}");
+    }
+    let asked = fs::read_to_string(tools.join("asked")).unwrap();
+    let version = asked.strip_prefix("install github.com/nats-io/nats-server/v2@").unwrap().trim();
+    let tested = include_str!("../../../../tests/third_party/nats-server/go.mod");
+    assert!(tested.contains(&format!("nats-server/v2 {version} ")), "{asked}");
+}
+
+#[test]
 fn the_histograms_of_a_record_are_those_of_all_raw_times_of_its_agents() {
     let Some(coordination) = Coordination::at("127.0.0.1") else { return };
     let sandbox = &coordination.sandbox;
@@ -279,6 +323,35 @@ fn the_histograms_of_a_record_are_those_of_all_raw_times_of_its_agents() {
             assert!(times.histogram == raw.to_base64(), "{name}: not the same histogram");
         }
     }
+}
+
+#[test]
+fn a_sweep_says_what_ran_out_on_the_machine_of_a_server_that_is_watched() {
+    let Some(fleet) = Fleet::up_beside("oracle ws --cap 300/s", 1) else { return };
+    let _watch = fleet.watch();
+    let Server { url, .. } = &fleet.server;
+    let axis = "--from 200 --to 800 --factor 4 --repeats 1 -d 500ms --settle 100ms --budget 9s";
+    let ended = fleet.sandbox.run(&format!("sweep {url} {axis} --fleet {JOIN}"));
+    assert!([Some(0), Some(12)].contains(&ended.code), "{ended:?}");
+    let record = fleet.record();
+    let sweep = record.sweep.as_ref().unwrap();
+    let ran_out = &sweep.lines[0].ran_out;
+    let mut parts = record.blocks.iter().flat_map(|block| &block.agents);
+    let is_trusted = parts.all(AgentPart::is_trusted) && sweep.lines[0].level != Level::Invalid;
+    if !is_trusted || ran_out.starts_with("nothing up to ") {
+        return say_skipped(
+            "a sweep with a watch: on this busy machine an agent is late, or two loads take too long",
+        );
+    }
+    let words = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("What ran out: {ran_out}.")), "{words}");
+    for step in &sweep.steps {
+        let machine = step.server_machine.unwrap();
+        assert!(machine.idle_fraction.is_some() && machine.listen_overflows == Some(0), "{step:?}");
+        assert!(step.server_cores_used.is_some(), "{step:?}");
+    }
+    // By the words it waits; where other programs take the CPUs, those are what ran out.
+    assert!(ran_out.contains("of the server's machine"), "{ran_out}");
 }
 
 #[test]
