@@ -394,7 +394,7 @@ fn is_exact(block: &Value) -> bool {
         && count("sent") == ends.iter().sum::<u64>()
 }
 
-/// The parts of a block that are of its load.
+/// All parts of a block. Here they are all of its load: these fleets have no probers and no watches.
 fn parts(block: &Value) -> impl Iterator<Item = &Value> {
     block["agents"].as_array().into_iter().flatten()
 }
