@@ -4,14 +4,15 @@
 //   publish ROOM id=N TEXT      published id=N receivers=K
 //
 // One process, which keeps its connection to Redis. PHP in a web server connects anew for each request, and would need
-// about 150 us more.
+// about 150 us more. The form of a publication is that of the relay: the functions `is_heard` and `publication` of the
+// subject's `publication.php`.
 
-const CHANNEL = 'socket-redis-down';
+require 'publication.php';
 
 [, $host, $port] = $argv;
 $redis = new Redis();
 $redis->connect($host, (int) $port);
-while ($redis->pubsub('numsub', [CHANNEL])[CHANNEL] < 1) {
+while (!is_heard($redis)) {
     usleep(10000);
 }
 
@@ -56,8 +57,7 @@ function publish(Redis $redis, string $line): string
         return 'error: expected is `publish ROOM id=N TEXT`';
     }
     [, $room, $id, $text] = $words;
-    $event = ['channel' => $room, 'event' => 'message', 'data' => $text];
-    $receivers = $redis->publish(CHANNEL, json_encode(['type' => 'publish', 'data' => $event]));
+    $receivers = $redis->publish(...publication($room, $text));
     // Redis keeps nothing: without a relay it is lost.
     return $receivers > 0 ? "published $id receivers=$receivers" : "error $id: nobody hears Redis";
 }
