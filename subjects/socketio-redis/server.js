@@ -1,0 +1,37 @@
+// Socket.IO behind Redis: an application in PHP publishes, Redis carries it, and what is published in a room goes to all
+// who have joined it. Every event `message` is answered by one, as by a server of Socket.IO that echoes.
+"use strict";
+
+const http = require("http");
+const { createAdapter } = require("@socket.io/redis-adapter");
+const { createClient } = require("redis");
+const { Server } = require("socket.io");
+const { host, port, reply, backlog, messageMax, ready } = require("./node/server.js");
+const { startRedis, startPublisher } = require("./php-redis/php-redis.js");
+
+async function main() {
+  const redis = await startRedis();
+  const publishing = createClient({ socket: { host, port: redis } });
+  const subscribed = publishing.duplicate();
+  // Redis may end first, when all are asked to end.
+  for (const client of [publishing, subscribed]) client.on("error", (error) => console.error(error.message));
+  await Promise.all([publishing.connect(), subscribed.connect()]);
+
+  const server = http.createServer();
+  const io = new Server(server, { adapter: createAdapter(publishing, subscribed), maxHttpBufferSize: messageMax });
+  io.on("connection", (socket) => {
+    socket.on("message", (message) => socket.emit("message", reply ?? message));
+    socket.on("join", (room, acknowledge) => {
+      socket.join(room);
+      acknowledge("joined");
+    });
+  });
+  const application = await startPublisher(redis, ["msgpack"]);
+  server.listen({ host, port, backlog }, () => {
+    ready("tcp", application);
+    ready("socketio", server.address().port);
+    ready("socketio+polling", server.address().port);
+  });
+}
+
+main();
