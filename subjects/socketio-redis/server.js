@@ -31,6 +31,7 @@ async function main() {
     ready("tcp", application);
     ready("socketio", server.address().port);
     ready("socketio+polling", server.address().port);
+    ready("socketio+upgrade", server.address().port);
   });
 }
 

@@ -29,5 +29,6 @@ io.on("connection", (socket) => {
 server.listen({ host, port, backlog }, () => {
   ready("socketio", server.address().port);
   ready("socketio+polling", server.address().port);
+  ready("socketio+upgrade", server.address().port);
   ready("ws", server.address().port, "/socket.io/?EIO=4&transport=websocket");
 });

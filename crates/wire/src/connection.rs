@@ -14,7 +14,7 @@ use crate::lines::Lines;
 use crate::mqtt::Mqtt;
 use crate::over_http::OverHttp;
 use crate::raw::Raw;
-use crate::socketio::SocketIo;
+use crate::socketio::{SocketIo, Upgrading};
 use crate::sockjs::SockJs;
 use crate::tls::Tls;
 use crate::web::{Spoken, Web};
@@ -58,6 +58,8 @@ pub enum Connection {
     Talk(Box<Talk<Self>>),
     /// Any of them inside TLS.
     Tls(Box<Tls<Self>>),
+    /// Packets of Engine.IO over HTTP, and then over WebSocket.
+    Upgrading(Box<Upgrading<Self>>),
     /// WebSocket or HTTP, depending on the first request.
     Web(Box<Web>),
     /// WebSocket.
@@ -85,6 +87,7 @@ macro_rules! each {
             Connection::Stream($protocol) => $call,
             Connection::Talk($protocol) => $call,
             Connection::Tls($protocol) => $call,
+            Connection::Upgrading($protocol) => $call,
             Connection::Web($protocol) => $call,
             Connection::WebSocket($protocol) => $call,
         }
@@ -217,6 +220,7 @@ impl Connection {
             | Self::SockJs(_)
             | Self::Stream(_)
             | Self::Talk(_)
+            | Self::Upgrading(_)
             | Self::WebSocket(_) => Err(MisuseError::NotOpen),
         }
     }
@@ -271,6 +275,7 @@ impl InPlace for Connection {
             Self::Tls(tls) => {
                 tls.send_by(tx, |inner, tx| inner.send_in_place(kind, len, tx, append))
             }
+            Self::Upgrading(upgrading) => upgrading.send_in_place(kind, len, tx, append),
             Self::WebSocket(websocket) => websocket.send_in_place(kind, len, tx, append),
             Self::Greeted(greeted) => greeted.send_in_place(kind, len, tx, append),
             Self::Http1(http) => http.send_in_place(kind, tx, append),
@@ -304,6 +309,7 @@ impl TwoSockets for Connection {
             Self::SocketIo(socketio) => Some(&mut **socketio),
             Self::SockJs(sockjs) => Some(&mut **sockjs),
             Self::Talk(talk) => Some(&mut **talk),
+            Self::Upgrading(upgrading) => Some(&mut **upgrading),
             Self::Before(_)
             | Self::Calls(_)
             | Self::Following(_)
@@ -434,6 +440,12 @@ impl From<Talk<Self>> for Connection {
 impl From<Tls<Self>> for Connection {
     fn from(protocol: Tls<Self>) -> Self {
         Self::Tls(Box::new(protocol))
+    }
+}
+
+impl From<Upgrading<Self>> for Connection {
+    fn from(protocol: Upgrading<Self>) -> Self {
+        Self::Upgrading(Box::new(protocol))
     }
 }
 

@@ -19,13 +19,17 @@
 //! client, once it has stopped polling: 5                          from here on all packets go over WebSocket
 //! ```
 //!
-//! Left out: a client that upgrades, other namespaces, a client's acknowledgements, binary events, and the end of a
-//! connection whose server has not pinged for long.
+//! [`Upgrading`] is a client that does so.
+//!
+//! Left out: other namespaces, a client's acknowledgements, binary events, and the end of a connection whose server has
+//! not pinged for long.
 
 mod address;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzz;
 pub mod server;
+mod upgrade;
+mod upgrading;
 
 use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError};
 use crate::excerpt::Excerpt;
@@ -39,6 +43,7 @@ use std::fmt;
 pub use address::Entry;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use fuzz::{fuzz_socketio, fuzz_socketio_http};
+pub use upgrading::{MakeWebSocket, Upgrading};
 
 /// A client's end of a connection.
 pub type SocketIo<C> = Enveloped<C, Packets>;

@@ -15,7 +15,7 @@ use crate::lines::{self, Lines};
 use crate::mqtt::Mqtt;
 use crate::over_http::{self, OverHttp};
 use crate::raw::Raw;
-use crate::socketio::{self, SocketIo};
+use crate::socketio::{self, MakeWebSocket, SocketIo, Upgrading};
 use crate::sockjs::{self, SockJs};
 use crate::styx;
 use crate::tls::{self, Tls};
@@ -372,7 +372,20 @@ fn session(
         }));
     }
     request(endpoint, options)?; // The fields are those of every request.
-    let (http, limits) = (exchanges(tls, max), over_http_limits(max));
+    let (http, limits) = (exchanges(Arc::clone(&tls), max), over_http_limits(max));
+    if transport == Transport::Upgrade {
+        return Ok(Box::new(move |request, seed| {
+            let handshake::Request { host, target, headers, .. } = request;
+            let session = socketio::session(host, target, headers);
+            let (request, tls) = (request.clone(), Arc::clone(&tls));
+            let websocket: MakeWebSocket<Connection> = Arc::new(move |name| {
+                let target = socketio::websocket_target(&request.target) + name;
+                let session = Arc::new(handshake::Request { target, ..request.clone() });
+                tls.around(WebSocket::client(session, websocket_limits(max), seed))
+            });
+            Upgrading::new(session, &http, websocket, limits.waiting_len_max).into()
+        }));
+    }
     Ok(Box::new(move |request, seed| {
         let handshake::Request { host, target, headers, .. } = request;
         let session = match is_socketio {

@@ -84,6 +84,8 @@ pub enum Transport {
     Jsonp,
     /// Responses of HTTP with all packets that wait, and requests that post some.
     Polling,
+    /// The same until the session goes on over WebSocket.
+    Upgrade,
     /// Responses of HTTP with one frame each, and requests that post.
     Xhr,
     /// Responses of HTTP that are streams of lines, and requests that post.
@@ -228,13 +230,22 @@ static SOCKJS_FALLBACKS: [Fallback; 5] = [
     },
 ];
 
-/// The transports of Socket.IO over HTTP. One connection waits for packets, and one posts.
-static SOCKETIO_FALLBACKS: [Fallback; 1] = [Fallback {
-    transport: Transport::Polling,
-    name: "socketio+polling",
-    secured: "socketios+polling",
-    about: "Socket.IO over HTTP polling",
-}];
+/// The transports of Socket.IO that begin over HTTP. One connection waits for packets, and one posts; or one has the
+/// requests of HTTP, and the other becomes a WebSocket.
+static SOCKETIO_FALLBACKS: [Fallback; 2] = [
+    Fallback {
+        transport: Transport::Polling,
+        name: "socketio+polling",
+        secured: "socketios+polling",
+        about: "Socket.IO over HTTP polling",
+    },
+    Fallback {
+        transport: Transport::Upgrade,
+        name: "socketio+upgrade",
+        secured: "socketios+upgrade",
+        about: "Socket.IO over HTTP polling, upgraded to WebSocket",
+    },
+];
 
 /// The facts of a protocol directly over TCP, where its row says nothing else.
 const USUAL: Facts = Facts {
@@ -509,6 +520,7 @@ mod tests {
             "sockjs+jsonp",
             "socketio",
             "socketio+polling",
+            "socketio+upgrade",
         ];
         assert_eq!(plain.collect::<Vec<_>>(), expected);
         let secured = Scheme::subjects().filter(|scheme| Scheme::is_secured(scheme.name()));

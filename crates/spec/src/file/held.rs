@@ -86,7 +86,7 @@ mod tests {
             measured.into_iter().map(|held| held.map(|it| &*it.name)).collect::<Vec<_>>()
         };
         assert_eq!(names("ws", None, false), [Some("socketio"), Some("rooms")]);
-        for scheme in ["socketio", "socketio+polling"] {
+        for scheme in ["socketio", "socketio+polling", "socketio+upgrade"] {
             assert_eq!(names(scheme, None, false), [None], "{scheme}");
             assert_eq!(names(scheme, Some("socketio"), false), [Some("socketio")], "{scheme}");
             assert_eq!(names(scheme, None, true), [Some("rooms")], "{scheme}");

@@ -180,7 +180,9 @@ impl<C: InPlace> Protocol for OverHttp<C> {
             }
             if self.cutter.advance()? {
                 let payload = self.cutter.frame();
-                self.waiting_len_max = self.waiting_len_max.min(self.session.name(payload)?);
+                if let Some(named) = self.session.name(payload)? {
+                    self.waiting_len_max = self.waiting_len_max.min(named.body_len_max);
+                }
                 return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
             }
             if std::mem::take(&mut self.has_response) {

@@ -79,7 +79,7 @@ impl Session {
     }
 
     /// Appends the request that asks for frames.
-    pub(super) fn write_receive(&self, tx: &mut Vec<u8>) {
+    pub(crate) fn write_receive(&self, tx: &mut Vec<u8>) {
         tx.extend_from_slice(&self.receive);
         if let Some(conditions) = &self.conditions {
             tx.extend_from_slice(conditions);
@@ -110,14 +110,14 @@ impl Session {
     }
 
     /// Reads the name of the session in its first `frame`, if it is there, and puts it in the query of the requests
-    /// that follow. Returns the longest body that the server takes.
+    /// that follow; `None` where it names nothing.
     ///
     /// # Errors
     ///
     /// The frame is not the opening packet of Engine.IO.
-    pub(super) fn name(&mut self, frame: &[u8]) -> Result<usize, PeerError> {
+    pub(crate) fn name(&mut self, frame: &[u8]) -> Result<Option<Named>, PeerError> {
         if !std::mem::take(&mut self.awaits_name) {
-            return Ok(usize::MAX);
+            return Ok(None);
         }
         let opening = frame.strip_prefix(b"0").and_then(|json| serde_json::from_slice(json).ok());
         let Opening { sid, max_payload } = opening.ok_or_else(|| PeerError::Unexpected {
@@ -126,18 +126,19 @@ impl Session {
         })?;
         let mut query = b"&sid=".to_vec();
         append_percent_encoded(sid.as_bytes(), &mut query);
+        let query = String::from_utf8(query).expect("it is percent-encoded");
         let heads = self.post.iter_mut().map(|post| &mut post.head).chain([&mut self.receive]);
         for head in heads {
             let version = b" HTTP/1.1\r\n";
             let end = head.windows(version.len()).position(|bytes| bytes == version);
             let (before, behind) = head.split_at(end.expect("`head_of` wrote it"));
-            *head = [before, &query, behind].concat().into();
+            *head = [before, query.as_bytes(), behind].concat().into();
         }
-        Ok(max_payload.unwrap_or(usize::MAX))
+        Ok(Some(Named { query, body_len_max: max_payload.unwrap_or(usize::MAX) }))
     }
 
     /// Appends the request that posts `body`.
-    pub(super) fn write_post(&self, body: &[u8], tx: &mut Vec<u8>) {
+    pub(crate) fn write_post(&self, body: &[u8], tx: &mut Vec<u8>) {
         let Some(Post { head, body: form }) = &self.post else { return };
         let mut encoded = Vec::new();
         let body = match form {
@@ -153,6 +154,14 @@ impl Session {
         tx.extend_from_slice(b"\r\n\r\n");
         tx.extend_from_slice(body);
     }
+}
+
+/// The things that the server says about the session in its first frame.
+pub(crate) struct Named {
+    /// The name of the session, as the queries of all its requests end with it.
+    pub(crate) query: String,
+    /// The longest body of a post that the server takes, in bytes.
+    pub(crate) body_len_max: usize,
 }
 
 /// The opening packet of Engine.IO, as far as it is needed.

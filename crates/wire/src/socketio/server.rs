@@ -11,6 +11,8 @@ use serde::de::IgnoredAny;
 use spec::Transport;
 use units::{Nanos, Random};
 
+pub use super::upgrade::{NOOP, PROBE, PROBED, UPGRADE};
+
 /// The thing that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked<'a> {
@@ -220,23 +222,11 @@ pub const POLL: Receiver<'static> = Receiver { transport: Transport::Polling, ca
 /// The way in which packets reach a client over WebSocket: each is a message.
 pub const SOCKET: Receiver<'static> = Receiver { transport: Transport::Usual, callback: "" };
 
-/// The packet by which a client tries the WebSocket that its session is to go on over.
-pub const PROBE: &[u8] = b"2probe";
-
-/// The packet that answers a probe.
-pub const PROBED: &str = "3probe";
-
-/// The packet by which a client that has stopped polling goes on over WebSocket.
-pub const UPGRADE: &[u8] = b"5";
-
 /// An upgrade that is not complete so long after its WebSocket was opened is given up, as with Socket.IO.
 pub const UPGRADE_TIMEOUT: Nanos = Nanos::from_secs(10);
 
 /// The packet that answers a poll of a session that the server has ended.
 pub const CLOSE: &str = "1";
-
-/// The packet that answers a poll of a session that its client has ended, or that goes on over WebSocket.
-pub const NOOP: &str = "6";
 
 /// The packet that a client answers with a pong.
 pub const PING: &str = "2";

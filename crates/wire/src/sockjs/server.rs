@@ -270,7 +270,11 @@ pub fn begin(
     tx: &mut Vec<u8>,
 ) -> Result<(), MisuseError> {
     let (content_type, prelude) = match receiver.transport {
-        Transport::Jsonp | Transport::Polling | Transport::Usual | Transport::Xhr => return Ok(()),
+        Transport::Jsonp
+        | Transport::Polling
+        | Transport::Upgrade
+        | Transport::Usual
+        | Transport::Xhr => return Ok(()),
         Transport::HtmlFile => ("text/html; charset=UTF-8", page_head(receiver.callback)),
         Transport::EventSource => ("text/event-stream", b"\r\n".to_vec()),
         Transport::XhrStreaming => {
@@ -309,7 +313,8 @@ pub fn frame(
             respond(machine, "200 OK", JAVASCRIPT, &format!("{frame}\n"), origin, tx)?;
             return Ok(0);
         }
-        Transport::Polling => {
+        // A session that is upgraded polls until then.
+        Transport::Polling | Transport::Upgrade => {
             respond(machine, "200 OK", PLAIN, frame, origin, tx)?;
             return Ok(0);
         }

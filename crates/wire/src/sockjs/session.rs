@@ -66,7 +66,7 @@ pub fn session(
         Transport::HtmlFile => (Form::Page, gets("htmlfile", &with_callback, "\r\n")),
         Transport::Jsonp => (Form::Call(CALLBACK), gets("jsonp", &with_callback, "\r\n")),
         Transport::XhrStreaming => (Form::Lines { has_prelude }, posts("xhr_streaming")),
-        Transport::Polling | Transport::Usual | Transport::Xhr => {
+        Transport::Polling | Transport::Upgrade | Transport::Usual | Transport::Xhr => {
             (Form::Lines { has_prelude }, posts("xhr"))
         }
     };

@@ -1,8 +1,8 @@
-//! The client of Socket.IO over HTTP polling against scripted servers.
+//! The clients of Socket.IO over HTTP polling, and from there over WebSocket, against scripted servers.
 
-use crate::script::{Step, play};
-use crate::sockjs::{bodies, first, lines_with, send};
-use wire::{ClientOptions, Connection, Role};
+use crate::script::{Step, Told, describe, play};
+use crate::sockjs::{bodies, first, lines_with, response, send};
+use wire::{ClientOptions, Connection, Input, Kind, Message, Protocol, Role, ServerOptions};
 
 #[test]
 fn the_first_poll_opens_a_session_whose_name_is_in_all_requests_behind_it() {
@@ -96,11 +96,159 @@ fn what_a_server_may_not_do_has_a_name() {
     }
 }
 
+#[test]
+fn a_session_goes_on_over_websocket_once_the_probe_and_the_last_request_are_answered() {
+    let event = |text: &str| format!("42[\"message\",\"{text}\"]");
+    let steps = [
+        named(),
+        ok(),
+        second("40{\"sid\":\"b\"}"),
+        Step::First(accepted()),
+        send("1"),
+        frame("3probe"),
+        send("2"),
+        second(&format!("{}\u{1e}6", event("before"))),
+        send("3"),
+        frame(&event("after")),
+        Step::EndSecond,
+        frame("2"),
+        Step::Close,
+    ];
+    let told = play(&upgrading, &steps);
+    assert_eq!(
+        told.events,
+        [
+            "open",
+            "Text before",
+            "Text after",
+            "the second ended, no loss: true",
+            "ping ",
+            "closing, answered: true"
+        ]
+    );
+    let polls = "EIO=4&transport=polling&x=1";
+    let (named, unnamed) = (format!("{polls}&sid=a-%2F%20_"), polls);
+    let asked = requests(&told.second);
+    assert_eq!(
+        asked,
+        [
+            format!("GET /chat/socket.io/?{unnamed}"),
+            format!("POST /chat/socket.io/?{named}"),
+            format!("GET /chat/socket.io/?{named}"),
+            format!("GET /chat/socket.io/?{named}"),
+        ],
+        "packets that come to wait behind a poll go over WebSocket"
+    );
+    assert_eq!((told.seconds, told.layers.requests), (1, 4));
+    let upgrade = "GET /chat/socket.io/?EIO=4&transport=websocket&x=1&sid=a-%2F%20_";
+    assert_eq!(requests(&told.first), [upgrade]);
+    let said = ["2probe", "5", &event("1"), &event("2"), &event("3"), "3", "41"];
+    assert_eq!(heard(&told), said);
+}
+
+#[test]
+fn nothing_goes_over_websocket_while_a_request_is_not_answered() {
+    let steps = [named(), Step::First(accepted()), frame("3probe")];
+    assert_eq!(heard(&play(&upgrading, &steps)), ["2probe"]);
+    // A post is as good as a poll.
+    let told = play(&upgrading, &[&steps[..], &[ok()]].concat());
+    assert_eq!(heard(&told), ["2probe", "5"]);
+    assert_eq!(requests(&told.second).len(), 2, "it polls no more");
+}
+
+#[test]
+fn an_upgrade_that_fails_has_a_name() {
+    let refused = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_vec();
+    let broken = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 40\r\n\r\n{\"code\":1,\"message\":\"Session ID unknown\"}";
+    let accepted = || Step::First(accepted());
+    #[rustfmt::skip]
+    let table: [(&[Step], &str); _] = [
+        (&[named(), Step::First(refused)],         "error: status 400 instead of an upgrade: "),
+        (&[named(), accepted(), frame("42[]")],    "error: got \"42[]\", expected the packet `3probe`"),
+        (&[named(), accepted(), frame("3probe"), frame("3probe")], "error: got \"3probe\", expected the packet `3probe`"),
+        (&[named(), accepted(), Step::First(b"\x88\x02\x03\xe8".to_vec())], "closed Some(1000) \"\""),
+        (&[named(), accepted(), Step::End],        "end: error: connection ended without a Close frame"),
+        (&[named(), accepted(), Step::EndSecond],  "the second ended, no loss: false"),
+        (&[named(), Step::Second(broken.to_vec())], "error: Socket.IO: refused: status 400"),
+        (&[second("40{}")],                        "error: got \"40{}\", expected the packet `0` with the `sid` of the session"),
+        (&[second("")],                            "error: a response without a frame"),
+        (&[named(), Step::Close],                  "closing, answered: false"),
+    ];
+    for (steps, expected) in table {
+        let told = play(&upgrading, steps);
+        let last = told.events.last().map(String::as_str).unwrap_or_default();
+        assert!(last.starts_with(expected), "{last:?}, not {expected:?}");
+    }
+}
+
 fn client() -> Connection {
-    let url = "socketio+polling://h/chat?x=1".parse().expect("the script is proper");
+    client_of("socketio+polling://h/chat?x=1")
+}
+
+fn upgrading() -> Connection {
+    client_of("socketio+upgrade://h/chat?x=1")
+}
+
+fn client_of(url: &str) -> Connection {
+    let url = url.parse().expect("the script is proper");
     wire::stack(&url, Role::Client(&ClientOptions::default()))
         .expect("the script is proper")
         .connection(7, 0)
+}
+
+/// The opening packet, on the connection of a client that upgrades which has its requests.
+fn named() -> Step {
+    let Step::First(bytes) = opening() else { unreachable!("it is the first connection's") };
+    Step::Second(bytes)
+}
+
+/// A response on that connection.
+fn second(body: &str) -> Step {
+    Step::Second(response(body))
+}
+
+/// A packet that a server sends over WebSocket.
+fn frame(packet: &str) -> Step {
+    let mut server = server();
+    let mut bytes = play(&upgrading, &[named()]).first;
+    let mut tx = Vec::new();
+    server.receive(&mut Input::new(&mut bytes), &mut tx).expect("the request is proper");
+    tx.clear();
+    let message = Message { kind: Kind::Text, payload: packet.as_bytes() };
+    server.send(message, &mut tx).expect("it is open");
+    Step::First(tx)
+}
+
+/// The response that accepts the WebSocket of such a client.
+fn accepted() -> Vec<u8> {
+    let mut bytes = play(&upgrading, &[named()]).first;
+    let mut tx = Vec::new();
+    server().receive(&mut Input::new(&mut bytes), &mut tx).expect("the request is proper");
+    tx
+}
+
+fn server() -> Connection {
+    let options = ServerOptions::default();
+    let url = "ws://h/".parse().expect("the script is proper");
+    wire::stack(&url, Role::Server(&options)).expect("the script is proper").connection(0, 0)
+}
+
+/// The packets that a client sent over WebSocket.
+fn heard(told: &Told) -> Vec<String> {
+    let (mut server, mut bytes, mut heard) = (server(), told.first.clone(), Vec::new());
+    let mut input = Input::new(&mut bytes);
+    while let Ok(Some(event)) = server.receive(&mut input, &mut Vec::new()) {
+        heard.extend(describe(&event).strip_prefix("Text ").map(|text| text.replace('\\', "")));
+    }
+    heard
+}
+
+/// Methods and targets of requests.
+fn requests(sent: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(sent);
+    let ends = text.match_indices(" HTTP/1.1\r\n").map(|(end, _)| end);
+    let begin = |end: usize| text[..end].rfind("GET ").max(text[..end].rfind("POST "));
+    ends.map(|end| text[begin(end).expect("the script is proper")..end].to_owned()).collect()
 }
 
 /// The opening packet, with a name that a query cannot have as it is.

@@ -53,6 +53,7 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
         ("room-events", "http", "http", 1),
         ("room-longpoll", "http", "http", 2),
         ("room-socketio", "socketio+polling", "socketio+polling", 2),
+        ("room-socketio", "socketio+upgrade", "socketio+upgrade", 1),
         ("room-socketio", "socketio", "socketio", 1),
     ] {
         let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");

@@ -1,0 +1,369 @@
+//! The client's end of a session that begins over HTTP polling and goes on over WebSocket.
+
+use crate::contract::{
+    self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
+    TwoSockets,
+};
+use crate::excerpt::Excerpt;
+use crate::http1::{Delivery, Maker};
+use crate::over_http::{PeerError, SEPARATOR, Session};
+use crate::socketio::upgrade::{NOOP, PROBE, PROBED, UPGRADE};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A client's end of a session of Engine.IO that is upgraded, as browsers do it: packets are its text messages. Its
+/// first connection becomes the WebSocket, the second has the requests of HTTP until then.
+///
+/// ```text
+/// second:  poll: 0{"sid":…}   post, if something waits; else poll; and again        6 ends the last poll
+/// first:                       GET …&sid=… -> 101, 2probe -> 3probe                                      5, packets
+/// ```
+///
+/// The upgrade begins as soon as the session has a name. Packets that come to wait are posted meanwhile, one request
+/// at a time; once the server has answered the probe, and the last request is answered, all that waits goes over
+/// WebSocket, and all that follows. A server that refuses the upgrade breaks the session: to measure polling in its
+/// place would be another measurement.
+///
+/// The second connection is idle from there on, and its end is no loss.
+pub struct Upgrading<C> {
+    /// The WebSocket, once the session has a name.
+    first: Option<C>,
+    second: C,
+    second_tx: Vec<u8>,
+    has_second: bool,
+    session: Session,
+    state: State,
+    asked: Asked,
+    /// True if the request has been answered, and nothing was asked since.
+    is_answered: bool,
+    /// The packets of the last poll, of which those before `taken` are done with.
+    body: Vec<u8>,
+    taken: usize,
+    /// Requests that were sent.
+    requests: u64,
+    /// Packets that wait: a body of a post.
+    waiting: Vec<u8>,
+    waiting_len_max: usize,
+    websocket: MakeWebSocket<C>,
+}
+
+/// Makes the client's end of a WebSocket, of what its address has behind its query: the name of the session.
+pub type MakeWebSocket<C> = Arc<dyn Fn(&str) -> C + Send + Sync>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    AwaitConnection,
+    /// The session is opened, or polls and posts.
+    Polling,
+    /// The server has answered the probe; the last request may be on its way.
+    Probed,
+    /// All goes over WebSocket.
+    Upgraded,
+    Over,
+}
+
+/// The last request of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Poll,
+    Post,
+}
+
+impl<C: InPlace> Upgrading<C> {
+    /// A client of `session`, whose connection of HTTP `http` makes; so many bytes of packets may wait.
+    pub fn new(
+        session: Session,
+        http: &Maker<C>,
+        websocket: MakeWebSocket<C>,
+        waiting_len_max: usize,
+    ) -> Self {
+        Self {
+            first: None,
+            second: http.make(Delivery::Whole),
+            second_tx: Vec::new(),
+            has_second: false,
+            session,
+            state: State::AwaitConnection,
+            asked: Asked::Poll,
+            is_answered: false,
+            body: Vec::new(),
+            taken: 0,
+            requests: 0,
+            waiting: Vec::new(),
+            waiting_len_max,
+            websocket,
+        }
+    }
+
+    /// Sends the next request: what waits is posted, else it polls. Where the connection takes none, its end is told
+    /// next.
+    fn ask(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.asked = if waiting.is_empty() { Asked::Poll } else { Asked::Post };
+        let session = &self.session;
+        let write = &mut |tx: &mut Vec<u8>| match waiting.is_empty() {
+            true => session.write_receive(tx),
+            false => session.write_post(&waiting, tx),
+        };
+        let len = session.receive.len() + waiting.len();
+        let _asked: Result<_, _> =
+            self.second.send_in_place(Kind::Binary, len, &mut self.second_tx, write);
+        self.requests += 1;
+    }
+
+    /// Does what follows when a request is answered, and all that it brought was handed out.
+    fn go_on(&mut self, tx: &mut Vec<u8>) {
+        match (self.state, &mut self.first) {
+            (State::Polling, _) => self.ask(),
+            (State::Probed, Some(first)) => {
+                self.state = State::Upgraded;
+                self.body = Vec::new();
+                let waiting = std::mem::take(&mut self.waiting);
+                let packets = waiting.split(|byte| *byte == SEPARATOR).filter(|it| !it.is_empty());
+                for payload in [UPGRADE].into_iter().chain(packets) {
+                    // Where the WebSocket takes none, its end is told next.
+                    let _sent: Result<_, _> = first.send(Message { kind: Kind::Text, payload }, tx);
+                }
+            }
+            (State::AwaitConnection | State::Probed | State::Upgraded | State::Over, _) => {}
+        }
+    }
+
+    /// The next packet of the last poll.
+    fn next_packet(&mut self) -> Option<Range<usize>> {
+        let rest = self.body.get(self.taken..).filter(|_| self.taken < self.body.len())?;
+        let len = rest.iter().position(|byte| *byte == SEPARATOR).unwrap_or(rest.len());
+        let packet = self.taken..self.taken + len;
+        self.taken = packet.end + 1;
+        Some(packet)
+    }
+
+    /// The session has its name: opens the WebSocket that it is to go on over.
+    fn begin_upgrade(&mut self, packet: Range<usize>, tx: &mut Vec<u8>) -> Result<(), PeerError> {
+        let Some(named) = self.session.name(&self.body[packet])? else { return Ok(()) };
+        self.waiting_len_max = self.waiting_len_max.min(named.body_len_max);
+        let mut first = (self.websocket)(&named.query);
+        first.open(tx);
+        self.first = Some(first);
+        Ok(())
+    }
+}
+
+impl<C: InPlace> Protocol for Upgrading<C> {
+    fn open(&mut self, _tx: &mut Vec<u8>) -> Opening {
+        self.state = State::Polling;
+        let opening = self.second.open(&mut self.second_tx);
+        if opening == Opening::Done {
+            self.ask();
+        }
+        opening
+    }
+
+    #[inline]
+    fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+        let Message { kind, payload } = message;
+        self.send_in_place(kind, payload.len(), tx, &mut |out| out.extend_from_slice(payload))
+    }
+
+    #[inline]
+    fn receive<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        loop {
+            if self.state == State::Upgraded {
+                return match &mut self.first {
+                    Some(first) => first.receive(input, tx),
+                    None => Ok(None),
+                };
+            }
+            let Some(first) = self.first.as_mut().filter(|_| self.state != State::Over) else {
+                input.take_all();
+                return Ok(None);
+            };
+            match first.receive(input, tx)? {
+                None => return Ok(None),
+                Some(Event::Open) => {
+                    let probe = Message { kind: Kind::Text, payload: PROBE };
+                    let _sent: Result<_, _> = first.send(probe, tx); // It is open.
+                }
+                Some(Event::Message(Message { kind: Kind::Text, payload }))
+                    if payload == PROBED.as_bytes() && self.state == State::Polling =>
+                {
+                    self.state = State::Probed;
+                }
+                Some(Event::Message(message)) => {
+                    let said = Excerpt::new(message.payload);
+                    return Err(PeerError::Unexpected { awaited: AWAITED, said }.into());
+                }
+                Some(Event::Closed(Closed { code, reason })) => {
+                    let reason = reason.into_owned().into();
+                    self.state = State::Over;
+                    return Ok(Some(Event::Closed(Closed { code, reason })));
+                }
+                Some(
+                    Event::Answer(_)
+                    | Event::Part(_)
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_)
+                    | Event::Redirected
+                    | Event::Refused { .. }
+                    | Event::Response(_)
+                    | Event::Secured(_),
+                ) => {}
+            }
+        }
+    }
+
+    /// Ends both connections. What waits for the upgrade is lost.
+    fn close(&mut self, tx: &mut Vec<u8>) -> bool {
+        self.second.close(&mut self.second_tx);
+        self.waiting.clear();
+        let is_upgraded = self.state == State::Upgraded;
+        if !is_upgraded {
+            self.state = State::Over;
+        }
+        let is_answered = self.first.as_mut().is_some_and(|first| first.close(tx));
+        is_answered && is_upgraded
+    }
+
+    fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
+        match (std::mem::replace(&mut self.state, State::Over), &mut self.first) {
+            (State::Over, _) | (_, None) => Ok(Event::Closed(Closed::default())),
+            (_, Some(first)) => first.end(),
+        }
+    }
+
+    fn layers(&self) -> Layers {
+        let first = self.first.as_ref().map(Protocol::layers).unwrap_or_default();
+        let requests = Layers { requests: self.requests, ..Layers::default() };
+        first + self.second.layers() + requests
+    }
+}
+
+impl<C: InPlace> InPlace for Upgrading<C> {
+    #[inline]
+    fn send_in_place(
+        &mut self,
+        kind: Kind,
+        len: usize,
+        tx: &mut Vec<u8>,
+        append: &mut dyn FnMut(&mut Vec<u8>),
+    ) -> Result<(), MisuseError> {
+        match (self.state, &mut self.first) {
+            (State::Upgraded, Some(first)) => first.send_in_place(kind, len, tx, append),
+            (State::Polling | State::Probed, _) => {
+                let before = self.waiting.len();
+                if before > 0 {
+                    self.waiting.push(SEPARATOR);
+                }
+                append(&mut self.waiting);
+                let (len, max) = (self.waiting.len(), self.waiting_len_max);
+                // One that waits alone is no longer than messages are anyway.
+                if len > max && before > 0 {
+                    self.waiting.truncate(before);
+                    return Err(MisuseError::TooLong { len: len as u64, max: max as u64 });
+                }
+                Ok(())
+            }
+            (State::AwaitConnection | State::Upgraded | State::Over, _) => {
+                Err(MisuseError::NotOpen)
+            }
+        }
+    }
+}
+
+impl<C: InPlace> TwoSockets for Upgrading<C> {
+    fn wants_second(&mut self) -> bool {
+        self.state == State::Polling && !self.has_second
+    }
+
+    fn open_second(&mut self) {
+        self.has_second = true;
+    }
+
+    fn take_second(&mut self) -> Vec<u8> {
+        if self.has_second { std::mem::take(&mut self.second_tx) } else { Vec::new() }
+    }
+
+    fn receive_second<'a, 'b: 'a>(
+        &'a mut self,
+        input: &mut Input<'b>,
+        tx: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, contract::PeerError> {
+        loop {
+            if self.state == State::Over {
+                input.take_all();
+                return Ok(None);
+            }
+            if let Some(packet) = self.next_packet() {
+                self.begin_upgrade(packet.clone(), tx)?;
+                if &self.body[packet.clone()] == NOOP.as_bytes() {
+                    continue; // It only ends a poll.
+                }
+                let payload = &self.body[packet];
+                return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
+            }
+            if std::mem::take(&mut self.is_answered) {
+                self.go_on(tx);
+            }
+            match self.second.receive(input, &mut self.second_tx)? {
+                None => return Ok(None),
+                Some(Event::Response(response)) if !(200..300).contains(&response.status) => {
+                    let code = response.status;
+                    self.body = response.body.to_vec();
+                    self.state = State::Over;
+                    let body = &self.body;
+                    return Ok(Some(Event::Refused { code, body, retry_after: None }));
+                }
+                Some(Event::Response(response)) => {
+                    self.is_answered = true;
+                    if self.asked == Asked::Poll {
+                        (self.body, self.taken) = (response.body.to_vec(), 0);
+                        if self.body.is_empty() {
+                            return Err(PeerError::Empty.into());
+                        }
+                        if str::from_utf8(&self.body).is_err() {
+                            return Err(PeerError::NotUtf8 { len: self.body.len() }.into());
+                        }
+                    }
+                }
+                Some(Event::Secured(secured)) => {
+                    if secured.opening == Opening::Done {
+                        self.ask();
+                    }
+                    return Ok(Some(Event::Secured(secured)));
+                }
+                Some(
+                    Event::Answer(_)
+                    | Event::Closed(_)
+                    | Event::Message(_)
+                    | Event::Open
+                    | Event::Part(_)
+                    | Event::Ping(_)
+                    | Event::Pong(_)
+                    | Event::Pushed(_)
+                    | Event::Redirected
+                    | Event::Refused { .. },
+                ) => {}
+            }
+        }
+    }
+
+    /// True once all goes over WebSocket.
+    fn end_second(&mut self) -> bool {
+        self.state == State::Upgraded
+    }
+}
+
+impl<C: fmt::Debug> fmt::Debug for Upgrading<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upgrading").field("state", &self.state).field("first", &self.first).finish()
+    }
+}
+
+/// The packet that has to come over the WebSocket before the session goes on there.
+const AWAITED: &str = "the packet `3probe`";
