@@ -116,7 +116,7 @@ impl Relay {
 }
 
 /// The last frame of a session of SockJS, as sockjs-node has it.
-const GO_AWAY: &str = "c[3000,\"Go away!\"]";
+pub(super) const GO_AWAY: &str = "c[3000,\"Go away!\"]";
 
 /// The longest time in which what had arrived is read, while more comes.
 const READ_MAX: Nanos = Nanos::from_millis(200);

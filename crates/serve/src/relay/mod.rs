@@ -574,7 +574,10 @@ impl Relay {
     fn drop_slow<E: Engine>(&mut self, engine: &mut E) {
         while let Some(who) = self.slow.pop() {
             let connection = match who {
-                Who::Session(number) => self.end_session(engine, number),
+                Who::Session(number) => {
+                    self.sessions.close(number, engine.now());
+                    self.end_session(engine, number)
+                }
                 Who::Socket(id) => {
                     self.leave_all(engine, id);
                     Some(id)

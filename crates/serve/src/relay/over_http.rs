@@ -1,6 +1,7 @@
 //! Clients that speak SockJS or Socket.IO over HTTP, or poll: the part of the relay for requests.
 
 use super::Relay;
+use super::ending::GO_AWAY;
 use super::hub::Who;
 use super::sessions::{Due, Receiver};
 use engine::{ConnectionId, Engine};
@@ -61,20 +62,34 @@ impl Relay {
         if !has_begun {
             return false;
         }
+        if self.sessions.is_closed(name, engine.now()) {
+            return self.say_last(engine, id, way, GO_AWAY);
+        }
         let known = self.sessions.named(name);
         let number = known.unwrap_or_else(|| self.sessions.begin(name, engine.now()));
         let Some(session) = self.sessions.find(number) else { return false };
         if session.receiver.is_some() {
-            return self.write(engine, id, |machine, origin, tx| {
-                server::frame(machine, way, TAKEN, origin, tx)?;
-                if way.transport.is_poll() { Ok(()) } else { server::end(machine, tx) }
-            });
+            return self.say_last(engine, id, way, TAKEN);
         }
         self.attach(engine, id, number, way);
         if known.is_none() {
             self.say(engine, number, "o");
         }
         true
+    }
+
+    /// Ends a response that has begun with its only frame; `false` if its connection takes nothing more.
+    fn say_last<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        way: server::Receiver<'_>,
+        frame: &str,
+    ) -> bool {
+        self.write(engine, id, |machine, origin, tx| {
+            server::frame(machine, way, frame, origin, tx)?;
+            if way.transport.is_poll() { Ok(()) } else { server::end(machine, tx) }
+        })
     }
 
     /// A connection receives for a session from now on, and at once what waits for it.

@@ -15,6 +15,8 @@ use wire::sockjs::server::{self as sockjs, message_frame};
 pub(super) struct Sessions {
     by_name: HashMap<Box<str>, u32>,
     all: Vec<Option<Session>>,
+    /// The names of sessions of SockJS that the relay has closed, each with the instant of that.
+    closed: HashMap<Box<str>, Instant>,
     /// Places without a session, to be used again.
     vacant: Vec<u32>,
     /// The next look at times.
@@ -235,6 +237,22 @@ impl Sessions {
         Some(session)
     }
 
+    /// The relay closes a session: one of SockJS hears of it whenever it asks in the next seconds.
+    pub(super) fn close(&mut self, number: u32, now: Instant) {
+        if let Some(session) = self.find(number)
+            && session.socketio.is_none()
+            && session.plain.is_none()
+        {
+            let name = session.name.clone();
+            self.closed.insert(name, now);
+        }
+    }
+
+    /// True for the name of a session that the relay has closed, until its time is over.
+    pub(super) fn is_closed(&self, name: &str, now: Instant) -> bool {
+        self.closed.get(name).is_some_and(|since| now.since(*since) < DISCONNECT_DELAY)
+    }
+
     /// The session, unless it has ended.
     pub(super) fn find(&mut self, number: u32) -> Option<&mut Session> {
         self.all.get_mut(number as usize)?.as_mut()
@@ -248,10 +266,11 @@ impl Sessions {
 
     /// The things that are due at `now`, looked for once a second.
     pub(super) fn due(&mut self, now: Instant) -> Vec<Due> {
-        if now < self.look_at || self.by_name.is_empty() {
+        if now < self.look_at || (self.by_name.is_empty() && self.closed.is_empty()) {
             return Vec::new();
         }
         self.look_at = now + LOOK_EVERY;
+        self.closed.retain(|_, since| now.since(*since) < DISCONNECT_DELAY);
         let all = (0..).zip(&self.all);
         all.filter_map(|(number, session)| session.as_ref()?.due(number, now)).collect()
     }

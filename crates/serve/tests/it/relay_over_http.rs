@@ -464,12 +464,20 @@ fn a_session_for_which_too_much_waits_is_dropped() {
             (200, 0, poll("s")),
             (300, 1, post("s", &publish)),
             (400, 1, post("s", r#"["join a"]"#)),
+            // It hears of its end as often as it asks, by whatever transport, until its time is over.
             (500, 0, poll("s")),
+            (600, 0, poll("s")),
+            (700, 2, stream("s", "eventsource")),
+            (5_200, 0, poll("s")),
+            (5_400, 0, poll("s")),
         ],
     );
     assert_eq!(heard.totals.slow, 1);
     assert!(heard.answers(1)[2].starts_with("404 "));
-    assert_eq!(heard.answers(0)[2], "200 o\n");
+    let closed = "c[3000,\"Go away!\"]";
+    let last = format!("200 {closed}\n");
+    assert_eq!(heard.answers(0)[2..], [&*last, &last, &last, "200 o\n"]);
+    assert_eq!(heard.stream(2), (format!("\r\ndata: {closed}\r\n\r\n"), true));
 }
 
 /// The next thing that a client does.
