@@ -653,7 +653,7 @@ fn a_certificate_that_has_expired_is_named_and_another_one_ends_it() {
 
 #[test]
 fn an_agent_whose_key_is_withdrawn_says_so_and_ends() {
-    let Some(coordination) = Coordination::at("127.0.0.1") else { return };
+    let Some(mut coordination) = Coordination::at("127.0.0.1") else { return };
     let mut agent = coordination.agent(0);
     coordination.change_users(|users| {
         let (before, from) = users.split_at(users.find("  {\n    # a0").unwrap());
@@ -665,7 +665,7 @@ fn an_agent_whose_key_is_withdrawn_says_so_and_ends() {
 
 #[test]
 fn a_log_that_is_full_ends_the_run_and_says_how_to_make_room() {
-    let Some(coordination) = Coordination::at("127.0.0.1") else { return };
+    let Some(mut coordination) = Coordination::at("127.0.0.1") else { return };
     let _agents = [coordination.agent(0), coordination.agent(1)];
     coordination.resize_log(100);
     let words = "its stream is full; raise max_bytes of the stream or remove old runs";
@@ -761,24 +761,22 @@ impl Coordination {
     }
 
     /// Changes who may connect.
-    fn change_users(&self, change: impl Fn(&str) -> String) {
+    fn change_users(&mut self, change: impl Fn(&str) -> String) {
         let path = self.sandbox.path().join("keys/users.conf");
         let users = fs::read_to_string(&path).unwrap();
         fs::write(path, change(&users)).unwrap();
         self.server.send(Signal::HUP);
+        self.server.wait_for_word("Reloaded server configuration");
     }
 
     /// Lets the log have so many bytes, as somebody who may do everything.
-    fn resize_log(&self, bytes: u64) {
+    fn resize_log(&mut self, bytes: u64) {
         const OWNER: &str = "  { user: owner, password: owner }\n";
         self.change_users(|users| {
             users.replace(OWNER, "").replace("users: [\n", &format!("users: [\n{OWNER}"))
         });
-        // The server may not know of its new user yet.
-        let mut config = (0..LOOKS_MAX)
-            .find_map(|_| self.asked("$JS.API.STREAM.INFO.WB", ""))
-            .expect("the owner is let in")["config"]
-            .take();
+        let found = self.asked("$JS.API.STREAM.INFO.WB", "");
+        let mut config = found.expect("the owner is let in")["config"].take();
         config["max_bytes"] = bytes.into();
         let changed = self.asked("$JS.API.STREAM.UPDATE.WB", &config.to_string()).unwrap();
         assert_eq!(changed["config"]["max_bytes"], bytes, "{changed}");
