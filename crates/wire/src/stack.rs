@@ -383,7 +383,7 @@ fn session(
                 let session = Arc::new(handshake::Request { target, ..request.clone() });
                 tls.around(WebSocket::client(session, websocket_limits(max), seed))
             });
-            Upgrading::new(session, &http, websocket, limits.waiting_len_max).into()
+            Upgrading::new(session, &http, websocket, limits).into()
         }));
     }
     Ok(Box::new(move |request, seed| {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// Finds frames in what arrives of responses, one response after the other.
 #[derive(Debug)]
-pub(super) struct Cutter {
+pub(crate) struct Cutter {
     /// Bytes of the body, those before `taken` are done with.
     bytes: Vec<u8>,
     taken: usize,
@@ -67,18 +67,18 @@ enum Page {
 }
 
 impl Cutter {
-    pub(super) fn new(form: Form, frame_len_max: usize) -> Self {
+    pub(crate) fn new(form: Form, frame_len_max: usize) -> Self {
         let finder = Finder::new(form, frame_len_max);
         Self { bytes: Vec::new(), taken: 0, finder, count: 0, frame_len_max }
     }
 
     /// A response begins.
-    pub(super) fn begin(&mut self, form: Form) {
+    pub(crate) fn begin(&mut self, form: Form) {
         *self = Self::new(form, self.frame_len_max);
     }
 
     /// These bytes of the body have come.
-    pub(super) fn extend(&mut self, more: &[u8]) {
+    pub(crate) fn extend(&mut self, more: &[u8]) {
         self.bytes.drain(..self.taken);
         if let Finder::Lines { line, looked, text, .. } = &mut self.finder {
             *looked -= self.taken.min(*looked);
@@ -95,7 +95,7 @@ impl Cutter {
     }
 
     /// All of the body has come: the last packet has no end of its own, and no more has a frame that is the body.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if let Finder::Whole { has_come } = &mut self.finder {
             *has_come = true;
         }
@@ -112,7 +112,7 @@ impl Cutter {
     /// # Errors
     ///
     /// The frame is longer than the limit, or not UTF-8.
-    pub(super) fn advance(&mut self) -> Result<bool, contract::PeerError> {
+    pub(crate) fn advance(&mut self) -> Result<bool, contract::PeerError> {
         let found = match &mut self.finder {
             Finder::Events(parser) => {
                 let mut input = Input::new(&mut self.bytes[self.taken..]);
@@ -135,7 +135,7 @@ impl Cutter {
     }
 
     /// The frame that was found last.
-    pub(super) fn frame(&self) -> &[u8] {
+    pub(crate) fn frame(&self) -> &[u8] {
         match &self.finder {
             Finder::Events(parser) => parser.event().data,
             Finder::Lines { line, reader: Reader::Bare { .. }, .. } => &self.bytes[line.clone()],
@@ -149,7 +149,7 @@ impl Cutter {
     /// # Errors
     ///
     /// It ended in the middle of a frame, or brought none.
-    pub(super) fn end(&self) -> Result<(), PeerError> {
+    pub(crate) fn end(&self) -> Result<(), PeerError> {
         let is_amid = match &self.finder {
             Finder::Events(parser) => parser.is_amid(),
             Finder::Lines { reader, .. } => {

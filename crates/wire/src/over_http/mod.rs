@@ -12,6 +12,7 @@ mod error;
 mod machine;
 mod session;
 
+pub(crate) use cutter::Cutter;
 pub use error::PeerError;
 pub use machine::{Limits, OverHttp};
 pub use session::Session;

@@ -6,10 +6,9 @@ use crate::contract::{
 };
 use crate::excerpt::Excerpt;
 use crate::http1::{Delivery, Maker};
-use crate::over_http::{PeerError, SEPARATOR, Session};
+use crate::over_http::{Cutter, Limits, PeerError, SEPARATOR, Session};
 use crate::socketio::upgrade::{NOOP, PROBE, PROBED, UPGRADE};
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A client's end of a session of Engine.IO that is upgraded, as browsers do it: packets are its text messages. Its
@@ -37,9 +36,10 @@ pub struct Upgrading<C> {
     asked: Asked,
     /// True if the request has been answered, and nothing was asked since.
     is_answered: bool,
-    /// The packets of the last poll, of which those before `taken` are done with.
-    body: Vec<u8>,
-    taken: usize,
+    /// The packets of the last poll.
+    cutter: Cutter,
+    /// The words of a server that refuses a request.
+    refusal: Vec<u8>,
     /// Requests that were sent.
     requests: u64,
     /// Packets that wait: a body of a post.
@@ -71,27 +71,27 @@ enum Asked {
 }
 
 impl<C: InPlace> Upgrading<C> {
-    /// A client of `session`, whose connection of HTTP `http` makes; so many bytes of packets may wait.
+    /// A client of `session`, whose connection of HTTP `http` makes.
     pub fn new(
         session: Session,
         http: &Maker<C>,
         websocket: MakeWebSocket<C>,
-        waiting_len_max: usize,
+        limits: Limits,
     ) -> Self {
         Self {
             first: None,
             second: http.make(Delivery::Whole),
             second_tx: Vec::new(),
             has_second: false,
+            cutter: Cutter::new(session.form, limits.frame_len_max),
+            refusal: Vec::new(),
             session,
             state: State::AwaitConnection,
             asked: Asked::Poll,
             is_answered: false,
-            body: Vec::new(),
-            taken: 0,
             requests: 0,
             waiting: Vec::new(),
-            waiting_len_max,
+            waiting_len_max: limits.waiting_len_max,
             websocket,
         }
     }
@@ -118,7 +118,7 @@ impl<C: InPlace> Upgrading<C> {
             (State::Polling, _) => self.ask(),
             (State::Probed, Some(first)) => {
                 self.state = State::Upgraded;
-                self.body = Vec::new();
+                self.cutter.begin(self.session.form);
                 let waiting = std::mem::take(&mut self.waiting);
                 let packets = waiting.split(|byte| *byte == SEPARATOR).filter(|it| !it.is_empty());
                 for payload in [UPGRADE].into_iter().chain(packets) {
@@ -130,18 +130,9 @@ impl<C: InPlace> Upgrading<C> {
         }
     }
 
-    /// The next packet of the last poll.
-    fn next_packet(&mut self) -> Option<Range<usize>> {
-        let rest = self.body.get(self.taken..).filter(|_| self.taken < self.body.len())?;
-        let len = rest.iter().position(|byte| *byte == SEPARATOR).unwrap_or(rest.len());
-        let packet = self.taken..self.taken + len;
-        self.taken = packet.end + 1;
-        Some(packet)
-    }
-
-    /// The session has its name: opens the WebSocket that it is to go on over.
-    fn begin_upgrade(&mut self, packet: Range<usize>, tx: &mut Vec<u8>) -> Result<(), PeerError> {
-        let Some(named) = self.session.name(&self.body[packet])? else { return Ok(()) };
+    /// Opens the WebSocket that the session is to go on over, if the packet that came last gives it its name.
+    fn begin_upgrade(&mut self, tx: &mut Vec<u8>) -> Result<(), PeerError> {
+        let Some(named) = self.session.name(self.cutter.frame())? else { return Ok(()) };
         self.waiting_len_max = self.waiting_len_max.min(named.body_len_max);
         let mut first = (self.websocket)(&named.query);
         first.open(tx);
@@ -299,36 +290,35 @@ impl<C: InPlace> TwoSockets for Upgrading<C> {
                 input.take_all();
                 return Ok(None);
             }
-            if let Some(packet) = self.next_packet() {
-                self.begin_upgrade(packet.clone(), tx)?;
-                if &self.body[packet.clone()] == NOOP.as_bytes() {
+            if self.cutter.advance()? {
+                self.begin_upgrade(tx)?;
+                if self.cutter.frame() == NOOP.as_bytes() {
                     continue; // It only ends a poll.
                 }
-                let payload = &self.body[packet];
+                let payload = self.cutter.frame();
                 return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
             }
             if std::mem::take(&mut self.is_answered) {
+                if self.asked == Asked::Poll {
+                    self.cutter.end()?;
+                }
                 self.go_on(tx);
             }
             match self.second.receive(input, &mut self.second_tx)? {
                 None => return Ok(None),
                 Some(Event::Response(response)) if !(200..300).contains(&response.status) => {
                     let code = response.status;
-                    self.body = response.body.to_vec();
+                    self.refusal = response.body.to_vec();
                     self.state = State::Over;
-                    let body = &self.body;
+                    let body = &self.refusal;
                     return Ok(Some(Event::Refused { code, body, retry_after: None }));
                 }
                 Some(Event::Response(response)) => {
                     self.is_answered = true;
                     if self.asked == Asked::Poll {
-                        (self.body, self.taken) = (response.body.to_vec(), 0);
-                        if self.body.is_empty() {
-                            return Err(PeerError::Empty.into());
-                        }
-                        if str::from_utf8(&self.body).is_err() {
-                            return Err(PeerError::NotUtf8 { len: self.body.len() }.into());
-                        }
+                        self.cutter.begin(self.session.form);
+                        self.cutter.extend(response.body);
+                        self.cutter.finish();
                     }
                 }
                 Some(Event::Secured(secured)) => {
