@@ -267,7 +267,7 @@ fn send_at_once(socket: &OwnedFd) {
 
 /// Binds to a source address and leaves the port to `connect`, which can then use a port for several targets.
 ///
-/// Where that cannot be asked for (qemu-user, some sandboxes), the port is chosen here, and serves one target.
+/// The port is chosen here, and serves one target, under kernels and sandboxes that refuse that (qemu-user).
 fn bind_address_only(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     match switch_on(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT) {
         Ok(()) | Err(Errno::NOPROTOOPT) => {}

@@ -128,19 +128,24 @@ impl Part<'_> {
         let at = *opened.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let warm_up = measurement.workload.phases.warm_up;
         let timer_floor = set_up.timer_floor();
-        let part = at.map(|at| self.measured(measured, at, warm_up));
-        Ok(part.map(|part| PartMeasured { timer_floor, ..part }))
+        Ok(at.map(|at| self.measured(measured, at, warm_up, timer_floor)))
     }
 
-    /// All that the block came to; what is known of the machine alone is left out.
-    fn measured(&self, measured: Measured, at: Instant, warm_up: Nanos) -> PartMeasured {
+    /// All that the block came to, on a machine with this lateness of its timers.
+    fn measured(
+        &self,
+        measured: Measured,
+        at: Instant,
+        warm_up: Nanos,
+        timer_floor: Option<TimerFloor>,
+    ) -> PartMeasured {
         let planned = at + warm_up;
         let Outcome { measured: counts, warm_up: before, .. } = &measured.outcome;
         PartMeasured {
             has_begun: measured.outcome.window.is_some() || counts.sent + before.sent > 0,
             late: measured.before.as_ref().map(|before| before.cpu.at.since(planned)),
             busiest_worker: measured.busiest_worker,
-            timer_floor: None,
+            timer_floor,
             retransmitted: measured.tcp.and_then(|tcp| tcp.retransmitted_segments),
             cut_short: measured.broken.map(|broken| broken.to_string()),
             raw_times: measured.raw_times,

@@ -93,7 +93,7 @@ impl SetUp {
         let mut environment = probe::machine();
         environment.cores_allowed = topology.cores().map(numbers).collect();
         // Without an engine every row would fail, each with the same words.
-        let mut engine = Epoll::new(context.clock).map_err(RunError::Engine)?;
+        let mut engine = Epoll::new(context.clock)?;
         measure_timer_floor(&mut environment, &mut engine);
         drop(engine);
         let mut system = SystemSampler::open().ok();
