@@ -15,9 +15,9 @@ const programs = [];
 /** True once this program is asked to end. */
 let isEnding = false;
 
-/** Starts a program; `options` are those of `spawn`, and `stdout` among them is stderr unless it says otherwise. */
-function start(program, args, { stdout = STDERR, ...options } = {}) {
-  const child = spawn(program, args, { ...options, stdio: ["ignore", stdout, STDERR] });
+/** Starts a program, whose output goes to stderr unless `stdout` says otherwise. */
+function start(program, args, { stdout = STDERR } = {}) {
+  const child = spawn(program, args, { stdio: ["ignore", stdout, STDERR] });
   child.on("exit", (code, signal) => {
     // A signal to all of them may reach this one first: then ours is on its way.
     setTimeout(() => {
