@@ -60,9 +60,11 @@ impl Relay {
                 Some(_) => None,
                 None => request.tag.and_then(super::plain::name_in),
             },
-            Asked::Info | Asked::Post { .. } | Asked::Preflight { .. } | Asked::Wrong { .. } => {
-                None
-            }
+            Asked::Iframe
+            | Asked::Info
+            | Asked::Post { .. }
+            | Asked::Preflight { .. }
+            | Asked::Wrong { .. } => None,
         };
         name.is_some_and(|name| self.sessions.named(name).is_some())
     }

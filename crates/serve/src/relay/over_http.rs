@@ -34,6 +34,9 @@ impl Relay {
                     server::info(machine, entropy, origin, tx)
                 })
             }
+            Asked::Iframe => {
+                self.write(engine, id, |machine, _origin, tx| server::iframe(machine, read.tag, tx))
+            }
             Asked::Preflight { method } => self.write(engine, id, |machine, origin, tx| {
                 server::permit(machine, method, read.headers, origin, tx)
             }),

@@ -6,7 +6,8 @@
 //! | `GET /poll?room=ROOM` | the next message of the room, once it is there; its `ETag` is for the next poll |
 //! | `POST /publish?room=ROOM` | `receivers=K`; the body goes to all in the room |
 //!
-//! All are there at the end of every path. A room is called as in `words`, and percent-encoded.
+//! All are there at the end of every path. A room is called as in `words`, and percent-encoded. Any other path of one
+//! part is taken for the address of a service of SockJS, which greets.
 
 use super::hub::Who;
 use super::words::name;
@@ -22,6 +23,8 @@ use wire::sockjs::server::{self, Receiver, Request};
 enum Asked {
     /// The messages of a room, from now on.
     Events { room: Vec<u8> },
+    /// The greeting of a service of SockJS.
+    Greeting,
     /// The next message of a room.
     Poll { room: Vec<u8> },
     /// A browser asks if the page of another origin may use the one method of the address (CORS).
@@ -40,6 +43,9 @@ impl Relay {
     ) -> bool {
         match Asked::read(request.method, request.target) {
             Ok(Asked::Events { room }) => self.begin_events(engine, id, &room),
+            Ok(Asked::Greeting) => {
+                self.write(engine, id, |machine, _origin, tx| server::greet(machine, tx))
+            }
             Ok(Asked::Poll { room }) => self.poll_room(engine, id, &room, request.tag),
             Ok(Asked::Preflight { method }) => self.write(engine, id, |machine, origin, tx| {
                 server::permit(machine, method, request.headers, origin, tx)
@@ -104,7 +110,9 @@ impl Asked {
             Some("events") => ("GET", EVENTS_ONLY, |room| Self::Events { room }),
             Some("poll") => ("GET", POLL_ONLY, |room| Self::Poll { room }),
             Some("publish") => ("POST", PUBLISH_ONLY, |room| Self::Publish { room }),
-            Some(_) | None => return Err(NOTHING),
+            Some(_) | None if !is_service(path) => return Err(NOTHING),
+            Some(_) | None if method == "GET" => return Ok(Self::Greeting),
+            Some(_) | None => return Err(GREETING_ONLY),
         };
         if method == "OPTIONS" {
             return Ok(Self::Preflight { method: own });
@@ -121,6 +129,12 @@ impl Asked {
     }
 }
 
+/// True for the path of one part, with a slash at its end or without.
+fn is_service(path: &str) -> bool {
+    let part = path.strip_prefix('/').map(|path| path.strip_suffix('/').unwrap_or(path));
+    part.is_some_and(|part| !part.is_empty() && !part.contains('/'))
+}
+
 /// The name of the receiver that a tag stands for, between its quotes.
 pub(super) fn name_in(tag: &str) -> Option<&str> {
     tag.strip_prefix('"')?.strip_suffix('"')
@@ -133,6 +147,9 @@ const EVENTS_ONLY: (&str, &str) =
 
 const POLL_ONLY: (&str, &str) =
     ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "the next message of a room is had with GET");
+
+const GREETING_ONLY: (&str, &str) =
+    ("405 Method Not Allowed\r\nAllow: GET", "this is the address of a service of SockJS");
 
 const PUBLISH_ONLY: (&str, &str) =
     ("405 Method Not Allowed\r\nAllow: OPTIONS, POST", "to publish, POST what is published");
@@ -173,7 +190,13 @@ mod tests {
             ("POST",    "/publish?room=a%2",            Err(("400", "percent"))),
             ("POST",    "/publish?room=a%zz",           Err(("400", "percent"))),
             ("GET",     &long,                          Err(("400", "256 bytes"))),
-            ("GET",     "/event?room=a",                Err(("404", "GET /events?room=ROOM"))),
+            ("GET",     "/a/event?room=a",              Err(("404", "GET /events?room=ROOM"))),
+            ("GET",     "/",                            Err(("404", "GET /events?room=ROOM"))),
+            ("GET",     "//",                           Err(("404", "GET /events?room=ROOM"))),
+            ("GET",     "/a//",                         Err(("404", "GET /events?room=ROOM"))),
+            ("GET",     "/event?room=a",                Ok(Asked::Greeting)),
+            ("GET",     "/event/",                      Ok(Asked::Greeting)),
+            ("POST",    "/event/",                      Err(("405", "SockJS"))),
             ("GET",     "",                             Err(("404", "GET /events?room=ROOM"))),
         ];
         for (method, target, expected) in table {

@@ -141,6 +141,93 @@ fn a_post_has_any_type_and_the_address_of_a_websocket_takes_no_other_request() {
     let refused = ["400 Can \"Upgrade\" only to \"WebSocket\".", "405 ", "405 "];
     assert_eq!(heard.answers(1)[3..], refused);
     assert_eq!(heard.all[1].matches("\r\nAllow: GET\r\n").count(), 2);
+    // One without words has no type.
+    let untyped = heard.all[1].split("HTTP/1.1 405").skip(1);
+    assert!(untyped.into_iter().all(|answer| !answer.contains("Content-Type")));
+}
+
+#[test]
+fn whoever_asks_for_the_address_of_a_service_is_greeted_and_nothing_else_is_there() {
+    let greeted = ["/rooms", "/rooms/", "/rooms?t=1"];
+    let not_found =
+        ["/rooms/a", "/rooms/a.html", "/rooms//", "/rooms///", "/rooms/a/a", "/rooms/a/a/"];
+    let paths = greeted.iter().chain(&not_found);
+    let mut script: Vec<_> = (0..).zip(paths).map(|(at, path)| (at * 100, 0, get(path))).collect();
+    script.push((1_000, 1, say("POST", "/rooms", "", "")));
+    let heard = play(&script);
+    let answers = heard.answers(0);
+    assert_eq!(answers[..3], ["200 Welcome to SockJS!\n"; 3]);
+    let (first, _) = heard.all[0].split_once("\r\n\r\n").unwrap();
+    assert!(first.contains("\r\nContent-Type: text/plain; charset=UTF-8\r\n"), "{first}");
+    assert!(!heard.all[0].contains("Set-Cookie"));
+    assert_eq!(answers.len(), 9);
+    assert!(answers[3..].iter().all(|answer| answer.starts_with("404 ")), "{answers:?}");
+    assert!(heard.all[1].starts_with("HTTP/1.1 405 Method Not Allowed\r\nAllow: GET\r\n"));
+}
+
+#[test]
+fn the_page_for_iframes_is_kept_for_a_year_and_known_by_its_tag() {
+    let pages = [
+        "/rooms/iframe.html",
+        "/rooms/iframe-a.html",
+        "/rooms/iframe-.html",
+        "/rooms/iframe-0.1.2.html",
+        "/rooms/iframe-0.1.2abc-dirty.2144.html",
+        "/rooms/iframe-a.html?t=1234",
+        "/rooms/iframe-0.1.2.html?t=123414",
+        "/rooms/iframe-0.1.2abc-dirty.2144.html?t=qweqweq123",
+        "/a/b/c/d/rooms/iframe.html",
+    ];
+    let malformed = ["iframe.htm", "iframe", "IFRAME.HTML", "IFRAME", "iframe.HTML", "iframe.xml"];
+    let malformed = malformed.iter().copied().chain(["iframe-/.html"]);
+    let malformed: Vec<String> = malformed.map(|name| format!("/rooms/{name}")).collect();
+    let paths = pages.iter().copied().chain(malformed.iter().map(String::as_str));
+    let script: Vec<_> = (0..).zip(paths).map(|(at, path)| (at * 100, 0, get(path))).collect();
+    let heard = play(&script);
+    let answers = heard.answers(0);
+    assert_eq!(answers.len(), pages.len() + malformed.len());
+    let body = "<!DOCTYPE html>\n<html>\n<head>\n  <meta http-equiv=\"X-UA-Compatible\" content=\"IE=edge\" />\n  \
+        <meta http-equiv=\"Content-Type\" content=\"text/html; charset=UTF-8\" />\n  \
+        <script src=\"https://cdn.jsdelivr.net/npm/sockjs-client@1/dist/sockjs.min.js\"></script>\n  \
+        <script>\n    document.domain = document.domain;\n    SockJS.bootstrap_iframe();\n  </script>\n\
+        </head>\n<body>\n  <h2>Don't panic!</h2>\n  \
+        <p>This is a SockJS hidden iframe. It's used for cross domain magic.</p>\n</body>\n</html>";
+    for answer in &answers[..pages.len()] {
+        assert_eq!(*answer, format!("200 {body}"));
+    }
+    assert!(answers[pages.len()..].iter().all(|answer| answer.starts_with("404 ")), "{answers:?}");
+    let heads: Vec<&str> = heard.all[0].split("HTTP/1.1 200 OK\r\n").skip(1).collect();
+    let tags: Vec<&str> = heads
+        .iter()
+        .map(|head| {
+            let (head, _) = head.split_once("\r\n\r\n").unwrap();
+            for field in [
+                "Content-Type: text/html; charset=UTF-8",
+                "Cache-Control: public, max-age=31536000",
+                "Expires: Thu, 31 Dec 2037 23:55:55 GMT",
+            ] {
+                assert!(head.split("\r\n").any(|line| line == field), "{field}: {head}");
+            }
+            assert!(!head.contains("Last-Modified") && !head.contains("Set-Cookie"), "{head}");
+            head.split("\r\n").find_map(|line| line.strip_prefix("ETag: ")).unwrap()
+        })
+        .collect();
+    let tag = tags[0];
+    assert!(tag.len() > 2 && tag.starts_with('"') && tag.ends_with('"'), "{tag}");
+    assert!(tags.iter().all(|it| *it == tag), "the same page has the same tag: {tags:?}");
+    let asks =
+        |tags: &str| say("GET", "/rooms/iframe.html", &format!("If-None-Match: {tags}\r\n"), "");
+    let known = play(&[
+        (0, 0, asks(tag)),
+        (100, 0, asks(&format!("\"other\", W/{tag}"))),
+        (200, 0, asks("*")),
+        (300, 0, asks("\"other\"")),
+    ]);
+    let answers = known.answers(0);
+    assert_eq!(answers[..3], ["304 "; 3]);
+    assert_eq!(answers[3], format!("200 {body}"));
+    let (first, _) = known.all[0].split_once("\r\n\r\n").unwrap();
+    assert!(!first.contains("Content-Type") && first.contains(&format!("\r\nETag: {tag}\r\n")));
 }
 
 #[test]
@@ -210,7 +297,7 @@ fn a_page_of_another_origin_may_ask_connect_and_post() {
         (500, 1, say("POST", "/rooms/0/s/xhr", origin, "")),
         (600, 0, say("POST", "/rooms/0/s/xhr_send", origin, r#"["join a"]"#)),
         (700, 0, say("POST", "/rooms/0/none/xhr_send", origin, r#"["join a"]"#)),
-        (800, 0, say("GET", "/none", "", "")),
+        (800, 0, say("GET", "/rooms/none", "", "")),
         (900, 2, say("POST", "/rooms/0/t/xhr_streaming", origin, "")),
     ]);
     let answers = heard.answers(0);
@@ -380,7 +467,7 @@ fn requests_that_are_refused_say_what_is_wrong() {
         (200, 0, get("/events")),
         (300, 0, get("/events?room=a%20b")),
         (400, 0, get(&format!("/events?room={}", "x".repeat(257)))),
-        (500, 0, get("/nothing")),
+        (500, 0, get("/rooms/nothing")),
         (600, 0, say("POST", "/publish?room=a", "", "x")),
         (700, 1, Do::Say(large.to_owned())),
         (800, 2, get("/events?room=a")),

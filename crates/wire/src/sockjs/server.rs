@@ -9,6 +9,8 @@ use crate::http1::site::{append_permission, field_of, origin_of, path_of};
 use crate::http1::{StreamPiece, percent_decoded};
 use crate::over_http::SEPARATOR;
 use crate::sse::append_event;
+use base64::prelude::{BASE64_STANDARD, Engine};
+use sha1::{Digest, Sha1};
 use spec::Transport;
 use std::fmt::Write;
 
@@ -34,6 +36,8 @@ pub struct Request<'a> {
 /// The thing that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked<'a> {
+    /// It asks for the page by which browsers without CORS reach the service from pages of other origins ([`iframe`]).
+    Iframe,
     /// It asks for the facts about the service ([`info`]).
     Info,
     /// It is no request of SockJS.
@@ -142,6 +146,7 @@ impl<'a> Asked<'a> {
         };
         let (method, asked) = match transport_of(path) {
             _ if path.ends_with("/info") => ("GET", Self::Info),
+            _ if is_iframe(path) => ("GET", Self::Iframe),
             // One that opens it does not come here.
             _ if path.ends_with("/websocket") => {
                 let (status, words) = match head.method {
@@ -170,6 +175,16 @@ impl<'a> Asked<'a> {
             _ => Self::Nothing,
         }
     }
+}
+
+/// True for the path of the page that [`iframe`] writes; a version may stand in its name.
+fn is_iframe(path: &str) -> bool {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let name = path.rsplit_once('/').map_or("", |(_, name)| name);
+    let version = name.strip_prefix("iframe").and_then(|rest| rest.strip_suffix(".html"));
+    let is_letter =
+        |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase() || b"-._".contains(&byte);
+    version.is_some_and(|version| version.bytes().all(is_letter))
 }
 
 /// The function that the query of `target` names for scripts to call.
@@ -389,6 +404,44 @@ pub fn info(
     respond(machine, "200 OK", JSON, &body, origin, tx)
 }
 
+/// Greets whoever asks for the address of the service itself.
+///
+/// # Errors
+///
+/// No request waits for an answer.
+pub fn greet(machine: &mut Connection, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
+    let len = GREETING.len();
+    let response = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {PLAIN}\r\nContent-Length: {len}\r\n\r\n{GREETING}"
+    );
+    send(machine, response.as_bytes(), tx)
+}
+
+/// Answers a request for the page that loads the library of SockJS inside the origin of the service. Browsers keep it
+/// for a year; one that has it already, and names its `tag`, is told so.
+///
+/// # Errors
+///
+/// No request waits for an answer.
+pub fn iframe(
+    machine: &mut Connection,
+    tag: Option<&str>,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
+    let own = format!("\"{}\"", BASE64_STANDARD.encode(Sha1::digest(IFRAME)));
+    let is_own = |tag: &str| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == own;
+    let is_known = tag.is_some_and(|tags| tags.split(',').any(|tag| is_own(tag.trim())));
+    let response = match is_known {
+        true => format!("HTTP/1.1 304 Not Modified\r\nETag: {own}\r\n{CACHED}\r\n"),
+        false => format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=UTF-8\r\nETag: {own}\r\n{CACHED}\
+             Content-Length: {}\r\n\r\n{IFRAME}",
+            IFRAME.len()
+        ),
+    };
+    send(machine, response.as_bytes(), tx)
+}
+
 /// Permits a page to make requests with `method` and with `headers`; browsers may remember that for a year.
 ///
 /// # Errors
@@ -404,7 +457,8 @@ pub fn permit(
     let headers = headers.map(|headers| format!("Access-Control-Allow-Headers: {headers}\r\n"));
     let headers = headers.unwrap_or_default();
     let mut response = format!(
-        "HTTP/1.1 204 No Content\r\n{CACHED}Access-Control-Allow-Methods: OPTIONS, {method}\r\n{headers}"
+        "HTTP/1.1 204 No Content\r\n{CACHED}Access-Control-Max-Age: 31536000\r\n\
+         Access-Control-Allow-Methods: OPTIONS, {method}\r\n{headers}"
     )
     .into_bytes();
     append_permission_for(origin, &mut response);
@@ -454,7 +508,8 @@ fn say_nothing(
     send(machine, &response, tx)
 }
 
-/// Answers a request by a status, with further fields behind it if there are any, and words.
+/// Answers a request by a status, with further fields behind it if there are any, and words; without words the answer
+/// has no type.
 ///
 /// # Errors
 ///
@@ -466,7 +521,13 @@ pub fn say(
     origin: Option<&str>,
     tx: &mut Vec<u8>,
 ) -> Result<(), MisuseError> {
-    respond(machine, status, PLAIN, words, origin, tx)
+    if !words.is_empty() {
+        return respond(machine, status, PLAIN, words, origin, tx);
+    }
+    let mut response = format!("HTTP/1.1 {status}\r\n{NOT_CACHED}").into_bytes();
+    append_permission_for(origin, &mut response);
+    response.extend_from_slice(b"Content-Length: 0\r\n\r\n");
+    send(machine, &response, tx)
 }
 
 pub(crate) fn respond(
@@ -512,8 +573,20 @@ const NOT_CACHED: &str =
 
 /// The fields of responses that are kept for a year. The date is for caches that do not know `max-age`: there is no
 /// clock here to work out another.
-const CACHED: &str = "Cache-Control: public, max-age=31536000\r\nAccess-Control-Max-Age: 31536000\r\n\
-    Expires: Thu, 31 Dec 2037 23:55:55 GMT\r\n";
+const CACHED: &str =
+    "Cache-Control: public, max-age=31536000\r\nExpires: Thu, 31 Dec 2037 23:55:55 GMT\r\n";
+
+/// The words for whoever asks for the address of the service itself.
+const GREETING: &str = "Welcome to SockJS!\n";
+
+/// The page inside the origin of a service, exactly as the protocol wants it. The library is where sockjs-node says.
+const IFRAME: &str = "<!DOCTYPE html>\n<html>\n<head>\n  \
+    <meta http-equiv=\"X-UA-Compatible\" content=\"IE=edge\" />\n  \
+    <meta http-equiv=\"Content-Type\" content=\"text/html; charset=UTF-8\" />\n  \
+    <script src=\"https://cdn.jsdelivr.net/npm/sockjs-client@1/dist/sockjs.min.js\"></script>\n  \
+    <script>\n    document.domain = document.domain;\n    SockJS.bootstrap_iframe();\n  </script>\n\
+    </head>\n<body>\n  <h2>Don't panic!</h2>\n  \
+    <p>This is a SockJS hidden iframe. It's used for cross domain magic.</p>\n</body>\n</html>";
 
 const BROKEN: &str = "Broken JSON encoding.";
 pub(crate) const JSON: &str = "application/json; charset=UTF-8";
@@ -572,6 +645,13 @@ mod tests {
             ("GET /a/b/c/d/eventsource HTTP/1.1\r\nHost: h\r\n\r\n",      receive("d", Transport::EventSource)),
             ("GET /info HTTP/1.1\r\nHost: h\r\n\r\n",                       Asked::Info),
             ("GET /a/b/info?t=1 HTTP/1.1\r\nHost: h\r\n\r\n",               Asked::Info),
+            ("GET /e/iframe.html HTTP/1.1\r\nHost: h\r\n\r\n",              Asked::Iframe),
+            ("GET /iframe.html/ HTTP/1.1\r\nHost: h\r\n\r\n",               Asked::Iframe),
+            ("GET /e/iframe-0.1.2abc-dirty.2144.html?t=1 HTTP/1.1\r\nHost: h\r\n\r\n", Asked::Iframe),
+            ("POST /e/iframe.html HTTP/1.1\r\nHost: h\r\n\r\n",             Asked::Nothing),
+            ("GET /e/iframe.htm HTTP/1.1\r\nHost: h\r\n\r\n",               Asked::Nothing),
+            ("GET /e/iframe-A.html HTTP/1.1\r\nHost: h\r\n\r\n",            Asked::Nothing),
+            ("GET /e/iframe HTTP/1.1\r\nHost: h\r\n\r\n",                   Asked::Nothing),
             ("POST /e/0/s/xhr_send HTTP/1.1\r\nHost: h\r\n\r\n[\"a\"]",   post(Sender::Xhr)),
             ("POST /e/0/s/jsonp_send HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\n\r\n[\"a\"]", post(Sender::Jsonp { is_form: false })),
             ("POST /e/0/s/jsonp_send HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded; charset=UTF-8\r\n\r\n[\"a\"]", post(Sender::Jsonp { is_form: true })),
@@ -655,7 +735,7 @@ mod tests {
                 let told = answered(|machine, tx| permit(machine, "POST", headers, origin, tx));
                 let expected = format!(
                     "HTTP/1.1 204 No Content\r\nCache-Control: public, max-age=31536000\r\n\
-                     Access-Control-Max-Age: 31536000\r\nExpires: Thu, 31 Dec 2037 23:55:55 GMT\r\n\
+                     Expires: Thu, 31 Dec 2037 23:55:55 GMT\r\nAccess-Control-Max-Age: 31536000\r\n\
                      Access-Control-Allow-Methods: OPTIONS, POST\r\n{field}{permission}\r\n"
                 );
                 assert_eq!(told, expected);
