@@ -194,6 +194,20 @@ impl Connection {
         }
     }
 
+    /// The head of the request whose body has not come whole, if it is a server's end of HTTP/1.1 that hands out whole
+    /// requests.
+    pub fn begun(&self) -> Option<&[u8]> {
+        if let Self::Http1(http) = self {
+            http.begun()
+        } else if let Self::Tls(tls) = self {
+            tls.inner().begun()
+        } else if let Self::Web(web) = self {
+            web.begun()
+        } else {
+            None
+        }
+    }
+
     /// Sends a piece of a stream as a server's answer to the next request in line: first its head, last its end.
     /// Between the two no message can be sent.
     ///

@@ -137,6 +137,14 @@ impl Web {
         }
     }
 
+    /// As [`crate::Connection::begun`].
+    pub(crate) fn begun(&self) -> Option<&[u8]> {
+        match &self.state {
+            State::Http(http) => http.begun(),
+            State::AwaitHead(_) | State::Over | State::WebSocket(_) => None,
+        }
+    }
+
     /// Starts a proper end; as [`crate::Connection::go_away`].
     pub(crate) fn go_away(&mut self, tx: &mut Vec<u8>) -> bool {
         match &mut self.state {

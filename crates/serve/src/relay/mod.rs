@@ -81,6 +81,8 @@ struct Member {
     /// The session that it receives for: a request waits for its answer, a response goes on, or it is the WebSocket of
     /// the session, or tries to become that.
     session: Option<u32>,
+    /// The session of Socket.IO that it posts to, while the body has not come whole.
+    posts_to: Option<u32>,
     /// The origin of the page that its last request came from, where a browser named it.
     origin: Option<Box<str>>,
     /// The deliveries that wait for it, over WebSocket or as events, where the relay has faults.
@@ -343,6 +345,8 @@ impl Relay {
             self.totals.broken += 1;
             self.leave_all(engine, id);
             self.peers.close(engine, id);
+        } else {
+            self.begin_post(engine, id);
         }
     }
 
@@ -624,9 +628,10 @@ impl Relay {
         }
     }
 
-    /// A connection is gone: it leaves all its rooms, and the session ends that it received for.
+    /// A connection is gone: it leaves all its rooms, and the session ends that it received for or was posting to.
     fn leave_all<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         self.receiver_is_gone(engine, id);
+        self.post_is_torn(engine, id);
         let Some(peer) = self.peers.find(id) else { return };
         for seat in std::mem::take(&mut peer.state.seats) {
             self.vacate(seat);

@@ -77,6 +77,8 @@ pub(super) struct SocketIo {
     /// The instant by which the client has to join that for the first time; none once it has.
     pub(super) joins_by: Instant,
     pub(super) heart: Heart,
+    /// The connection of a post whose body has not come whole.
+    pub(super) posting: Option<ConnectionId>,
     /// `None`: it stays with the transport that it has.
     pub(super) upgrade: Option<Upgrade>,
 }

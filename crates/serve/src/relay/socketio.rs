@@ -44,7 +44,8 @@ impl Relay {
         if let Some(session) = self.sessions.find(number) {
             let heart = Heart::Beats(now);
             let joins_by = now + CONNECT_TIMEOUT;
-            let state = SocketIo { is_connected: false, joins_by, heart, upgrade: None };
+            let state =
+                SocketIo { is_connected: false, joins_by, heart, posting: None, upgrade: None };
             session.socketio = Some(state);
             add(&opening(&sid, way.transport), &mut session.waiting);
         }
@@ -71,6 +72,57 @@ impl Relay {
         true
     }
 
+    /// Notes that a connection has begun to post to a session, so that another post before its end is known: that
+    /// closes the session.
+    pub(super) fn begin_post<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let Some(peer) = self.peers.find(id).filter(|peer| peer.state.posts_to.is_none()) else {
+            return;
+        };
+        let Some(head) = peer.machine.begun() else { return };
+        let read = Request::read(head);
+        let Some(Asked::Post { sid }) = Asked::read(&read) else { return };
+        // What is wrong with it is said once it is whole.
+        let Some(number) = self.sessions.named(sid) else { return };
+        if self.close_overlapped(engine, id, number) {
+            return;
+        }
+        let Some(session) = self.sessions.find(number) else { return };
+        let Some(state) = &mut session.socketio else { return };
+        state.posting = Some(id);
+        if let Some(peer) = self.peers.find(id) {
+            peer.state.posts_to = Some(number);
+        }
+    }
+
+    /// Closes a session that a connection posts to while another has not come to the end of its post, which is torn
+    /// off. Returns false where there is no such other one.
+    fn close_overlapped<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        number: u32,
+    ) -> bool {
+        let state = self.sessions.find(number).and_then(|session| session.socketio.as_mut());
+        let Some(other) = state.and_then(|state| state.posting.take()).filter(|it| *it != id)
+        else {
+            return false;
+        };
+        self.close_session(engine, number, CLOSE);
+        self.leave_all(engine, other);
+        self.peers.close(engine, other);
+        true
+    }
+
+    /// A connection is gone: the session ends whose post it did not bring to its end.
+    pub(super) fn post_is_torn<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
+        let posted = self.peers.find(id).and_then(|peer| peer.state.posts_to.take());
+        let Some(number) = posted else { return };
+        let state = self.sessions.find(number).and_then(|session| session.socketio.as_ref());
+        if state.is_some_and(|state| state.posting == Some(id)) {
+            self.close_session(engine, number, CLOSE);
+        }
+    }
+
     /// A connection posts packets to a session.
     fn post_packets<E: Engine>(
         &mut self,
@@ -83,6 +135,9 @@ impl Relay {
             Ok(number) => number,
             Err(fault) => return self.refuse_by(engine, id, fault),
         };
+        if self.close_overlapped(engine, id, number) {
+            return self.refuse_by(engine, id, Fault::BadRequest);
+        }
         if body.len() > PAYLOAD_LEN_MAX {
             return self.refuse_request(engine, id, "413 Payload Too Large", "");
         }

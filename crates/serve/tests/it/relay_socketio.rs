@@ -94,6 +94,67 @@ fn polls_that_overlap_close_the_session() {
 }
 
 #[test]
+fn posts_that_overlap_close_the_session() {
+    let sid = sid(0);
+    let (begun, rest) = halves(&sid, "42[\"message\",\"publish a\\nx\"]");
+    let joined = post(&sid, "40\u{1e}42[\"message\",\"join a\"]");
+    // The second one comes whole, or its end after the session is closed.
+    for is_whole in [true, false] {
+        let mut script = vec![
+            (0, 0, open()),
+            (100, 1, joined.clone()),
+            (200, 0, poll(&sid)),
+            (300, 0, poll(&sid)),
+            (400, 1, begun.clone()),
+        ];
+        match is_whole {
+            true => script.push((500, 2, post(&sid, "3"))),
+            false => script.extend([(500, 2, begun.clone()), (600, 2, rest.clone())]),
+        }
+        script.push((700, 0, poll(&sid)));
+        let heard = play(&script);
+        assert_eq!(heard.answers(0)[2..], [format!("200 {CLOSE}"), UNKNOWN.to_owned()]);
+        assert_eq!(heard.answers(1), ["200 ok"], "its connection is closed");
+        assert_eq!(heard.answers(2), [if is_whole { BAD } else { UNKNOWN }]);
+        assert_eq!((heard.totals.published, heard.totals.broken), (0, 0), "{is_whole}");
+    }
+}
+
+#[test]
+fn posts_one_after_the_other_are_taken_on_any_connections_and_in_any_pieces() {
+    let sid = sid(0);
+    let (begun, rest) = halves(&sid, "42[\"message\",\"publish a\\nx\"]");
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 1, post(&sid, "40\u{1e}42[\"message\",\"join a\"]")),
+        (200, 2, begun.clone()),
+        (300, 2, rest.clone()),
+        (400, 1, begun.clone()),
+        (500, 0, poll(&sid)),
+        (600, 1, rest.clone()),
+        (700, 1, begun),
+        (800, 1, rest),
+    ]);
+    assert_eq!(heard.answers(1), ["200 ok"; 3]);
+    assert_eq!(heard.answers(2), ["200 ok"]);
+    assert_eq!((heard.totals.published, heard.totals.refused, heard.totals.broken), (3, 0, 0));
+}
+
+#[test]
+fn a_post_that_is_torn_off_ends_the_session() {
+    let sid = sid(0);
+    let (begun, _) = halves(&sid, "42[\"message\",\"publish a\\nx\"]");
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 0, poll(&sid)),
+        (200, 1, begun),
+        (300, 1, Do::Leave),
+        (400, 0, poll(&sid)),
+    ]);
+    assert_eq!(heard.answers(0)[1..], [format!("200 {CLOSE}"), UNKNOWN.to_owned()]);
+}
+
+#[test]
 fn a_client_that_ends_its_session_has_its_poll_answered_by_a_noop() {
     let sid = sid(0);
     let heard = play(&[
@@ -541,6 +602,13 @@ fn address(sid: &str) -> String {
 
 pub(crate) fn open() -> Do {
     get("/rooms/socket.io/?EIO=4&transport=polling&t=1")
+}
+
+/// The head of a post with the first byte of its body, and the rest of it.
+fn halves(sid: &str, body: &str) -> (Do, Do) {
+    let Do::Say(whole) = post(sid, body) else { unreachable!("a post is said") };
+    let (first, rest) = whole.split_at(whole.len() - body.len() + 1);
+    (Do::Say(first.to_owned()), Do::Say(rest.to_owned()))
 }
 
 fn opened(sid: &str) -> String {

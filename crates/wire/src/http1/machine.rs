@@ -82,6 +82,14 @@ impl Http1 {
         }
     }
 
+    /// As [`crate::Connection::begun`].
+    pub(crate) fn begun(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Role::Server(server) => server.begun(),
+            Role::Client(_) | Role::Exchanges(_) => None,
+        }
+    }
+
     /// Sends the message that `append` appends; where it is a whole request, without a copy.
     ///
     /// # Errors

@@ -191,6 +191,11 @@ impl<T: Copy> Reader<T> {
         Ok(has_news.then(|| Part { head: head_of(last), data, is_last }))
     }
 
+    /// The last head as it came; empty if it was long and not to be kept.
+    pub(super) fn last_head(&self) -> &[u8] {
+        head_of(&self.last)
+    }
+
     /// True if a head or a body has begun and is not complete.
     pub(super) fn is_amid(&self) -> bool {
         self.pieces.are_waiting()

@@ -219,6 +219,12 @@ impl Server {
         }
     }
 
+    /// The head of the request whose body has not come whole, if requests are handed out whole.
+    pub(super) fn begun(&self) -> Option<&[u8]> {
+        let is_begun = matches!(self.state, State::AwaitBody(..)) && self.is_whole();
+        is_begun.then(|| self.reader.last_head())
+    }
+
     /// True while the rest of a request is awaited. A body that waits for our 100 is not.
     pub(super) fn awaits_rest(&self) -> bool {
         match self.state {
