@@ -32,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     ("mqtt", mqtt),
     ("socketio", socketio),
     ("socketio_http", socketio_http),
+    ("socketio_upgrading", socketio_upgrading),
     ("sockjs", sockjs),
     ("sockjs_http", sockjs_http),
     ("sse", sse),
@@ -123,6 +124,11 @@ fn socketio(bytes: &[u8]) {
 /// A client of Socket.IO over HTTP, on either of its connections, and a post to a server.
 fn socketio_http(bytes: &[u8]) {
     crate::socketio::fuzz_socketio_http(bytes);
+}
+
+/// A client of Socket.IO that goes over from HTTP to WebSocket, on both of its connections.
+fn socketio_upgrading(bytes: &[u8]) {
+    crate::socketio::fuzz_socketio_upgrading(bytes);
 }
 
 /// A client of SockJS.

@@ -42,7 +42,7 @@ use std::fmt;
 
 pub use address::Entry;
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use fuzz::{fuzz_socketio, fuzz_socketio_http};
+pub(crate) use fuzz::{fuzz_socketio, fuzz_socketio_http, fuzz_socketio_upgrading};
 pub use upgrading::{MakeWebSocket, Upgrading};
 
 /// A client's end of a connection.

@@ -1,12 +1,17 @@
-//! Properties that hold for any input: a client answers the same however its input is cut, and what a server writes of
-//! what it has read is read the same.
+//! Properties that hold for any input: a client answers the same however its input is cut, what a server writes of
+//! what it has read is read the same, and a client that upgrades sends each message once and in order.
 
 use super::server::{self, Said};
-use super::{Packets, SocketIo, session};
+use super::{Packets, SocketIo, Upgrading, session, websocket_target};
 use crate::connection::Connection;
-use crate::contract::{First, Protocol};
+use crate::contract::{Event, First, Input, Kind, Message, Protocol, TwoSockets};
+use crate::http1::{Http1, Maker};
+use crate::over_http::{Limits, SEPARATOR};
 use crate::sockjs::server::write_text;
-use crate::transcript::{On, check_splits_of_replies, over_http};
+use crate::transcript::{HTTP_LIMITS, On, check_splits_of_replies, cuts, describe, over_http};
+use crate::websocket::handshake::{Request, ServerOptions};
+use crate::websocket::{self, WebSocket};
+use std::sync::Arc;
 
 /// Frames of WebSocket that come to a client.
 pub(crate) fn fuzz_socketio(bytes: &[u8]) {
@@ -27,6 +32,137 @@ pub(crate) fn fuzz_socketio_http(bytes: &[u8]) {
     }
     check_splits_of_replies(bytes, &|| On::<First, _>::new(client()));
     check_splits_of_replies(bytes, &|| On::posting(client(), OPENING));
+}
+
+/// Bytes that come to a client that upgrades: on its connection of HTTP, and behind each NUL on the other one in turn.
+/// Messages are sent back, each with a number.
+pub(crate) fn fuzz_socketio_upgrading(bytes: &[u8]) {
+    let whole = Both::play(bytes, &|_| false);
+    assert_eq!(Both::play(bytes, &|_| true), whole, "byte by byte");
+    for cut in cuts(bytes) {
+        assert_eq!(Both::play(bytes, &|at| at == cut), whole, "cut at {cut}");
+    }
+    let went = whole.went();
+    assert!(whole.sent.starts_with(&went), "sent {:?}, and {went:?} went", whole.sent);
+}
+
+/// Both connections of a client that upgrades, and all that it said.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Both {
+    events: Vec<String>,
+    /// The bytes that it sent on its WebSocket, and on its connection of HTTP.
+    first: Vec<u8>,
+    second: Vec<u8>,
+    /// The packets of messages that it took to be sent.
+    sent: Vec<String>,
+}
+
+impl Both {
+    /// Plays `bytes`, cut behind each place that `is_cut` is true for.
+    fn play(bytes: &[u8], is_cut: &dyn Fn(usize) -> bool) -> Self {
+        let (mut told, mut client) = (Self::default(), upgrading());
+        client.open(&mut told.first);
+        assert!(client.wants_second());
+        client.open_second();
+        told.second.extend(client.take_second());
+        let (mut is_first, mut start) = (false, 0);
+        for (at, byte) in bytes.iter().enumerate() {
+            let is_last = at + 1 == bytes.len();
+            if *byte != 0 && !is_last && !is_cut(at) {
+                continue;
+            }
+            let end = if *byte == 0 { at } else { at + 1 };
+            if !told.feed(&mut client, is_first, &bytes[start..end]) {
+                return told;
+            }
+            start = at + 1;
+            is_first ^= *byte == 0;
+        }
+        told.events.push(match client.end() {
+            Ok(event) => format!("end: {}", describe(&event)),
+            Err(error) => format!("end: error: {error}"),
+        });
+        told
+    }
+
+    /// Feeds a piece; true if the client may be fed more.
+    fn feed(&mut self, client: &mut SocketIo<Connection>, is_first: bool, piece: &[u8]) -> bool {
+        let mut bytes = piece.to_vec();
+        let mut input = Input::new(&mut bytes);
+        loop {
+            let received = match is_first {
+                true => client.receive(&mut input, &mut self.first),
+                false => client.receive_second(&mut input, &mut self.first),
+            };
+            let echo = match received {
+                Ok(None) => break,
+                Ok(Some(event)) => {
+                    self.events.push(describe(&event));
+                    matches!(event, Event::Open | Event::Message(_))
+                }
+                Err(error) => {
+                    self.events.push(format!("error: {error}"));
+                    self.second.extend(client.take_second());
+                    return false;
+                }
+            };
+            if echo {
+                let text = self.events.len().to_string();
+                let message = Message { kind: Kind::Text, payload: text.as_bytes() };
+                match client.send(message, &mut self.first) {
+                    Ok(()) => self.sent.push(server::message(&format!("\"{text}\""))),
+                    Err(error) => self.events.push(error.to_string()),
+                }
+            }
+            self.second.extend(client.take_second());
+        }
+        self.second.extend(client.take_second());
+        assert!(input.is_empty(), "a machine that needs more has taken all");
+        true
+    }
+
+    /// The packets of messages that went, those that were posted first.
+    fn went(&self) -> Vec<String> {
+        let options = ServerOptions::default();
+        let limits = websocket::Limits::default();
+        let posts = Http1::server(crate::http1::Limits::default()).into();
+        let frames = WebSocket::server_with(Arc::new(options), limits).into();
+        let mut went = Vec::new();
+        for (mut server, bytes) in [(posts, &self.second), (frames, &self.first)] {
+            let server: &mut Connection = &mut server;
+            let mut bytes = bytes.clone();
+            let mut input = Input::new(&mut bytes);
+            while let Some(event) =
+                server.receive(&mut input, &mut Vec::new()).expect("a client keeps the rules")
+            {
+                let Event::Message(message) = event else { continue };
+                let packets = message.payload.split(|byte| *byte == SEPARATOR);
+                let packets = packets.filter(|packet| packet.starts_with(b"42["));
+                went.extend(packets.map(|packet| String::from_utf8_lossy(packet).into_owned()));
+                let answer = Message { kind: Kind::Binary, payload: b"" };
+                server.send(answer, &mut Vec::new()).expect("the message awaits it");
+            }
+        }
+        went
+    }
+}
+
+/// A client that upgrades, with small limits.
+fn upgrading() -> SocketIo<Connection> {
+    let http = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
+    let websocket = Arc::new(|name: &str| {
+        let request = Request {
+            host: "h".to_owned(),
+            target: websocket_target("/") + name,
+            subprotocols: Vec::new(),
+            headers: Vec::new(),
+            deflate: None,
+        };
+        let limits = websocket::Limits { fragments_max: 4, frame_len_max: 64, message_len_max: 64 };
+        Connection::from(WebSocket::client(Arc::new(request), limits, 7))
+    });
+    let limits = Limits { frame_len_max: 64, waiting_len_max: 64 };
+    SocketIo::client(Upgrading::new(session("h", "/", &[]), &http, websocket, limits).into())
 }
 
 /// A client whose first connection is there.
