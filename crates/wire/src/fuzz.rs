@@ -19,6 +19,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("bayeux_batch", bayeux_batch),
     ("bayeux_session", bayeux_session),
+    ("broker", broker),
     ("conversation", conversation),
     ("conversation_http", conversation_http),
     ("conversation_matcher", conversation_matcher),
@@ -56,6 +57,11 @@ fn bayeux_batch(bytes: &[u8]) {
 /// A client of Bayeux, on either of its connections.
 fn bayeux_session(bytes: &[u8]) {
     crate::bayeux::fuzz_bayeux_session(bytes);
+}
+
+/// A subscriber at a broker.
+fn broker(bytes: &[u8]) {
+    crate::broker::fuzz_broker(bytes);
 }
 
 /// A client that holds a conversation.

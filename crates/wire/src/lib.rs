@@ -7,6 +7,7 @@
 //! `drive`).
 
 pub mod bayeux;
+pub mod broker;
 mod connection;
 pub mod contract;
 pub mod conversation;

@@ -35,6 +35,7 @@ impl Relay {
             Ending::Reads(since) | Ending::SendsAway(since) => since,
         };
         self.ending = Ending::SendsAway(since);
+        self.end_feeds(engine);
         let over_at = since + DRAIN_MAX;
         let next_delivery = self.next_look();
         if next_delivery > over_at {

@@ -10,6 +10,15 @@ pub(super) struct Hub {
     rooms: Vec<Room>,
     /// Rooms without a name, to be used again.
     vacant: Vec<u32>,
+    /// The rooms that came to be and ceased since they were asked for, where somebody asks.
+    changes: Option<Vec<Change>>,
+}
+
+/// A room that came to be, or ceased.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) room: Box<[u8]>,
+    pub(super) is_open: bool,
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +46,21 @@ pub(super) struct Seat {
 }
 
 impl Hub {
+    /// Notes from here on which rooms come to be and cease.
+    pub(super) fn note_changes(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    /// The changes since the last call, in order.
+    pub(super) fn take_changes(&mut self) -> Vec<Change> {
+        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The names of all rooms.
+    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.rooms.iter().map(|room| &*room.name).filter(|name| !name.is_empty())
+    }
+
     /// The room of this name, if somebody is in it.
     pub(super) fn find(&self, name: &[u8]) -> Option<u32> {
         self.by_name.get(name).copied()
@@ -69,6 +93,9 @@ impl Hub {
             let name = std::mem::take(&mut room.name);
             room.members = Vec::new();
             self.by_name.remove(&name);
+            if let Some(changes) = &mut self.changes {
+                changes.push(Change { room: name, is_open: false });
+            }
             self.vacant.push(seat.room);
             return None;
         }
@@ -80,6 +107,9 @@ impl Hub {
             self.rooms.push(Room::default());
             number(self.rooms.len() - 1)
         });
+        if let Some(changes) = &mut self.changes {
+            changes.push(Change { room: name.into(), is_open: true });
+        }
         self.rooms[room as usize].name = name.into();
         self.by_name.insert(name.into(), room);
         room

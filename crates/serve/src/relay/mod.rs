@@ -6,7 +6,8 @@
 //! events, and long polls (`plain`). A message is encoded once for all who get it in the same form, where no layer
 //! (TLS, compression) has a state of its own for each connection. What a receiver does not read waits for it up to a
 //! limit; beyond that the receiver is dropped, so that it costs no other one anything. A relay whose faults are known
-//! lets each delivery wait for its turn (`late`, `faulty`). One that is asked to stop sends clients away (`ending`).
+//! lets each delivery wait for its turn (`late`, `faulty`). What is published at brokers comes from there (`feeds`,
+//! `links`). One that is asked to stop sends clients away (`ending`).
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
@@ -14,8 +15,10 @@
 
 mod ending;
 mod faulty;
+mod feeds;
 mod hub;
 mod late;
+mod links;
 mod over_http;
 mod plain;
 mod sessions;
@@ -24,12 +27,14 @@ mod upgrade;
 mod words;
 
 pub use late::Fault;
+pub use links::{Feed, FeedTotals};
 
 use crate::Handshakes;
 use crate::peers::{Heard, Patience, Peers, RX_LEN, STOP_POLL, TX_LEN, flush, hear};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use hub::{Hub, Seat, Who};
 use late::{Line, Words};
+use links::Feeds;
 use sessions::Sessions;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -50,6 +55,7 @@ pub struct Relay {
     peers: Peers<Member>,
     hub: Hub,
     sessions: Sessions,
+    feeds: Feeds,
     queue_max: usize,
     fate: Option<Fate>,
     /// The members to look at, each at an instant at which a delivery to it may have its turn; earliest on top.
@@ -185,6 +191,8 @@ pub struct Totals {
     pub bytes_received: u64,
     /// Bytes of the transport's stream that were submitted.
     pub bytes_sent: u64,
+    /// The connections to brokers.
+    pub feeds: FeedTotals,
     /// TLS handshakes.
     pub handshakes: Handshakes,
 }
@@ -201,6 +209,7 @@ impl Relay {
             peers: Peers::new(Patience::HANDSHAKES),
             hub: Hub::default(),
             sessions: Sessions::default(),
+            feeds: Feeds::default(),
             queue_max: usize::try_from(Self::QUEUE_MAX.0).unwrap_or(usize::MAX),
             fate: None,
             looks: BinaryHeap::new(),
@@ -259,6 +268,9 @@ impl<E: Engine> Node<E> for Relay {
         let mut has_heard = false;
         while let Some(completion) = engine.complete(&mut self.rx) {
             has_heard = true;
+            if !self.feeds.is_empty() && self.heard_of_feed(engine, completion) {
+                continue;
+            }
             match completion {
                 Completion::Received { connection, len } => self.received(engine, connection, len),
                 Completion::Accepted(id) => {
@@ -280,6 +292,7 @@ impl<E: Engine> Node<E> for Relay {
         self.peers.close_late(engine, now);
         self.keep_sessions(engine, now);
         self.hand_over_late(engine, now);
+        self.keep_feeds(engine, now);
         if self.stop.load(Ordering::Relaxed) {
             return self.end(engine, has_heard);
         }

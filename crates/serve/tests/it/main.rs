@@ -12,6 +12,7 @@ mod oracle;
 mod patience;
 mod relay;
 mod relay_ending;
+mod relay_feeds;
 mod relay_over_http;
 mod relay_socketio;
 mod secure;

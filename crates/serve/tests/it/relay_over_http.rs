@@ -677,6 +677,15 @@ pub(crate) fn play_against(
     script: &[(u64, usize, Do)],
     made: impl FnOnce(Relay) -> Relay,
 ) -> Heard {
+    play_beside(script, made, None)
+}
+
+/// The same with a further party in the network, which listens at an address.
+pub(crate) fn play_beside(
+    script: &[(u64, usize, Do)],
+    made: impl FnOnce(Relay) -> Relay,
+    beside: Option<(&Address, &mut dyn Node<Sim>)>,
+) -> Heard {
     let options = ServerOptions { takes_requests: true, ..ServerOptions::default() };
     let url: spec::Endpoint = "ws://relay.example".parse().unwrap();
     let server = wire::stack(&url, Role::Server(&options)).unwrap();
@@ -705,7 +714,13 @@ pub(crate) fn play_against(
         Some(_) => Party::awaited(&mut other, &mut relay),
         None => Party::background(&mut other, &mut relay),
     };
-    let mut parties = [Party::background(&mut one, &mut people), relaying];
+    let mut parties = vec![Party::background(&mut one, &mut people), relaying];
+    let mut third;
+    if let Some((address, node)) = beside {
+        third = network.engine();
+        third.listen(address).unwrap();
+        parties.push(Party::background(&mut third, node));
+    }
     let (last, ..) = script.last().unwrap();
     let ended = network.run(&mut parties, at(last + if asked.is_some() { 5_000 } else { 500 }));
     let took = asked.map(|asked| network.now().since(asked));

@@ -1,5 +1,6 @@
 //! `wirebench serve`: one of the embedded servers, by hand. Runs start it in the same way.
 
+mod brokers;
 mod game;
 mod listening;
 mod oracle;
@@ -103,6 +104,8 @@ pub(crate) struct Serve {
     #[command(flatten)]
     oracle: oracle::Oracle,
     #[command(flatten)]
+    brokers: brokers::Brokers,
+    #[command(flatten)]
     game: game::Game,
 }
 
@@ -140,6 +143,7 @@ impl Serve {
             return self.run_game(scheme, address, terminal);
         }
         let options = self.options(scheme).map_err(Failure::usage)?;
+        let feeds = self.brokers.feeds(options.message_max).map_err(Failure::usage)?;
         let secure = self.tls.secure(scheme, &address)?;
         let tls = secure.as_ref().map(|secure| secure.server.clone());
         let options = ServerOptions { tls, ..options };
@@ -156,7 +160,9 @@ impl Serve {
         }
         terminal.result(&format!("ready {}\n", url(scheme, &address)))?;
         if self.kind == Kind::Relay {
-            let mut relay = self.relay(stack, wish.asked);
+            let words = terminal.clone();
+            let relay = self.relay(stack, wish.asked);
+            let mut relay = relay.with_feeds(feeds, move |line| words.say(line));
             relay.run(&mut engine);
             terminal.result(&self.relay_report(scheme, relay.totals()))?;
             return Ok(Exit::DONE);
@@ -236,6 +242,9 @@ impl Serve {
             return Err(format!(
                 "{option} is only for the game server; leave it out, or take serve game"
             ));
+        }
+        if let Some(option) = self.brokers.given().filter(|_| self.kind != Kind::Relay) {
+            return Err(format!("{option} is only for serve relay; leave it out"));
         }
         match (self.kind, self.transport, self.oracle.given()) {
             (Kind::Relay, ..) => self.relay_scheme(),

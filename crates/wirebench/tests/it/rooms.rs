@@ -2,7 +2,7 @@
 
 use crate::harness::{Sandbox, Server, ended, record_of};
 use crate::peers::Stream;
-use crate::third_party::{installed, run_client};
+use crate::third_party::{Server as Subject, installed, run_client};
 use record::DeliveryCounts;
 use rustix::process::Signal;
 use std::io::{Read, Write};
@@ -195,6 +195,97 @@ fn a_relay_that_is_asked_to_stop_delivers_what_was_published_before_and_ends_wel
     drop(publisher);
     let ended = server.process.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+/// Publishers at Redis, which wants a password, and at NATS; they publish 64 bytes.
+const AT_REDIS: &str = r#"
+[publishers]
+speaks = "tcp"
+frame = "resp"
+[[publishers.open]]
+send = "AUTH hush\r"
+expect = { is = "+OK" }
+[publishers.request.publish]
+send = "PUBLISH room-${room_number} \"${header} ${pad:31}\"\r"
+reply = { starts = ":" }
+"#;
+const AT_NATS: &str = r#"
+[publishers]
+speaks = "tcp"
+frame = "lines"
+[[publishers.open]]
+expect = { starts = "INFO {" }
+[[publishers.open]]
+send = "CONNECT {\"verbose\":false}\r\nPING\r"
+expect = { is = "PONG" }
+[publishers.request.publish]
+send = "PUB room-${room_number} 64\r\n${header} ${pad:31}\r"
+reply = "none"
+[publishers.answer.ping]
+when = { is = "PING" }
+send = "PONG\r"
+"#;
+
+#[test]
+fn a_relay_delivers_what_is_published_at_brokers_that_we_did_not_write_and_says_that_one_is_gone() {
+    for (name, publishers) in [("redis", AT_REDIS), ("nats", AT_NATS)] {
+        let Some(broker) = Subject::start(name) else { return };
+        let publish_to = broker.url("tcp", "");
+        let address = publish_to.trim_start_matches("tcp://");
+        let sandbox = Sandbox::new();
+        std::fs::write(sandbox.path().join("to.toml"), [RECEIVERS, publishers].concat()).unwrap();
+        let login = if name == "redis" { ":hush@" } else { "" };
+        let url = format!("{name}://{login}{address}\n");
+        std::fs::write(sandbox.path().join("broker"), url).unwrap();
+        if name == "redis" {
+            let mut redis = Stream::connect(address).unwrap();
+            redis.write_all(b"CONFIG SET requirepass hush\r\n").unwrap();
+            let mut answer = [0; 5];
+            redis.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"+OK\r\n");
+            std::fs::write(sandbox.path().join("wrong"), format!("redis://:no@{address}")).unwrap();
+            for (given, words) in [
+                (format!("redis://{address}"), "Redis wants a login, and was given none"),
+                ("@wrong".to_owned(), "Redis refuses: \"WRONGPASS"),
+            ] {
+                let line = format!("relay --listen 127.0.0.1:0 --redis {given}");
+                Server::start(&sandbox, &line).process.wait_for_word(words);
+            }
+        }
+        let line = format!("relay --listen 127.0.0.1:0 --json --{name} @broker");
+        let mut server = Server::start(&sandbox, &line);
+        let ended = sandbox.run(&format!(
+            "run {} --conversation ./to.toml --publish-to {publish_to} {LOAD} --json",
+            server.url
+        ));
+        let counts = record_of(&ended.stdout).blocks[0].deliveries.as_ref().unwrap().counts;
+        let all = DeliveryCounts { published: 80, owed: 400, delivered: 400, ..Default::default() };
+        assert_eq!(counts, all, "{name}: {ended:?}");
+        drop(broker);
+        let gone = format!("{name}://{address} is lost: ");
+        server.process.wait_for_word(&gone);
+        server.process.send(Signal::TERM);
+        let ended = server.process.wait();
+        assert!(!ended.stderr.contains("hush"), "{ended:?}");
+        let totals: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        let of = |name: &str| totals["brokers"][name].as_u64().unwrap();
+        assert!(of("published") > 80 && of("connections") == 1, "{totals}");
+        assert!(of("failed_connections") > 0 && totals["refused"] == 0, "{totals}");
+    }
+}
+
+#[test]
+fn a_broker_is_given_to_a_relay_alone_and_by_an_address() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("serve ws --redis redis://127.0.0.1:1")
+        .check(2, &["--redis is only for serve relay"]);
+    let relay = |given: &str| sandbox.run(&format!("serve relay {given}"));
+    relay("--nats redis://127.0.0.1:1").check(2, &["--nats takes nats://HOST:PORT"]);
+    relay("--redis @none").check(2, &["--redis @none: No such file"]);
+    let told = relay("--redis redis://ada:hush@127.0.0.1:1");
+    told.check(2, &["--redis takes no login on the command line", "@FILE"]);
+    assert!(!told.stderr.contains("hush"), "{told:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Serve;
 use engine::clock;
-use serve::relay::Totals;
+use serve::relay::{FeedTotals, Totals};
 use serve::{Handshakes, Patience, Relay};
 use spec::{Protocol, Scheme};
 use std::sync::Arc;
@@ -52,6 +52,7 @@ impl Serve {
         let Totals { dropped, duplicated, reordered, refused, slow, .. } = totals;
         let Totals { bytes_received, bytes_sent, .. } = totals;
         let Handshakes { full, resumed, failed } = totals.handshakes;
+        let of_brokers = self.brokers.given().map(|_| totals.feeds);
         if self.json {
             let mut json = serde_json::json!({
                 "connections": connections,
@@ -65,6 +66,11 @@ impl Serve {
                 "sent_bytes": bytes_sent,
                 "faults": { "dropped": dropped, "duplicated": duplicated, "reordered": reordered },
             });
+            if let Some(FeedTotals { published, opened, failed }) = of_brokers {
+                json["brokers"] = serde_json::json!({
+                    "published": published, "connections": opened, "failed_connections": failed,
+                });
+            }
             if scheme.tls {
                 json["tls_handshakes"] =
                     serde_json::json!({ "full": full, "resumed": resumed, "failed": failed });
@@ -81,9 +87,15 @@ impl Serve {
                 ", {dropped} deliveries dropped, {duplicated} doubled and {reordered} overtaken on purpose"
             ),
         };
+        let brokers = match of_brokers {
+            None => String::new(),
+            Some(FeedTotals { published, opened, failed }) => format!(
+                ", {published} of them by brokers ({opened} connections to these, {failed} failed or lost)"
+            ),
+        };
         format!(
             "served {connections} connections ({broken} broke the protocol, {timed_out} timed out, {slow} did not read \
-             and were dropped), {published} messages published, {delivered} deliveries, {refused} refused, \
+             and were dropped), {published} messages published{brokers}, {delivered} deliveries, {refused} refused, \
              {bytes_received} bytes in, {bytes_sent} bytes out{handshakes}{faults}\n"
         )
     }

@@ -1,0 +1,207 @@
+//! Brokers that the relay subscribes at: what is published there in a channel goes to the receivers of the room of the
+//! same name. A channel is subscribed to as long as its room has members.
+//!
+//! A connection that fails or is lost is made again after a while, which doubles from [`WAIT_FIRST`] to [`WAIT_MAX`].
+
+use super::Relay;
+use super::hub::Change;
+use super::links::{Feed, Feeds, Link, Made, State};
+use engine::{Completion, Engine};
+use units::{Instant, Nanos};
+use wire::broker::{Heard, Subscriber};
+use wire::{Input, Kind};
+
+impl Relay {
+    /// Subscribes at `feeds` for the rooms that have members; `tell` is told in words when a connection is lost, and
+    /// when it is there again.
+    #[must_use]
+    pub fn with_feeds(mut self, feeds: Vec<Feed>, tell: impl FnMut(&str) + Send + 'static) -> Self {
+        if feeds.is_empty() {
+            return self;
+        }
+        self.hub.note_changes();
+        let link = |feed| Link {
+            feed,
+            state: State::Waits(Instant::START),
+            wait: WAIT_FIRST,
+            told: String::new(),
+        };
+        self.feeds =
+            Feeds { all: feeds.into_iter().map(link).collect(), tell: Some(Box::new(tell)) };
+        self
+    }
+
+    /// Handles what happened on a connection to a feed; false if it is none.
+    pub(super) fn heard_of_feed<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        completion: Completion,
+    ) -> bool {
+        let (Completion::Accepted(id)
+        | Completion::Connected(id)
+        | Completion::Ended(id)
+        | Completion::Failed(id, _)
+        | Completion::Received { connection: id, .. }) = completion;
+        let is_its = |link: &Link| matches!(&link.state, State::Made(made) if made.id == id);
+        let Some(feed) = self.feeds.all.iter().position(is_its) else { return false };
+        match completion {
+            Completion::Connected(_) => self.feed_is_connected(engine, feed),
+            Completion::Received { len, .. } => self.feed_received(engine, feed, len),
+            Completion::Ended(_) => self.feed_is_lost(engine, feed, "the connection ended"),
+            Completion::Failed(_, error) => self.feed_is_lost(engine, feed, &error.to_string()),
+            Completion::Accepted(_) => {} // It was made, not accepted.
+        }
+        true
+    }
+
+    /// The connection to a feed is there.
+    fn feed_is_connected<E: Engine>(&mut self, engine: &mut E, feed: usize) {
+        let State::Made(made) = &mut self.feeds.all[feed].state else { return };
+        let mut tx = Vec::new();
+        made.subscriber.open(&mut tx);
+        engine.send(made.id, &tx);
+    }
+
+    /// Delivers what came from a feed.
+    fn feed_received<E: Engine>(&mut self, engine: &mut E, feed: usize, len: usize) {
+        self.totals.bytes_received += len as u64;
+        let now = engine.now();
+        let waits = State::Waits(now);
+        let State::Made(mut made) = std::mem::replace(&mut self.feeds.all[feed].state, waits)
+        else {
+            return;
+        };
+        (made.heard_at, made.asked_at) = (now, None);
+        let rx = std::mem::take(&mut self.rx);
+        let mut bytes = rx;
+        let mut input = Input::new(&mut bytes[..len]);
+        let mut tx = Vec::new();
+        let ended = loop {
+            match made.subscriber.receive(&mut input, &mut tx) {
+                Ok(None) => break None,
+                Ok(Some(Heard::Alive)) => {}
+                Ok(Some(Heard::Message { channel, payload })) => {
+                    self.totals.feeds.published += 1;
+                    let is_text = str::from_utf8(payload).is_ok();
+                    let kind = if is_text { Kind::Text } else { Kind::Binary };
+                    self.publish(engine, channel, kind, payload);
+                }
+                Ok(Some(Heard::Open)) => {
+                    made.open_since = Some(now);
+                    self.totals.feeds.opened += 1;
+                    for room in self.hub.names() {
+                        made.subscriber.subscribe(room, &mut tx);
+                    }
+                }
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        self.rx = bytes;
+        self.totals.bytes_sent += tx.len() as u64;
+        engine.send(made.id, &tx);
+        let is_new = made.open_since == Some(now);
+        self.feeds.all[feed].state = State::Made(made);
+        if let Some(reason) = ended {
+            self.feed_is_lost(engine, feed, &reason);
+        } else if is_new {
+            self.feeds.is_there(feed);
+        }
+    }
+
+    /// The connection to a feed has ended, or is given up.
+    fn feed_is_lost<E: Engine>(&mut self, engine: &mut E, feed: usize, reason: &str) {
+        let now = engine.now();
+        let link = &mut self.feeds.all[feed];
+        let State::Made(made) = &link.state else { return };
+        engine.close(made.id);
+        self.totals.feeds.failed += 1;
+        let was_open = made.open_since.is_some();
+        if made.open_since.is_some_and(|since| now.since(since) >= WAIT_MAX) {
+            link.wait = WAIT_FIRST;
+        }
+        link.state = State::Waits(now + link.wait);
+        link.wait = Nanos(link.wait.0.saturating_mul(2)).min(WAIT_MAX);
+        if was_open || link.told != reason {
+            reason.clone_into(&mut link.told);
+            let verb = if was_open { "is lost" } else { "cannot be subscribed at" };
+            let words = format!("{} {verb}: {reason}; it is tried again and again", link.feed.name);
+            self.feeds.say(&words);
+        }
+    }
+
+    /// Makes connections that are not there, gives those up that say nothing, and tells brokers which rooms have
+    /// members.
+    pub(super) fn keep_feeds<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        if self.feeds.is_empty() {
+            return;
+        }
+        let changes = self.hub.take_changes();
+        for feed in 0..self.feeds.all.len() {
+            let link = &mut self.feeds.all[feed];
+            let made = match &mut link.state {
+                State::Waits(until) if *until <= now => {
+                    let Feed { broker, login, message_max, .. } = &link.feed;
+                    let subscriber = Subscriber::new(*broker, login.clone(), *message_max);
+                    let id = engine.connect(&link.feed.address, None);
+                    link.state = State::Made(Box::new(Made {
+                        id,
+                        subscriber,
+                        open_since: None,
+                        heard_at: now,
+                        asked_at: None,
+                    }));
+                    continue;
+                }
+                State::Waits(_) => continue,
+                State::Made(made) => made,
+            };
+            let quiet = now.since(made.heard_at);
+            let mut tx = Vec::new();
+            if made.open_since.is_some() {
+                for Change { room, is_open } in &changes {
+                    if *is_open {
+                        made.subscriber.subscribe(room, &mut tx);
+                    } else {
+                        made.subscriber.unsubscribe(room, &mut tx);
+                    }
+                }
+                if quiet >= QUIET_MAX && made.asked_at.is_none() {
+                    made.asked_at = Some(now);
+                    made.subscriber.ping(&mut tx);
+                }
+            }
+            self.totals.bytes_sent += tx.len() as u64;
+            engine.send(made.id, &tx);
+            let is_silent = match made.open_since {
+                Some(_) => made.asked_at.is_some_and(|at| now.since(at) >= QUIET_MAX),
+                None => quiet >= QUIET_MAX,
+            };
+            if is_silent {
+                self.feed_is_lost(engine, feed, "it says nothing for 10 s");
+            } else if engine.unsent(made.id) > UNSENT_MAX {
+                self.feed_is_lost(engine, feed, "it does not read what it is sent");
+            }
+        }
+    }
+
+    /// Ends all connections to feeds: nothing that comes from there is delivered any more.
+    pub(super) fn end_feeds<E: Engine>(&mut self, engine: &mut E) {
+        for link in self.feeds.all.drain(..) {
+            if let State::Made(made) = link.state {
+                engine.close(made.id);
+            }
+        }
+    }
+}
+
+/// The time from the first loss of a connection to the next attempt.
+const WAIT_FIRST: Nanos = Nanos::from_millis(100);
+
+/// The longest time between two attempts. A connection that was open for as long is taken for a good one.
+const WAIT_MAX: Nanos = Nanos::from_secs(10);
+
+/// The time without a sign of life after which a broker is asked for one, and the time that it has to answer.
+const QUIET_MAX: Nanos = Nanos::from_secs(10);
+
+/// Bytes of subscriptions that may wait for a broker.
+const UNSENT_MAX: usize = 16 << 20;

@@ -1,0 +1,100 @@
+//! The feeds of a relay, and the connections to them.
+
+use engine::{Address, ConnectionId};
+use std::fmt;
+use units::{Instant, Nanos};
+use wire::broker::{Broker, Login, Subscriber};
+
+/// A broker whose channels are rooms.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// The protocol that is spoken there.
+    pub broker: Broker,
+    /// The name for messages to the user; it has no password in it.
+    pub name: String,
+    /// The place of the broker.
+    pub address: Address,
+    /// The credentials, where it wants some.
+    pub login: Option<Login>,
+    /// The longest message that is taken, in bytes.
+    pub message_max: usize,
+}
+
+/// The totals of the connections to brokers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeedTotals {
+    /// Messages that came from brokers.
+    pub published: u64,
+    /// Connections that took subscriptions.
+    pub opened: u64,
+    /// Connections that failed, or were lost.
+    pub failed: u64,
+}
+
+/// All feeds of a relay.
+#[derive(Default)]
+pub(super) struct Feeds {
+    pub(super) all: Vec<Link>,
+    pub(super) tell: Option<Box<Tell>>,
+}
+
+/// Is told in words what becomes of a connection.
+pub(super) type Tell = dyn FnMut(&str) + Send;
+
+impl fmt::Debug for Feeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.all).finish()
+    }
+}
+
+/// A feed, and the connection to it.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) feed: Feed,
+    pub(super) state: State,
+    /// The time before the next attempt, if this one fails.
+    pub(super) wait: Nanos,
+    /// The words that were told last of a failure; empty once the connection was there.
+    pub(super) told: String,
+}
+
+#[derive(Debug)]
+pub(super) enum State {
+    /// A connection is made at this instant.
+    Waits(Instant),
+    Made(Box<Made>),
+}
+
+/// A connection that was begun.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) id: ConnectionId,
+    pub(super) subscriber: Subscriber,
+    /// The instant at which it took subscriptions.
+    pub(super) open_since: Option<Instant>,
+    /// The instant at which it was begun, or the broker said something last.
+    pub(super) heard_at: Instant,
+    /// The instant at which the broker was asked for a sign of life, if it has not said anything since.
+    pub(super) asked_at: Option<Instant>,
+}
+
+impl Feeds {
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The connection to a feed takes subscriptions; that is said if another was said to be lost.
+    pub(super) fn is_there(&mut self, feed: usize) {
+        let link = &mut self.all[feed];
+        if !std::mem::take(&mut link.told).is_empty() {
+            let words = format!("{} is there", link.feed.name);
+            self.say(&words);
+        }
+    }
+
+    pub(super) fn say(&mut self, words: &str) {
+        if let Some(tell) = &mut self.tell {
+            tell(words);
+        }
+    }
+}
