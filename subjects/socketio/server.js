@@ -1,6 +1,6 @@
 // An echo by Socket.IO: every event `message` is answered by one. `echo` acknowledges with what was sent, `tenth` refuses
 // every tenth id of a connection, and `say` tells all who are connected. What is published in a room goes to all who
-// have joined it.
+// have joined it. The namespace `/other` has the same.
 "use strict";
 
 const http = require("http");
@@ -9,12 +9,12 @@ const { host, port, reply, backlog, messageMax, ready } = require("./node/server
 
 const server = http.createServer();
 const io = new Server(server, { maxHttpBufferSize: messageMax });
-io.on("connection", (socket) => {
+const greet = (space) => space.on("connection", (socket) => {
   socket.on("message", (message) => socket.emit("message", reply ?? message));
   socket.on("echo", (text, acknowledge) => acknowledge(text));
   socket.on("tenth", (id, acknowledge) => acknowledge(id % 10 === 9 ? { error: "every tenth is refused" } : { id }));
   socket.on("say", (said, acknowledge) => {
-    io.emit("said", said);
+    space.emit("said", said);
     acknowledge("said");
   });
   socket.on("join", (room, acknowledge) => {
@@ -22,10 +22,12 @@ io.on("connection", (socket) => {
     acknowledge("joined");
   });
   socket.on("publish", (room, text, acknowledge) => {
-    io.to(room).emit("published", text);
+    space.to(room).emit("published", text);
     acknowledge("published");
   });
 });
+greet(io);
+greet(io.of("/other"));
 server.listen({ host, port, backlog }, () => {
   ready("socketio", server.address().port);
   ready("socketio+polling", server.address().port);

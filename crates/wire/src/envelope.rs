@@ -24,14 +24,14 @@ pub trait Dialect: Default + fmt::Debug {
     /// The name of the protocol.
     const NAME: &'static str;
 
-    /// The text that a client sends before it ends the connection; empty if there is none.
-    const FAREWELL: &'static str;
-
     /// The text that the server must send before the connection is open; `None` once it has come.
     fn awaited(&self) -> Option<&'static str>;
 
     /// Appends a message to `packet`, as the text that carries it.
-    fn write(message: &str, packet: &mut Vec<u8>);
+    fn write(&self, message: &str, packet: &mut Vec<u8>);
+
+    /// Appends the text that a client sends before it ends the connection, if there is one.
+    fn write_farewell(&self, packet: &mut Vec<u8>);
 
     /// Understands a text of the server: its messages go to `messages`, an answer that it wants to `answer`.
     ///
@@ -114,8 +114,13 @@ enum State {
 impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
     /// The client's end, over a connection that carries text messages.
     pub fn client(inner: C) -> Self {
+        Self::speaking(D::default(), inner)
+    }
+
+    /// The same, with what it has to say in a dialect that is not as usual.
+    pub fn speaking(dialect: D, inner: C) -> Self {
         Self {
-            dialect: D::default(),
+            dialect,
             encoding_sent: 0,
             encoding_received: 0,
             inner,
@@ -142,7 +147,7 @@ impl<C: TwoSockets, D: Dialect> Protocol for Enveloped<C, D> {
         }
         let text = std::str::from_utf8(message.payload).map_err(|_| MisuseError::NotUtf8)?;
         self.packet.clear();
-        D::write(text, &mut self.packet);
+        self.dialect.write(text, &mut self.packet);
         let growth = growth(text.len(), self.packet.len());
         self.say(tx)?;
         self.encoding_sent += growth;
@@ -159,11 +164,13 @@ impl<C: TwoSockets, D: Dialect> Protocol for Enveloped<C, D> {
     }
 
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
-        if self.state == State::Open && !D::FAREWELL.is_empty() {
+        if self.state == State::Open {
             self.packet.clear();
-            self.packet.extend_from_slice(D::FAREWELL.as_bytes());
-            // If nothing can be sent any more, the client ends without a farewell.
-            let _said: Result<_, _> = self.say(tx);
+            self.dialect.write_farewell(&mut self.packet);
+            if !self.packet.is_empty() {
+                // If nothing can be sent any more, the client ends without a farewell.
+                let _said: Result<_, _> = self.say(tx);
+            }
         }
         let is_answered = self.inner.close(tx);
         self.state = if is_answered { State::AwaitClose } else { State::Over };

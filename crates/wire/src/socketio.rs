@@ -21,7 +21,10 @@
 //!
 //! [`Upgrading`] is a client that does so.
 //!
-//! Left out: other namespaces, a client's acknowledgements, binary events, and the end of a connection whose server has
+//! Another namespace than the default one, which is `/`, stands behind the kind of each packet: `40/a,`, and
+//! `42/a,["message",…]`.
+//!
+//! Left out: several namespaces in one client, a client's acknowledgements, binary events, and the end of a connection whose server has
 //! not pinged for long.
 
 mod address;
@@ -51,7 +54,26 @@ pub type SocketIo<C> = Enveloped<C, Packets>;
 /// Packets of Socket.IO in packets of Engine.IO.
 #[derive(Debug, Default)]
 pub struct Packets {
+    /// The namespace as it stands in packets, with its slash and a comma behind it; empty for the default one.
+    namespace: Box<str>,
     state: State,
+}
+
+impl Packets {
+    /// The packets of the namespace that `target` names behind `/socket.io`, as in `/chat/socket.io/admin`.
+    pub fn at(target: &str) -> Self {
+        let namespace = match parts_of(target).1 {
+            "" => String::new(),
+            name => format!("/{name},"),
+        };
+        Self { namespace: namespace.into(), ..Self::default() }
+    }
+
+    /// The rest of a packet of this namespace, behind its first two letters; `None` for that of another.
+    fn own<'p>(&self, packet: &'p str) -> Option<&'p str> {
+        let rest = packet.get(2..)?.strip_prefix(&*self.namespace)?;
+        (!rest.starts_with('/')).then_some(rest)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,9 +107,18 @@ pub fn session(host: &str, target: &str, headers: &[(String, String)]) -> Sessio
     }
 }
 
-fn target_of(target: &str, transport: &str) -> String {
+/// The path that a server has Socket.IO under, the name of the namespace without its slash, and the query.
+fn parts_of(target: &str) -> (&str, &str, &str) {
     let (path, query) = path_and_query(target);
-    let path = path.strip_suffix("/socket.io").unwrap_or(path);
+    let (path, namespace) = match path.split_once("/socket.io/") {
+        Some(parts) => parts,
+        None => (path.strip_suffix("/socket.io").unwrap_or(path), ""),
+    };
+    (path, namespace, query)
+}
+
+fn target_of(target: &str, transport: &str) -> String {
+    let (path, _, query) = parts_of(target);
     let is_own = |pair: &&str| pair.starts_with("EIO=") || pair.starts_with("transport=");
     let pairs = query.trim_start_matches('?').split('&').filter(|pair| !pair.is_empty());
     let query: String = pairs.filter(|pair| !is_own(pair)).map(|pair| format!("&{pair}")).collect();
@@ -96,7 +127,6 @@ fn target_of(target: &str, transport: &str) -> String {
 
 impl Dialect for Packets {
     const NAME: &'static str = "Socket.IO";
-    const FAREWELL: &'static str = "41";
 
     fn awaited(&self) -> Option<&'static str> {
         match self.state {
@@ -106,10 +136,17 @@ impl Dialect for Packets {
         }
     }
 
-    fn write(message: &str, packet: &mut Vec<u8>) {
-        packet.extend_from_slice(b"42[\"message\",");
+    fn write(&self, message: &str, packet: &mut Vec<u8>) {
+        packet.extend_from_slice(b"42");
+        packet.extend_from_slice(self.namespace.as_bytes());
+        packet.extend_from_slice(b"[\"message\",");
         write_text(message, packet);
         packet.push(b']');
+    }
+
+    fn write_farewell(&self, packet: &mut Vec<u8>) {
+        packet.extend_from_slice(b"41");
+        packet.extend_from_slice(self.namespace.as_bytes());
     }
 
     #[inline]
@@ -120,6 +157,7 @@ impl Dialect for Packets {
         answer: &mut Vec<u8>,
     ) -> Result<Heard, PeerError> {
         let unexpected = |awaited| Self::unexpected(packet, awaited);
+        let own = self.own(packet).unwrap_or(OF_ANOTHER);
         match (self.state, packet.as_bytes()) {
             (_, [b'1', ..]) => Ok(Heard::Closed { code: None, reason: String::new() }),
             (_, [b'2', rest @ ..]) => {
@@ -131,10 +169,11 @@ impl Dialect for Packets {
             (State::AwaitOpen, [b'0', ..]) => {
                 self.state = State::AwaitConnect;
                 answer.extend_from_slice(b"40");
+                answer.extend_from_slice(self.namespace.as_bytes());
                 Ok(Heard::Nothing)
             }
             (State::AwaitOpen, _) => Err(unexpected("the packet `0`")),
-            (State::AwaitConnect, [b'4', b'0', ..]) => {
+            (State::AwaitConnect, [b'4', b'0', ..]) if own != OF_ANOTHER => {
                 self.state = State::Connected;
                 Ok(Heard::Open)
             }
@@ -143,12 +182,11 @@ impl Dialect for Packets {
                 Err(PeerError::Refused { protocol: Self::NAME, said })
             }
             (State::AwaitConnect, _) => Err(unexpected("the packet `40`")),
-            (State::Connected, [b'4', b'1']) => {
+            (State::Connected, [b'4', b'1', ..]) if own.is_empty() => {
                 Ok(Heard::Closed { code: None, reason: "disconnected".to_owned() })
             }
-            (State::Connected, [b'4', b'2', b'[', ..]) => {
-                let event = message_of(&packet[2..]);
-                match event.map_err(|error| Self::broken(packet, &error))? {
+            (State::Connected, [b'4', b'2', ..]) if own.starts_with('[') => {
+                match message_of(own).map_err(|error| Self::broken(packet, &error))? {
                     Some(text) => {
                         messages.push(&text);
                         Ok(Heard::Messages)
@@ -203,6 +241,9 @@ impl<'de> Visitor<'de> for EventVisitor {
 #[derive(serde::Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
+/// Stands for the rest of a packet of another namespace.
+const OF_ANOTHER: &str = "/";
+
 /// The name of the event that carries a message.
 const MESSAGE: &str = "message";
 
@@ -226,6 +267,7 @@ mod tests {
             ("/a?x=1",  "/a/socket.io/?EIO=4&transport=websocket&x=1"),
             ("/a/socket.io/", "/a/socket.io/?EIO=4&transport=websocket"),
             ("/socket.io/?EIO=4&transport=polling&x=1", "/socket.io/?EIO=4&transport=websocket&x=1"),
+            ("/a/socket.io/b/c?x=1", "/a/socket.io/?EIO=4&transport=websocket&x=1"),
         ];
         for (of_server, expected) in table {
             assert_eq!(websocket_target(of_server), expected);
@@ -268,6 +310,47 @@ mod tests {
         let binary = check_splits(b"\x82\x01a", &|| client::<Packets>(OPEN));
         let error = "error: Socket.IO: binary message of 1 bytes, only text is allowed";
         assert_eq!(binary.events, [error]);
+    }
+
+    #[test]
+    fn packets_of_another_namespace_than_the_default_one_name_it() {
+        let client = |greeting: &[&str]| {
+            let inner = WebSocket::established(crate::contract::Side::Client, Limits::default(), 7);
+            let mut client = SocketIo::speaking(Packets::at("/chat/socket.io/a/b/"), inner);
+            client.open(&mut Vec::new());
+            let mut tx = Vec::new();
+            for packet in greeting {
+                let mut frame = frame(packet);
+                let mut input = crate::contract::Input::new(&mut frame);
+                while let Ok(Some(_)) = client.receive(&mut input, &mut tx) {}
+            }
+            (client, tx)
+        };
+        let open = ["0{}", "40/a/b,{\"sid\":\"b\"}"];
+        let (mut opened, tx) = client(&open);
+        assert_eq!(said(&tx), ["40/a/b,"]);
+        let mut tx = Vec::new();
+        assert!(opened.close(&mut tx));
+        assert_eq!(said(&tx), ["41/a/b,"]);
+        let error =
+            |said: &str| format!("error: Socket.IO: got {said:?}, expected the packet `40`");
+        #[rustfmt::skip]
+        let table: [(&[&str], &str, &str, Texts); _] = [
+            (&open[..1], "40{}",                    &error("40{}"), &[]),
+            (&open[..1], "40/a/b/c,{}",             &error("40/a/b/c,{}"), &[]),
+            (&open[..1], "44/a/b,{}",               "error: Socket.IO: refused: \"44/a/b,{}\"", &[]),
+            (&open,      "42/a/b,[\"message\",\"x\"]", "Text \"x\"", &["42/a/b,[\"message\",\"x\"]"]),
+            (&open,      "42[\"message\",\"x\"]",   "Notice \"42[\\\"message\\\",\\\"x\\\"]\"", &[]),
+            (&open,      "42/c,[\"message\",\"x\"]", "Notice \"42/c,[\\\"message\\\",\\\"x\\\"]\"", &[]),
+            (&open,      "41",                      "Notice \"41\"", &[]),
+            (&open,      "41/a/b,",                 "closed None \"disconnected\"", &[]),
+            (&open,      "2",                       "ping \"\"", &["3"]),
+        ];
+        for (greeting, packet, expected, answers) in table {
+            let transcript = check_splits(&frame(packet), &|| client(greeting).0);
+            assert_eq!(transcript.events[0], expected, "{packet}");
+            assert_eq!(said(&transcript.tx), answers, "{packet}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::lines::{self, Lines};
 use crate::mqtt::Mqtt;
 use crate::over_http::{self, OverHttp};
 use crate::raw::Raw;
-use crate::socketio::{self, MakeWebSocket, SocketIo, Upgrading};
+use crate::socketio::{self, MakeWebSocket, Packets, SocketIo, Upgrading};
 use crate::sockjs::{self, SockJs};
 use crate::styx;
 use crate::tls::{self, Tls};
@@ -191,7 +191,9 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
         (Protocol::SocketIo, Client(options)) => {
             let request = upgrade(endpoint, options, &endpoint.path)?;
             let open = session(endpoint, options, Arc::new(tls))?;
-            Arc::new(move |seed, _| SocketIo::client(open(&request, seed)).into())
+            Arc::new(move |seed, _| {
+                SocketIo::speaking(Packets::at(&request.target), open(&request, seed)).into()
+            })
         }
         (Protocol::Game, Client(options)) => {
             let bots = options.bots;

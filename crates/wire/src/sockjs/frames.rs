@@ -16,17 +16,18 @@ pub struct Frames {
 
 impl Dialect for Frames {
     const NAME: &'static str = "SockJS";
-    const FAREWELL: &'static str = "";
 
     fn awaited(&self) -> Option<&'static str> {
         (!self.is_open).then_some("the frame `o`")
     }
 
-    fn write(message: &str, packet: &mut Vec<u8>) {
+    fn write(&self, message: &str, packet: &mut Vec<u8>) {
         packet.push(b'[');
         write_text(message, packet);
         packet.push(b']');
     }
+
+    fn write_farewell(&self, _packet: &mut Vec<u8>) {}
 
     #[inline]
     fn read(

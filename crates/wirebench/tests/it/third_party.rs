@@ -19,6 +19,20 @@ fn python_websockets_answers_every_message() {
 }
 
 #[test]
+fn socket_io_answers_in_a_namespace_over_each_transport_and_has_no_other() {
+    let Some(server) = Server::start("socketio") else { return };
+    for scheme in ["socketio", "socketio+polling", "socketio+upgrade"] {
+        for path in ["/", "/socket.io/other"] {
+            let (ended, record) = run(&format!("{} --json -n 100 -c 4", server.url(scheme, path)));
+            ended.check_measured(&[]);
+            check_counts(&record, 100, 4);
+        }
+        let none = server.url(scheme, "/socket.io/none");
+        Sandbox::new().run(&format!("run {none} -n 1 -c 1")).check(15, &["Invalid namespace"]);
+    }
+}
+
+#[test]
 fn the_chat_of_the_pages_logs_in_and_hears_what_others_say() {
     let Some(subjects) = installed_subjects() else { return };
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CONVERSATIONS.md");
