@@ -24,8 +24,8 @@
 //! Another namespace than the default one, which is `/`, stands behind the kind of each packet: `40/a,`, and
 //! `42/a,["message",…]`.
 //!
-//! Left out: several namespaces in one client, a client's acknowledgements, binary events, and the end of a connection whose server has
-//! not pinged for long.
+//! Left out: several namespaces in one client, a client's acknowledgements, binary events, and the end of a
+//! connection whose server has not pinged for long.
 
 mod address;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -2,14 +2,14 @@
 // TRANSPORTS...` opens one for each list of transports, which begins with the first and has to end with the last. When all
 // have joined, each publishes COUNT messages; when each has heard all of them and every acknowledgement, by the relay and
 // by Socket.IO, and has upgraded, it prints what each has had. Anything else that a client hears, the messages of another
-// out of order among it, ends it with exit code 1.
+// out of order among it, ends it with exit code 1. `URL#/NAME` is the namespace of that name.
 "use strict";
 
 const { io } = require("socket.io-client");
 
 const [url, room, counted, ...names] = process.argv.slice(2);
 const count = Number(counted);
-const { origin, pathname } = new URL(url);
+const { origin, pathname, hash } = new URL(url);
 
 function check(condition, what) {
   if (!condition) throw new Error(`unexpected: ${JSON.stringify(what)}`);
@@ -19,7 +19,7 @@ function check(condition, what) {
 function client(name, joined, done) {
   const path = `${pathname.replace(/\/$/, "")}/socket.io/`;
   const transports = name.split(",");
-  const socket = io(origin, { path, transports, reconnection: false, forceNew: true });
+  const socket = io(`${origin}${hash.slice(1)}`, { path, transports, reconnection: false, forceNew: true });
   const transport = () => socket.io.engine.transport.name;
   const heard = new Map(names.map((other) => [other, 0]));
   let acknowledged = 0;

@@ -35,6 +35,8 @@ pub(super) enum Who {
     Session(u32),
     /// A connection over WebSocket without a session, or one that reads server-sent events.
     Socket(ConnectionId),
+    /// A session of Socket.IO in a namespace that is not the default one, by the index among those.
+    Space(u32, u32),
 }
 
 /// A place in a room.

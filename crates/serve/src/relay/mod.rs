@@ -132,6 +132,8 @@ struct Forms {
     frame: Vec<u8>,
     event: Vec<u8>,
     packet: Vec<u8>,
+    /// The namespace that the packet is one of, as it stands there.
+    namespace: String,
 }
 
 impl Forms {
@@ -147,7 +149,7 @@ impl Forms {
 
     /// Calls `each` with every form.
     fn for_each(&mut self, each: impl Fn(&mut Vec<u8>)) {
-        let Self { message, frame, event, packet } = self;
+        let Self { message, frame, event, packet, namespace: _ } = self;
         [message, frame, event, packet].into_iter().for_each(each);
     }
 }
@@ -512,7 +514,7 @@ impl Relay {
     /// The things that a member's messages are; `None` if it is gone.
     fn speaks(&mut self, who: Who) -> Option<Speaks> {
         match who {
-            Who::Session(number) => match self.sessions.find(number)? {
+            Who::Session(number) | Who::Space(number, _) => match self.sessions.find(number)? {
                 session if session.socket().is_some() => Some(Speaks::Packets),
                 session if session.plain.is_some() => Some(Speaks::Polls),
                 _ => Some(Speaks::Requests),
@@ -526,7 +528,7 @@ impl Relay {
     /// The connection that a member gets forms by; `None` for a session whose requests are answered.
     fn connection_of(&mut self, who: Who) -> Option<ConnectionId> {
         match who {
-            Who::Session(number) => self.sessions.find(number)?.socket(),
+            Who::Session(number) | Who::Space(number, _) => self.sessions.find(number)?.socket(),
             Who::Socket(id) => Some(id),
         }
     }
@@ -541,7 +543,12 @@ impl Relay {
         texts: &mut Texts<'_>,
     ) -> bool {
         let Some(to) = self.connection_of(who) else { return texts.for_session(speaks).is_some() };
-        let Self { forms, peers, stack, .. } = self;
+        let Self { forms, peers, sessions, stack, .. } = self;
+        let namespace = sessions.namespace(who);
+        if speaks == Speaks::Packets && forms.namespace != namespace {
+            forms.packet.clear();
+            namespace.clone_into(&mut forms.namespace);
+        }
         let form = forms.of(speaks);
         if !form.is_empty() && !stack.has_layers() {
             return true;
@@ -553,7 +560,10 @@ impl Relay {
             Speaks::Frames | Speaks::Packets => {
                 let Some(json) = texts.json() else { return false };
                 let is_packet = speaks == Speaks::Packets;
-                let text = if is_packet { message_packet(json) } else { message_frame(json) };
+                let text = match is_packet {
+                    true => message_packet(namespace, json),
+                    false => message_frame(json),
+                };
                 let text = Message { kind: Kind::Text, payload: text.as_bytes() };
                 peer.machine.send(text, form)
             }
@@ -576,9 +586,9 @@ impl Relay {
     ) -> bool {
         let to = match (self.connection_of(who), who) {
             (Some(to), _) | (None, Who::Socket(to)) => to,
-            (None, Who::Session(session)) => {
+            (None, Who::Session(number) | Who::Space(number, _)) => {
                 let text = texts.for_session(speaks);
-                return text.is_none_or(|text| self.give(engine, session, text));
+                return text.is_none_or(|text| self.give(engine, who, number, text));
             }
         };
         let form = self.forms.of(speaks);
@@ -591,7 +601,7 @@ impl Relay {
     fn drop_slow<E: Engine>(&mut self, engine: &mut E) {
         while let Some(who) = self.slow.pop() {
             let connection = match who {
-                Who::Session(number) => {
+                Who::Session(number) | Who::Space(number, _) => {
                     self.sessions.close(number, engine.now());
                     self.end_session(engine, number)
                 }
@@ -617,10 +627,10 @@ impl Relay {
         let mut words = words.concat();
         let id = match who {
             Who::Socket(id) => id,
-            Who::Session(number) => {
+            Who::Session(number) | Who::Space(number, _) => {
                 // The name of its room may be none that JSON can hold.
                 if let Some(json) = json_of(&words)
-                    && !self.give(engine, number, &json)
+                    && !self.give(engine, who, number, &json)
                 {
                     self.slow.push(who);
                     self.drop_slow(engine);
@@ -670,6 +680,7 @@ fn seats<'a>(
 ) -> Option<&'a mut Vec<Seat>> {
     match who {
         Who::Session(number) => Some(&mut sessions.find(number)?.seats),
+        Who::Space(number, index) => Some(&mut sessions.find(number)?.space(index)?.seats),
         Who::Socket(id) => Some(&mut peers.find(id)?.state.seats),
     }
 }

@@ -142,10 +142,18 @@ impl Relay {
         is_fine
     }
 
-    /// Gives a session a message. Returns false for one that has not received for so long that too much waits; it ends.
-    pub(super) fn give<E: Engine>(&mut self, engine: &mut E, number: u32, json: &str) -> bool {
+    /// Gives a session a message, as the member that it is. Returns false for one that has not received for so long
+    /// that too much waits; it ends.
+    pub(super) fn give<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        who: Who,
+        number: u32,
+        json: &str,
+    ) -> bool {
+        let namespace = self.sessions.namespace(who).to_owned();
         let Some(session) = self.sessions.find(number) else { return true };
-        session.add_text(json);
+        session.add_text(&namespace, json);
         self.hand_out(engine, number)
     }
 
@@ -231,7 +239,8 @@ impl Relay {
         if let Some(upgrade) = session.upgrade() {
             self.close_socket(engine, upgrade.id);
         }
-        for seat in session.seats {
+        let spaces = session.socketio.into_iter().flat_map(|it| it.spaces);
+        for seat in session.seats.into_iter().chain(spaces.flat_map(|space| space.seats)) {
             self.vacate(seat);
         }
         let id = session.receiver?.id;

@@ -1,7 +1,7 @@
 //! Sessions of SockJS over HTTP, of Socket.IO, and of plain polls: what waits for each, and the connection that
 //! receives for it.
 
-use super::hub::Seat;
+use super::hub::{Seat, Who};
 use super::late::Line;
 use engine::ConnectionId;
 use spec::Transport;
@@ -70,17 +70,31 @@ const fn memory_of(message: &str) -> usize {
 }
 
 /// The state of a session of Socket.IO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct SocketIo {
     /// True in the default namespace.
     pub(super) is_connected: bool,
-    /// The instant by which the client has to join that for the first time; none once it has.
+    /// The other namespaces that it is or was in.
+    pub(super) spaces: Vec<Space>,
+    /// The instant by which the client has to join one for the first time; none once it has.
     pub(super) joins_by: Instant,
     pub(super) heart: Heart,
     /// The connection of a post whose body has not come whole.
     pub(super) posting: Option<ConnectionId>,
     /// `None`: it stays with the transport that it has.
     pub(super) upgrade: Option<Upgrade>,
+}
+
+/// A namespace of Socket.IO that is not the default one, as a session has it.
+#[derive(Debug)]
+pub(super) struct Space {
+    /// As it stands in packets, with its slash and a comma behind it.
+    pub(super) name: Box<str>,
+    /// True from when the client joined it until it leaves.
+    pub(super) is_connected: bool,
+    pub(super) seats: Vec<Seat>,
+    /// The deliveries that wait for it there, where the relay has faults.
+    pub(super) line: Option<Box<Line>>,
 }
 
 /// The upgrade of a session that polls, from the opening of its WebSocket on.
@@ -103,14 +117,30 @@ pub(super) enum Heart {
 }
 
 impl Session {
-    /// Adds a message to what waits, given as JSON or, if it polls without SockJS and Socket.IO, as it is.
-    pub(super) fn add_text(&mut self, json: &str) {
+    /// The namespace with this index, among those that are not the default one.
+    pub(super) fn space(&mut self, index: u32) -> Option<&mut Space> {
+        self.socketio.as_mut()?.spaces.get_mut(index as usize)
+    }
+
+    /// The member that a client is in a namespace, if it is in there.
+    pub(super) fn member_in(&self, number: u32, namespace: &str) -> Option<Who> {
+        let state = self.socketio.as_ref()?;
+        if namespace.is_empty() {
+            return state.is_connected.then_some(Who::Session(number));
+        }
+        let index = state.spaces.iter().position(|it| it.is_connected && *it.name == *namespace)?;
+        Some(Who::Space(number, u32::try_from(index).ok()?))
+    }
+
+    /// Adds a message to what waits, given as JSON or, if it polls without SockJS and Socket.IO, as it is; over
+    /// Socket.IO it is one of `namespace`.
+    pub(super) fn add_text(&mut self, namespace: &str, json: &str) {
         if let Some(messages) = &mut self.plain {
             messages.add(json);
             return;
         }
         if self.socketio.is_some() {
-            server::add(&server::message(json), &mut self.waiting);
+            server::add(&server::message(namespace, json), &mut self.waiting);
             return;
         }
         if !self.waiting.is_empty() {
@@ -145,7 +175,7 @@ impl Session {
 
     /// The upgrade that is under way.
     pub(super) fn upgrade(&self) -> Option<Upgrade> {
-        self.socketio?.upgrade
+        self.socketio.as_ref()?.upgrade
     }
 
     /// The thing that is due for it at `now`.
@@ -156,10 +186,10 @@ impl Session {
         {
             return Some(Due::Upgrade(number));
         }
-        if self.socketio.is_some_and(|it| it.joins_by <= now) {
+        if self.socketio.as_ref().is_some_and(|it| it.joins_by <= now) {
             return Some(Due::End(number));
         }
-        match (self.socketio.map(|it| it.heart), &self.receiver) {
+        match (self.socketio.as_ref().map(|it| it.heart), &self.receiver) {
             (Some(Heart::Beats(at)), _) if now.since(at) >= PING_EVERY => {
                 Some(Due::Heartbeat(number))
             }
@@ -258,6 +288,14 @@ impl Sessions {
     /// The session, unless it has ended.
     pub(super) fn find(&mut self, number: u32) -> Option<&mut Session> {
         self.all.get_mut(number as usize)?.as_mut()
+    }
+
+    /// The namespace that a member is in, as it stands in packets; empty for the default one, or none.
+    pub(super) fn namespace(&self, who: Who) -> &str {
+        let Who::Space(number, index) = who else { return "" };
+        let session = self.all.get(number as usize).and_then(Option::as_ref);
+        let space = session.and_then(|it| it.socketio.as_ref()?.spaces.get(index as usize));
+        space.map_or("", |space| &space.name)
     }
 
     /// The numbers of all sessions.

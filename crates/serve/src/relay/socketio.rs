@@ -2,13 +2,13 @@
 
 use super::Relay;
 use super::hub::Who;
-use super::sessions::{Heart, SocketIo};
+use super::sessions::{Heart, SocketIo, Space};
 use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::Kind;
 use wire::socketio::server::{
-    Asked, CLOSE, CONNECT_TIMEOUT, Fault, NOOP, PAYLOAD_LEN_MAX, PING, POLL, Said, acknowledged,
-    add, connected, new_sid, no_namespace, opening, packets, refuse,
+    Asked, CLOSE, CONNECT_TIMEOUT, Fault, NOOP, PAYLOAD_LEN_MAX, PING, POLL, Packet, Said,
+    acknowledged, add, connected, new_sid, no_namespace, opening, packets, refuse,
 };
 use wire::sockjs::server::{self, Receiver, Request};
 
@@ -44,9 +44,14 @@ impl Relay {
         if let Some(session) = self.sessions.find(number) {
             let heart = Heart::Beats(now);
             let joins_by = now + CONNECT_TIMEOUT;
-            let state =
-                SocketIo { is_connected: false, joins_by, heart, posting: None, upgrade: None };
-            session.socketio = Some(state);
+            session.socketio = Some(SocketIo {
+                is_connected: false,
+                spaces: Vec::new(),
+                joins_by,
+                heart,
+                posting: None,
+                upgrade: None,
+            });
             add(&opening(&sid, way.transport), &mut session.waiting);
         }
         self.attach(engine, id, number, way);
@@ -173,34 +178,92 @@ impl Relay {
                 self.close_session(engine, number, NOOP);
                 return false;
             }
-            Said::Connect => {
-                (state.is_connected, state.joins_by) = (true, Instant::NEVER);
-                let packet = connected(&session.name);
-                return self.tell(engine, number, &packet);
+            Said::Inside { namespace, packet: Packet::Connect } => {
+                return self.join_namespace(engine, number, &namespace);
             }
-            Said::ConnectTo { namespace } => {
-                return self.tell(engine, number, &no_namespace(&namespace));
+            Said::Inside { packet: Packet::Acknowledged, .. } => {}
+            Said::Inside { namespace, packet } => {
+                let Some(who) = session.member_in(number, &namespace) else {
+                    self.totals.broken += 1;
+                    self.close_session(engine, number, CLOSE);
+                    return false;
+                };
+                return self.understand_inside(engine, number, who, &namespace, packet);
             }
-            Said::Disconnect | Said::Message { .. } | Said::OtherEvent if !state.is_connected => {
-                self.totals.broken += 1;
-                self.close_session(engine, number, CLOSE);
-                return false;
-            }
-            Said::Disconnect => {
-                state.is_connected = false;
-                for seat in std::mem::take(&mut session.seats) {
-                    self.vacate(seat);
-                }
-            }
-            Said::Message { text, ack } => {
-                self.hear(engine, Who::Session(number), Kind::Text, text.as_bytes());
-                if let Some(ack) = ack {
-                    return self.tell(engine, number, &acknowledged(ack));
-                }
-            }
-            Said::OtherEvent => self.refuse(engine, Who::Session(number), NO_MESSAGE),
         }
         true
+    }
+
+    /// Does what a packet of a namespace asks for that the client is in, as the member `who`; `false` if its session
+    /// has ended.
+    fn understand_inside<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        number: u32,
+        who: Who,
+        namespace: &str,
+        packet: Packet,
+    ) -> bool {
+        let ack = match packet {
+            Packet::Acknowledged | Packet::Connect => None,
+            Packet::Disconnect => {
+                self.leave_namespace(number, who);
+                None
+            }
+            Packet::Message { text, ack } => {
+                self.hear(engine, who, Kind::Text, text.as_bytes());
+                ack
+            }
+            Packet::OtherEvent { ack } => {
+                self.refuse(engine, who, NO_MESSAGE);
+                ack
+            }
+        };
+        ack.is_none_or(|ack| self.tell(engine, number, &acknowledged(namespace, ack)))
+    }
+
+    /// A client joins a namespace, any of which is there; `false` if its session has ended.
+    fn join_namespace<E: Engine>(&mut self, engine: &mut E, number: u32, namespace: &str) -> bool {
+        let Some(session) = self.sessions.find(number) else { return false };
+        let Some(state) = &mut session.socketio else { return false };
+        if namespace.is_empty() {
+            (state.is_connected, state.joins_by) = (true, Instant::NEVER);
+            let packet = connected("", &session.name);
+            return self.tell(engine, number, &packet);
+        }
+        let known = state.spaces.iter_mut().find(|space| *space.name == *namespace);
+        if let Some(space) = known {
+            space.is_connected = true;
+        } else if state.spaces.len() < SPACES_MAX {
+            let (name, seats, line) = (namespace.into(), Vec::new(), None);
+            state.spaces.push(Space { name, is_connected: true, seats, line });
+        } else {
+            return self.tell(engine, number, &no_namespace(namespace));
+        }
+        state.joins_by = Instant::NEVER;
+        let sid = new_sid(&mut self.entropy);
+        self.tell(engine, number, &connected(namespace, &sid))
+    }
+
+    /// A client leaves a namespace, and all rooms that it has joined there.
+    fn leave_namespace(&mut self, number: u32, who: Who) {
+        let Some(session) = self.sessions.find(number) else { return };
+        let seats = match who {
+            Who::Space(_, index) => {
+                let Some(space) = session.space(index) else { return };
+                space.is_connected = false;
+                std::mem::take(&mut space.seats)
+            }
+            Who::Session(_) | Who::Socket(_) => {
+                if let Some(state) = &mut session.socketio {
+                    state.is_connected = false;
+                }
+                std::mem::take(&mut session.seats)
+            }
+        };
+        for seat in seats {
+            self.vacate(seat);
+        }
     }
 
     /// Gives a session a packet; `false` if it has ended: it has not received for so long that too much waits.
@@ -259,6 +322,9 @@ impl Relay {
         self.write(engine, id, |machine, origin, tx| refuse(machine, fault, origin, tx))
     }
 }
+
+/// The most namespaces that a session has been in, besides the default one.
+const SPACES_MAX: usize = 64;
 
 /// The words for other events than messages.
 const NO_MESSAGE: &str = "a message is an event called `message` with one text";

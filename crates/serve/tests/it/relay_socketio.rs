@@ -173,17 +173,7 @@ fn a_client_that_ends_its_session_has_its_poll_answered_by_a_noop() {
 
 #[test]
 fn packets_that_are_none_close_the_session() {
-    for body in [
-        "abc",
-        "",
-        "2",
-        "5",
-        "4",
-        "42{}",
-        "bAQID",
-        "451-[\"message\",{}]",
-        "42/x,[\"message\",\"a\"]",
-    ] {
+    for body in ["abc", "", "2", "5", "4", "42{}", "bAQID", "451-[\"message\",{}]"] {
         let sid = sid(0);
         let heard = play(&[
             (0, 0, open()),
@@ -198,7 +188,8 @@ fn packets_that_are_none_close_the_session() {
 
 #[test]
 fn events_before_connect_and_behind_disconnect_close_the_session() {
-    for before in ["", "40\u{1e}42[\"message\",\"join a\"]\u{1e}41\u{1e}"] {
+    let before_another = "40/x,\u{1e}42/x,[\"message\",\"join a\"]\u{1e}";
+    for before in ["", before_another, "40\u{1e}42[\"message\",\"join a\"]\u{1e}41\u{1e}"] {
         let sid = sid(0);
         let heard = play(&[
             (0, 0, open()),
@@ -212,24 +203,111 @@ fn events_before_connect_and_behind_disconnect_close_the_session() {
 }
 
 #[test]
-fn other_namespaces_are_not_there_and_other_events_mean_nothing() {
+fn other_events_mean_nothing_and_are_acknowledged_all_the_same() {
     let sid = sid(0);
+    let packets = "40{\"token\":1}\u{1e}42[\"news\",1]\u{1e}430[]\u{1e}4217[\"message\",1]\u{1e}6";
+    let heard = play(&[(0, 0, open()), (100, 1, post(&sid, packets)), (200, 0, poll(&sid))]);
+    let error = "42[\"message\",\"error a message is an event called `message` with one text\"]";
+    let packets = [&*format!("40{{\"sid\":\"{sid}\"}}"), error, error, "4317[]"];
+    assert_eq!(heard.answers(0)[1], format!("200 {}", packets.join("\u{1e}")));
+    assert_eq!((heard.totals.refused, heard.totals.broken), (2, 0));
+}
+
+#[test]
+fn a_client_has_in_each_namespace_what_it_has_joined_there() {
+    let (first, second) = (sid(0), sid(3));
+    let join = |namespace: &str| format!("42{namespace}[\"message\",\"join a\"]");
+    let in_both = ["40".to_owned(), "40/x/y".to_owned(), join(""), join("/x/y,"), join("/x/y,")]
+        .join("\u{1e}");
     let heard = play(&[
         (0, 0, open()),
-        (
-            100,
-            1,
-            post(&sid, "40/admin,{\"token\":1}\u{1e}40\u{1e}42[\"news\",1]\u{1e}430[]\u{1e}6"),
-        ),
+        (100, 1, post(&first, &in_both)),
+        (200, 0, poll(&first)),
+        (300, 3, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
+        (400, 3, tell("40/z,{}")),
+        (500, 3, tell(&join("/z,"))),
+        (600, 3, tell("42/z,1[\"message\",\"publish a id=7\\nm\"]")),
+        (700, 0, poll(&first)),
+        (800, 1, post(&first, "41/x/y,")),
+        (900, 2, publish("n")),
+        (1_000, 0, poll(&first)),
+        (1_100, 1, post(&first, "40/x/y,\u{1e}42/x/y,[\"message\",\"join a\"]\u{1e}41")),
+        (1_200, 0, poll(&first)),
+        (1_300, 2, publish("o")),
+        (1_400, 0, poll(&first)),
+        (1_500, 3, tell("42[\"message\",\"join a\"]")), // There it is not.
+        (1_600, 2, publish("p")),
+    ]);
+    let answers = heard.answers(0);
+    let event = |namespace: &str, text: &str| format!("42{namespace}[\"message\",\"{text}\"]");
+    let connected = |namespace: &str, sid: &str| format!("40{namespace}{{\"sid\":\"{sid}\"}}");
+    let joined = |namespace: &str| event(namespace, "joined a");
+    let packets = |packets: &[String]| format!("200 {}", packets.join("\u{1e}"));
+    let expected = [
+        opened(&first),
+        packets(&[
+            connected("", &first),
+            connected("/x/y,", &sid(1)),
+            joined(""),
+            joined("/x/y,"),
+            joined("/x/y,"),
+        ]),
+        packets(&[event("", "message a\\nm"), event("/x/y,", "message a\\nm")]),
+        packets(&[event("", "message a\\nn")]),
+        packets(&[connected("/x/y,", &sid(4)), joined("/x/y,")]),
+        packets(&[event("/x/y,", "message a\\no")]),
+    ];
+    assert_eq!(answers, expected);
+    let over_websocket = [
+        opening(&sid(2), SOCKET.transport),
+        connected("/z,", &second),
+        joined("/z,"),
+        event("/z,", "message a\\nm"),
+        event("/z,", "published id=7 receivers=3"),
+        "43/z,1[]".to_owned(),
+        event("/z,", "message a\\nn"),
+        event("/z,", "message a\\no"),
+        "closed".to_owned(),
+    ];
+    assert_eq!(heard.messages[3], over_websocket);
+    let receivers: Vec<String> = [2, 2, 1].map(|count| format!("200 receivers={count}\n")).into();
+    assert_eq!(heard.answers(2), receivers, "nobody is left but the one that polls");
+}
+
+#[test]
+fn members_over_websocket_in_several_namespaces_get_each_message_in_theirs() {
+    let ways = ["", "/x,", "/y,", "", "/x,"];
+    let mut script = Vec::new();
+    for (client, namespace) in ways.iter().enumerate() {
+        let at = 100 * client as u64;
+        script.extend([
+            (at, client, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
+            (at + 30, client, tell(&format!("40{namespace}"))),
+            (at + 60, client, tell(&format!("42{namespace}[\"message\",\"join a\"]"))),
+        ]);
+    }
+    script.extend([(1_000, 9, publish("m")), (1_100, 9, publish("n"))]);
+    let heard = play(&script);
+    for (client, namespace) in ways.iter().enumerate() {
+        let of = |text: &str| format!("42{namespace}[\"message\",\"message a\\n{text}\"]");
+        assert_eq!(heard.messages[client][3..], [of("m"), of("n")], "{client}");
+    }
+}
+
+#[test]
+fn a_session_has_a_limit_of_namespaces() {
+    let sid = sid(0);
+    let all: Vec<String> = (0..65).map(|number| format!("40/n{number},")).collect();
+    let again = ["41/n0,", "40/n0,"].map(str::to_owned);
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 1, post(&sid, &[&all[..], &again].concat().join("\u{1e}"))),
         (200, 0, poll(&sid)),
     ]);
-    let packets = [
-        "44/admin,{\"message\":\"Invalid namespace\"}",
-        &format!("40{{\"sid\":\"{sid}\"}}"),
-        "42[\"message\",\"error a message is an event called `message` with one text\"]",
-    ];
-    assert_eq!(heard.answers(0)[1], format!("200 {}", packets.join("\u{1e}")));
-    assert_eq!((heard.totals.refused, heard.totals.broken), (1, 0));
+    let answers = heard.answers(0);
+    let packets: Vec<&str> = answers[1].split('\u{1e}').collect();
+    assert_eq!(packets[64], "44/n64,{\"message\":\"Invalid namespace\"}");
+    assert!(packets.len() == 66 && packets[65].starts_with("40/n0,{\"sid\":"), "{packets:?}");
 }
 
 #[test]
@@ -268,7 +346,6 @@ fn a_client_that_joins_no_namespace_within_45_s_is_closed() {
         (100, 1, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
         (200, 2, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
         (300, 2, tell("40")),
-        (400, 1, tell("40/admin,")), // There is no such one.
         (20_000, 3, post(&polling, "3")),
         (20_000, 1, tell("3")),
         (20_000, 2, tell("3")),
@@ -284,8 +361,7 @@ fn a_client_that_joins_no_namespace_within_45_s_is_closed() {
     assert_eq!(heard.answers(0)[1..], [format!("200 {CLOSE}")]);
     assert_eq!(heard.answers(3), ["200 ok", "200 ok", UNKNOWN]);
     let first = opening(&over_websocket, SOCKET.transport);
-    let refused = "44/admin,{\"message\":\"Invalid namespace\"}";
-    assert_eq!(heard.messages[1], [&*first, refused, "closed"]);
+    assert_eq!(heard.messages[1], [&*first, "closed"]);
     let connected = format!("40{{\"sid\":\"{}\"}}", sid(2));
     assert_eq!(heard.messages[2][1..], [&*connected, &*connected]);
 }
@@ -385,7 +461,7 @@ fn a_session_may_begin_over_websocket_where_each_packet_is_a_message() {
         "42[\"message\",\"published id=7 receivers=2\"]",
         "431[]",
         deliveries[1],
-        "44/admin,{\"message\":\"Invalid namespace\"}",
+        &format!("40/admin,{{\"sid\":\"{}\"}}", self::sid(2)),
         "closed",
     ];
     assert_eq!(heard.messages[0], expected);

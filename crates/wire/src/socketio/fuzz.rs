@@ -1,7 +1,7 @@
 //! Properties that hold for any input: a client answers the same however its input is cut, what a server writes of
 //! what it has read is read the same, and a client that upgrades sends each message once and in order.
 
-use super::server::{self, Said};
+use super::server::{self, Packet, Said};
 use super::{Packets, SocketIo, Upgrading, session, websocket_target};
 use crate::connection::Connection;
 use crate::contract::{Event, First, Input, Kind, Message, Protocol, TwoSockets};
@@ -22,12 +22,13 @@ pub(crate) fn fuzz_socketio(bytes: &[u8]) {
 /// post to a server.
 pub(crate) fn fuzz_socketio_http(bytes: &[u8]) {
     for packet in server::packets(bytes).into_iter().flatten() {
-        if let Said::Message { text, .. } = packet {
+        if let Said::Inside { namespace, packet: Packet::Message { text, .. } } = packet {
             let mut json = String::new();
             write_text(&text, &mut json);
-            let event = server::message(&json);
+            let event = server::message(&namespace, &json);
             let again = server::packets(event.as_bytes()).expect("we wrote it");
-            assert_eq!(again, [Said::Message { text, ack: None }]);
+            let packet = Packet::Message { text, ack: None };
+            assert_eq!(again, [Said::Inside { namespace, packet }]);
         }
     }
     check_splits_of_replies(bytes, &|| On::<First, _>::new(client()));
@@ -110,7 +111,7 @@ impl Both {
                 let text = self.events.len().to_string();
                 let message = Message { kind: Kind::Text, payload: text.as_bytes() };
                 match client.send(message, &mut self.first) {
-                    Ok(()) => self.sent.push(server::message(&format!("\"{text}\""))),
+                    Ok(()) => self.sent.push(server::message("", &format!("\"{text}\""))),
                     Err(error) => self.events.push(error.to_string()),
                 }
             }

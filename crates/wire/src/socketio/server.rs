@@ -75,14 +75,27 @@ impl<'a> Asked<'a> {
 pub enum Said {
     /// It ends the session.
     Close,
-    /// It joins the default namespace.
-    Connect,
-    /// It wants to join a namespace that is not there.
-    ConnectTo {
-        /// The name of the namespace, with its slash.
+    /// A packet of Socket.IO.
+    Inside {
+        /// The namespace as it stands in packets, with its slash and a comma behind it; empty for the default one.
         namespace: String,
+        /// The packet.
+        packet: Packet,
     },
-    /// It leaves the default namespace.
+    /// One that needs no answer.
+    Nothing,
+    /// It answers a ping.
+    Pong,
+}
+
+/// A packet of a client of Socket.IO, which is about a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Packet {
+    /// It says that an event of the server came.
+    Acknowledged,
+    /// It joins the namespace.
+    Connect,
+    /// It leaves the namespace.
     Disconnect,
     /// An event called `message` with one text.
     Message {
@@ -91,12 +104,11 @@ pub enum Said {
         /// The number under which the client wants to hear that it came.
         ack: Option<u64>,
     },
-    /// One that needs no answer.
-    Nothing,
     /// Any other event.
-    OtherEvent,
-    /// It answers a ping.
-    Pong,
+    OtherEvent {
+        /// The number under which the client wants to hear that it came.
+        ack: Option<u64>,
+    },
 }
 
 /// The packets in the body of a post; `None` if one of them is none: the session is to be closed.
@@ -122,39 +134,41 @@ impl Said {
     /// Reads a packet of Socket.IO.
     fn read_inside(packet: &str) -> Option<Self> {
         let (kind, rest) = packet.split_at_checked(1)?;
-        let (namespace, rest) = match rest.starts_with('/') {
+        let (name, rest) = match rest.starts_with('/') {
             true => rest.split_once(',').unwrap_or((rest, "")),
             false => ("/", rest),
         };
+        let namespace = if name == "/" { String::new() } else { format!("{name},") };
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let (ack, data) = rest.split_at(digits);
         let ack = if ack.is_empty() { None } else { Some(ack.parse().ok()?) };
-        match (kind, namespace == "/") {
-            ("0", true) => Some(Self::Connect),
-            ("0", false) => Some(Self::ConnectTo { namespace: namespace.to_owned() }),
-            ("1", true) => Some(Self::Disconnect),
-            ("2", true) => match message_of(data) {
-                Ok(Some(text)) => Some(Self::Message { text: text.into_owned(), ack }),
-                Ok(None) => Some(Self::OtherEvent),
+        let packet = match kind {
+            "0" => Packet::Connect,
+            "1" => Packet::Disconnect,
+            "2" => match message_of(data) {
+                Ok(Some(text)) => Packet::Message { text: text.into_owned(), ack },
+                Ok(None) => Packet::OtherEvent { ack },
                 // A message that carries something else than a text.
                 Err(_) => {
-                    serde_json::from_str::<Vec<IgnoredAny>>(data).ok().map(|_| Self::OtherEvent)
+                    let _event: Vec<IgnoredAny> = serde_json::from_str(data).ok()?;
+                    Packet::OtherEvent { ack }
                 }
             },
-            ("3", true) => Some(Self::Nothing),
-            _ => None,
-        }
+            "3" => Packet::Acknowledged,
+            _ => return None,
+        };
+        Some(Self::Inside { namespace, packet })
     }
 }
 
-/// The event that carries a text, given as JSON.
-pub fn message(json: &str) -> String {
-    format!("42[\"message\",{json}]")
+/// The event of a namespace that carries a text, given as JSON.
+pub fn message(namespace: &str, json: &str) -> String {
+    format!("42{namespace}[\"message\",{json}]")
 }
 
-/// The packet that says that a message came.
-pub fn acknowledged(ack: u64) -> String {
-    format!("43{ack}[]")
+/// The packet that says that an event came.
+pub fn acknowledged(namespace: &str, ack: u64) -> String {
+    format!("43{namespace}{ack}[]")
 }
 
 /// The packet that opens a session: what both ends keep to, and the transport that polling may be left for.
@@ -167,14 +181,14 @@ pub fn opening(sid: &str, transport: Transport) -> String {
     )
 }
 
-/// The packet that says that a client has joined the default namespace.
-pub fn connected(sid: &str) -> String {
-    format!("40{{\"sid\":\"{sid}\"}}")
+/// The packet that says that a client has joined a namespace, as which it is called `sid`.
+pub fn connected(namespace: &str, sid: &str) -> String {
+    format!("40{namespace}{{\"sid\":\"{sid}\"}}")
 }
 
-/// The packet that says that there is no such namespace.
+/// The packet that says that a client cannot join a namespace.
 pub fn no_namespace(namespace: &str) -> String {
-    format!("44{namespace},{{\"message\":\"Invalid namespace\"}}")
+    format!("44{namespace}{{\"message\":\"Invalid namespace\"}}")
 }
 
 /// Adds a packet to those that wait for the same response.
@@ -282,21 +296,31 @@ mod tests {
 
     #[test]
     fn packets_of_a_client_are_read_and_nonsense_is_not() {
-        let message = |text: &str, ack| Said::Message { text: text.to_owned(), ack };
-        let admin = Said::ConnectTo { namespace: "/admin".to_owned() };
+        let inside =
+            |namespace: &str, packet| Said::Inside { namespace: namespace.to_owned(), packet };
+        let message = |text: &str, ack| inside("", Packet::Message { text: text.to_owned(), ack });
+        let in_admin = |packet| Some(vec![inside("/admin,", packet)]);
+        let one = |packet| Some(vec![inside("", packet)]);
+        let a = Packet::Message { text: "a".to_owned(), ack: Some(7) };
         #[rustfmt::skip]
         let table = [
-            ("40",                                   Some(vec![Said::Connect])),
-            ("40{\"token\":\"a\"}",                  Some(vec![Said::Connect])),
-            ("40/admin,",                            Some(vec![admin.clone()])),
-            ("40/admin,{}",                          Some(vec![admin])),
-            ("41",                                   Some(vec![Said::Disconnect])),
+            ("40",                                   one(Packet::Connect)),
+            ("40{\"token\":\"a\"}",                  one(Packet::Connect)),
+            ("40/,",                                 one(Packet::Connect)),
+            ("40/admin",                             in_admin(Packet::Connect)),
+            ("40/admin,",                            in_admin(Packet::Connect)),
+            ("40/admin,{}",                          in_admin(Packet::Connect)),
+            ("42/admin,7[\"message\",\"a\"]",        in_admin(a)),
+            ("42/admin,[\"news\"]",                  in_admin(Packet::OtherEvent { ack: None })),
+            ("43/admin,0[]",                         in_admin(Packet::Acknowledged)),
+            ("41/admin,",                            in_admin(Packet::Disconnect)),
+            ("41",                                   one(Packet::Disconnect)),
             ("42[\"message\",\"a\"]",                Some(vec![message("a", None)])),
             ("4212[\"message\",\"\\u0041\"]",       Some(vec![message("A", Some(12))])),
             ("42/,[\"message\",\"a\"]",              Some(vec![message("a", None)])),
-            ("42[\"news\",{}]",                      Some(vec![Said::OtherEvent])),
-            ("42[\"message\",1]",                    Some(vec![Said::OtherEvent])),
-            ("430[]",                                Some(vec![Said::Nothing])),
+            ("42[\"news\",{}]",                      one(Packet::OtherEvent { ack: None })),
+            ("4212[\"message\",1]",                  one(Packet::OtherEvent { ack: Some(12) })),
+            ("430[]",                                one(Packet::Acknowledged)),
             ("1",                                    Some(vec![Said::Close])),
             ("3",                                    Some(vec![Said::Pong])),
             ("6",                                    Some(vec![Said::Nothing])),
@@ -313,7 +337,6 @@ mod tests {
             ("42{}",                                 None),
             ("42[\"message\",\"a\"",                 None),
             ("42[\"message\",\"a\"]x",               None),
-            ("42/admin,[\"message\",\"a\"]",         None),
             ("451-[\"message\",{\"_placeholder\":true,\"num\":0}]", None),
             ("4299999999999999999999[\"message\",\"a\"]", None),
         ];

@@ -323,14 +323,17 @@ fn clients_of_socket_io_that_we_did_not_write_meet_in_a_room_over_each_transport
     let url = server.url.replace("ws://", "http://");
     // The last one begins to poll, as the library does unless told otherwise, and upgrades while messages come.
     let clients = ["polling", "websocket", "polling,websocket"];
-    let arguments = [&[&*url, "room", "25"][..], &clients].concat();
     let each = ["polling,websocket", "polling", "websocket"]
         .map(|name| format!("{name}: 25 acknowledged, 75 delivered\n"));
-    assert_eq!(run_client(&folder, &arguments), each.concat());
+    for namespace in ["", "#/other"] {
+        let url = format!("{url}{namespace}");
+        let arguments = [&[&*url, "room", "25"][..], &clients].concat();
+        assert_eq!(run_client(&folder, &arguments), each.concat(), "{namespace}");
+    }
     server.process.send(Signal::TERM);
     let totals: serde_json::Value = serde_json::from_str(&server.process.wait().stdout).unwrap();
     let of = |name: &str| totals[name].as_u64().unwrap();
-    assert_eq!((of("published"), of("deliveries"), of("refused")), (75, 225, 0), "{totals}");
+    assert_eq!((of("published"), of("deliveries"), of("refused")), (150, 450, 0), "{totals}");
     assert_eq!((of("broken_connections"), of("slow_receivers_dropped")), (0, 0), "{totals}");
 }
 
