@@ -24,7 +24,9 @@
 //! Another namespace than the default one, which is `/`, stands behind the kind of each packet: `40/a,`, and
 //! `42/a,["message",…]`.
 //!
-//! Left out: several namespaces in one client, a client's acknowledgements, binary events, and the end of a
+//! An event that asks for an acknowledgement gets an empty one: `427["news"]` is answered by `437[]`.
+//!
+//! Left out: several namespaces in one client, requests for acknowledgements, binary events, and the end of a
 //! connection whose server has not pinged for long.
 
 mod address;
@@ -158,6 +160,7 @@ impl Dialect for Packets {
     ) -> Result<Heard, PeerError> {
         let unexpected = |awaited| Self::unexpected(packet, awaited);
         let own = self.own(packet).unwrap_or(OF_ANOTHER);
+        let (ack, event) = own.split_at(own.bytes().take_while(u8::is_ascii_digit).count());
         match (self.state, packet.as_bytes()) {
             (_, [b'1', ..]) => Ok(Heard::Closed { code: None, reason: String::new() }),
             (_, [b'2', rest @ ..]) => {
@@ -185,8 +188,14 @@ impl Dialect for Packets {
             (State::Connected, [b'4', b'1', ..]) if own.is_empty() => {
                 Ok(Heard::Closed { code: None, reason: "disconnected".to_owned() })
             }
-            (State::Connected, [b'4', b'2', ..]) if own.starts_with('[') => {
-                match message_of(own).map_err(|error| Self::broken(packet, &error))? {
+            (State::Connected, [b'4', b'2', ..]) if event.starts_with('[') => {
+                if !ack.is_empty() {
+                    answer.extend_from_slice(b"43");
+                    answer.extend_from_slice(self.namespace.as_bytes());
+                    answer.extend_from_slice(ack.as_bytes());
+                    answer.extend_from_slice(b"[]");
+                }
+                match message_of(event).map_err(|error| Self::broken(packet, &error))? {
                     Some(text) => {
                         messages.push(&text);
                         Ok(Heard::Messages)
@@ -293,6 +302,9 @@ mod tests {
             (OPEN,    &["42[\"message\",\"\\u0041\\n\"]"], "Text \"A\\n\"", &["42[\"message\",\"A\\\\n\"]"]),
             (OPEN,    &["42[\"news\",{}]"],     "Notice \"42[\\\"news\\\",{}]\"", &[]),
             (OPEN,    &["42[\"message\",\"a\",1]"], "Notice \"42[\\\"message\\\",\\\"a\\\",1]\"", &[]),
+            (OPEN,    &["4213[\"message\",\"a\"]"], "Text \"a\"", &["4313[]", "42[\"message\",\"a\"]"]),
+            (OPEN,    &["420[\"news\"]"],       "Notice \"420[\\\"news\\\"]\"", &["430[]"]),
+            (OPEN,    &["4213[\"a\""],          "error: Socket.IO: EOF while parsing a list at line 1 column 4: \"4213[\\\"a\\\"\"", &[]),
             (OPEN,    &["4313[\"a\"]"],         "Notice \"4313[\\\"a\\\"]\"", &[]),
             (OPEN,    &["41", "42[\"message\",\"a\"]"], "closed None \"disconnected\"", &[]),
             (OPEN,    &["451-[\"message\"]"],   "error: Socket.IO: got \"451-[\\\"message\\\"]\", expected a packet of text", &[]),
@@ -344,6 +356,7 @@ mod tests {
             (&open,      "42/c,[\"message\",\"x\"]", "Notice \"42/c,[\\\"message\\\",\\\"x\\\"]\"", &[]),
             (&open,      "41",                      "Notice \"41\"", &[]),
             (&open,      "41/a/b,",                 "closed None \"disconnected\"", &[]),
+            (&open,      "42/a/b,7[\"x\"]",         "Notice \"42/a/b,7[\\\"x\\\"]\"", &["43/a/b,7[]"]),
             (&open,      "2",                       "ping \"\"", &["3"]),
         ];
         for (greeting, packet, expected, answers) in table {
