@@ -106,12 +106,7 @@ impl Together {
                 part.doubts.push(NO_PUBLISHERS.to_owned());
             }
         }
-        let planned = |is_wanted: fn(&AgentPart) -> bool| -> u64 {
-            let parts = load.iter().map(|(part, _)| part);
-            parts.filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
-        };
-        let takes_all = planned(AgentPart::counts).saturating_mul(2)
-            < planned(|part: &AgentPart| part.task.is_load());
+        let takes_all = record::takes_all(load.iter().map(|(part, _)| part));
         let mut outcome = Outcome::default();
         let mut busiest_worker: Option<f64> = None;
         for (part, counted) in &load {
@@ -485,6 +480,29 @@ mod tests {
         assert_eq!((doubts(&most), most.outcome.planned), (vec![1, 1, 0], 6000));
         let all = together(&[stood(0, 2000), stood(1, 20)]);
         assert_eq!((all.outcome.planned, all.outcome.stalls.affected), (4000, 2020));
+    }
+
+    #[test]
+    fn of_parts_that_planned_no_message_those_that_are_not_trusted_are_left_out() {
+        let idle = |origin| {
+            let mut idle = Outcome { planned: 0, ..outcome(origin, &[]) };
+            idle.connections.opened = 1;
+            pack(&idle)
+        };
+        let jumped = &[Doubt::ClockJumped][..];
+        let together = |doubts: [&'static [Doubt]; 3]| {
+            let names = ["a0", "a1", "a2"];
+            let seats = (0..).zip(names.iter().zip(doubts));
+            let parts: Vec<Taken<'_>> = seats
+                .map(|(origin, (name, doubts))| (*name, Kind::Load, Some(idle(origin)), doubts))
+                .collect();
+            Together::of(&closed(&parts))
+        };
+        let opened = |together: &Together| together.outcome.connections.opened;
+        assert_eq!(opened(&together([&[], &[], &[]])), 3);
+        assert_eq!(opened(&together([jumped, &[], jumped])), 1);
+        let none = together([jumped, jumped, jumped]);
+        assert_eq!((opened(&none), none.replies), (0, Some(0)));
     }
 
     #[test]

@@ -95,3 +95,46 @@ impl AgentPart {
         self.end == PartEnd::Measured && self.doubts.is_empty()
     }
 }
+
+/// True if less than half of the load is trusted, so that all that was measured counts: such a block is invalid in any
+/// case, and its numbers show why. The load is the messages that the parts planned. Where they planned none there is
+/// nothing to be half of, and parts that are not trusted are left out.
+pub fn takes_all<'a>(parts: impl Iterator<Item = &'a AgentPart> + Clone) -> bool {
+    let planned = |is_wanted: fn(&AgentPart) -> bool| -> u64 {
+        parts.clone().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
+    };
+    let load = planned(|part| part.task.is_load());
+    planned(AgentPart::counts).saturating_mul(2) < load
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_counts_where_less_than_half_of_the_load_is_trusted_and_nothing_more_where_none_was_planned()
+     {
+        let part = |planned: Option<u64>, is_trusted: bool, task: AgentTask| AgentPart {
+            planned,
+            task,
+            doubts: if is_trusted { Vec::new() } else { vec!["it stood still".to_owned()] },
+            ..AgentPart::default()
+        };
+        let load = |planned, is_trusted| part(Some(planned), is_trusted, AgentTask::Load);
+        let lost = AgentPart { end: PartEnd::Lost, ..AgentPart::default() };
+        let prober = part(Some(1000), true, AgentTask::Probe);
+        for (expected, parts) in [
+            (false, vec![]),
+            (false, vec![load(100, true), load(100, false)]),
+            (true, vec![load(99, true), load(100, false), prober.clone()]),
+            (true, vec![load(1, false), lost.clone()]),
+            (false, vec![load(1, true), lost.clone(), lost.clone()]),
+            // Nothing was planned.
+            (false, vec![load(0, true), load(0, true)]),
+            (false, vec![load(0, true), load(0, false), load(0, false)]),
+            (false, vec![load(0, false), lost, prober]),
+        ] {
+            assert_eq!(takes_all(parts.iter()), expected, "{parts:?}");
+        }
+    }
+}

@@ -52,7 +52,7 @@ mod verdict;
 mod watched;
 
 pub use against::Against;
-pub use agents::{AgentPart, AgentTask, PartEnd};
+pub use agents::{AgentPart, AgentTask, PartEnd, takes_all};
 pub use block::{
     Block, Connections, ContextSwitches, Cpu, Fairness, Identity, Little, Neighbours, OpenLoop,
     Phases, Pushed, RateChange, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole,

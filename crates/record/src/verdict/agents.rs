@@ -1,7 +1,7 @@
 //! The parts of a fleet: those that are missing, and those that are not trusted.
 
 use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float};
-use crate::{AgentPart, Block, Level, PartEnd, Reason};
+use crate::{AgentPart, Block, Level, PartEnd, Reason, takes_all};
 use units::Nanos;
 
 /// Doubts about the parts of a block.
@@ -52,6 +52,7 @@ fn offered(block: &Block) -> String {
 /// Parts whose own numbers say that they are not the server's.
 fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
     let is_doubted = |block: &&Block| block.load_parts().any(|part| !part.doubts.is_empty());
+    let takes_all = |block: &Block| takes_all(block.load_parts());
     let message = match subject.blocks.iter().copied().filter(is_doubted).all(takes_all) {
         true => {
             "agents with most of the load of the fleet are not trusted: these numbers describe them"
@@ -68,9 +69,15 @@ fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
         let doubted = block.load_parts().filter(|part| !part.doubts.is_empty());
         let words: Vec<String> =
             doubted.map(|part| format!("{}: {}", part.agent, part.doubts.join("; "))).collect();
-        let (level, end) = match takes_all(block) {
-            true => (Level::Invalid, "; less than half of the load is trusted, so all parts count"),
-            false => (Level::Degraded, ""),
+        let (level, end) = if takes_all(block) {
+            (Level::Invalid, "; less than half of the load is trusted, so all parts count")
+        } else if block.load_parts().any(AgentPart::counts) {
+            (Level::Degraded, "")
+        } else {
+            (
+                Level::Invalid,
+                "; none is trusted, and none that was measured planned a message, so none counts",
+            )
         };
         (!words.is_empty()).then(|| Finding {
             level,
@@ -79,15 +86,6 @@ fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
             evidence: words.join(", ") + end,
         })
     })
-}
-
-/// True if so little of the load is trusted that all that was measured counts.
-fn takes_all(block: &Block) -> bool {
-    let planned = |is_wanted: fn(&AgentPart) -> bool| -> u64 {
-        block.load_parts().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
-    };
-    let counted = planned(AgentPart::counts);
-    counted == 0 || counted.saturating_mul(2) < planned(|_| true)
 }
 
 /// Parts that another version of this program measured.

@@ -30,9 +30,9 @@
 //!   invalid: half of the connections had no reply at all. Next: the server's scheduling
 //! - `tls_differs`, degraded: version or suite of TLS are not those of the workload's first block. Next: fix both
 //! - `agent_lost`, degraded: the part of an agent of a fleet is missing; offered is a range. Next: the agent's machine
-//! - `agent_not_trusted`, degraded; invalid if less than half of the load is trusted: an agent began late, was busy or
-//!   throttled, its clock jumped, or it stood still or sent late so that a run of its part alone would be invalid; its
-//!   part is left out. Next: fewer parts, a machine of its own
+//! - `agent_not_trusted`, degraded; invalid if less than half of the load is trusted, or nothing: an agent began late,
+//!   was busy or throttled, its clock jumped, or it stood still or sent late so that a run of its part alone would be
+//!   invalid; its part is left out. Next: fewer parts, a machine of its own
 //! - `agents_mixed`, degraded: an agent of a fleet has another version (`--mixed`). Next: one version on all machines
 //! - `shared_cores`, degraded: two parties on one core, or fewer cores than parties. Next: more CPUs, fewer threads
 //! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, threads of ours that wait 1 %

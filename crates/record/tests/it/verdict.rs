@@ -528,16 +528,17 @@ fn a_generator_is_at_fault_where_a_run_of_its_block_alone_would_be_invalid() {
 
 #[test]
 fn agents_that_are_not_trusted_are_left_out_unless_most_of_the_load_is_theirs() {
-    let with = |doubted: usize| {
+    let planned_each = |planned: u64, doubted: usize| {
         let part = |index: usize| AgentPart {
             agent: format!("a{index}"),
-            planned: Some(100),
+            planned: Some(planned),
             doubts: (index < doubted).then(|| "it sent late".to_owned()).into_iter().collect(),
             ..AgentPart::default()
         };
         let record = closed(|block| block.agents = (0..4).map(part).collect());
         judge(&record).reasons.into_iter().find(|reason| reason.code == "agent_not_trusted")
     };
+    let with = |doubted| planned_each(100, doubted);
     assert_eq!(with(0), None);
     let few = with(2).unwrap();
     assert_eq!(few.level, Level::Degraded);
@@ -548,6 +549,14 @@ fn agents_that_are_not_trusted_are_left_out_unless_most_of_the_load_is_theirs() 
     assert!(most.message.ends_with("are not trusted: these numbers describe them"), "{most:?}");
     let end = "; less than half of the load is trusted, so all parts count";
     assert!(most.evidence.ends_with(end), "{most:?}");
+
+    // Of a load without a message there is no half.
+    let one_left = planned_each(0, 3).unwrap();
+    assert_eq!((one_left.level, &one_left.message), (Level::Degraded, &few.message));
+    let none_left = planned_each(0, 4).unwrap();
+    assert_eq!((none_left.level, &none_left.message), (Level::Invalid, &few.message));
+    let end = "; none is trusted, and none that was measured planned a message, so none counts";
+    assert!(none_left.evidence.ends_with(end), "{none_left:?}");
 }
 
 #[test]
