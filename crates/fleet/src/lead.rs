@@ -192,8 +192,11 @@ impl Elsewhere for Lead<'_> {
             asked.interrupt.compare_exchange(0, INTERRUPTED, success, failure).ok();
         }
         let Some(closed) = self.closed(block) else {
-            let ended = self.ended.clone().unwrap_or_else(|| "the fleet left it out".to_owned());
-            return Ok(Err(format!("{ended} (run {})", self.run)));
+            let run = &self.run;
+            return match &self.ended {
+                Some(ended) => Err(RunError::Over { reason: format!("{ended} (run {run})") }),
+                None => Ok(Err(format!("the fleet left it out (run {run})"))),
+            };
         };
         let together = Together::of(closed);
         let Together { outcome, busiest_worker, agents, watched, replies } = together;

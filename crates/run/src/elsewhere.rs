@@ -20,7 +20,7 @@ pub trait Elsewhere {
     ///
     /// # Errors
     ///
-    /// Nothing can be measured any more; see [`RunError`].
+    /// Nothing can be measured any more; see [`RunError`]. After [`RunError::Over`] the record has the blocks before.
     fn measure(&mut self, asked: &Asked<'_>) -> Result<Result<Merged, String>, RunError>;
 }
 

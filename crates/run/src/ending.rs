@@ -5,7 +5,7 @@
 
 use crate::results::Kept;
 use crate::setup::SetUp;
-use crate::{Baseline, Event, Feed, Host, Plan, plan_record};
+use crate::{Baseline, Event, Feed, Host, Plan, RunError, plan_record};
 use record::{Block, Counts, Ended, Environment, Precision, RunRecord, SCHEMA_VERSION};
 use spec::{Experiment, Goal};
 use std::collections::BTreeSet;
@@ -54,9 +54,38 @@ pub(crate) fn with_blocks(frame: RunRecord, kept: Vec<Kept>) -> RunRecord {
     RunRecord { blocks, results, added, precision, drifts, sides, ..frame }
 }
 
-/// The record of a run that ended after `took`, by itself or by signal number `signal`, 0 for no signal.
-pub(crate) fn ended(record: RunRecord, signal: usize, took: Nanos) -> RunRecord {
-    RunRecord { duration_ns: took.0, ended: how(&record, signal), ..record }
+/// The result of measuring; `None`, and the reason in `over`, if those who measure in place of this machine go on no
+/// further.
+pub(crate) fn unless_over<T>(
+    measured: Result<T, RunError>,
+    over: &mut Option<String>,
+) -> Result<Option<T>, RunError> {
+    match measured {
+        Err(RunError::Over { reason }) => {
+            *over = Some(reason);
+            Ok(None)
+        }
+        measured => measured.map(Some),
+    }
+}
+
+/// The reason why there is no record of a run without a block.
+pub(crate) fn nothing(signal: usize, over: Option<String>) -> RunError {
+    match over {
+        Some(reason) if signal == 0 => RunError::Over { reason },
+        Some(_) | None => RunError::interrupted(signal),
+    }
+}
+
+/// The record of a run that ended after `took`: by itself; by signal number `signal`, 0 for no signal; or for the
+/// reason `over` before its last block.
+pub(crate) fn ended(
+    record: RunRecord,
+    signal: usize,
+    over: Option<String>,
+    took: Nanos,
+) -> RunRecord {
+    RunRecord { duration_ns: took.0, ended: how(&record, signal, over), ..record }
 }
 
 /// Adds what shows itself in the numbers, each cause once for every workload, the verdict, and what became of
@@ -113,7 +142,7 @@ fn unreached(record: &RunRecord, found: &Precision, each: Option<Nanos>) -> Opti
 }
 
 /// The end of a run: an interruption or a loss makes the record a partial one.
-fn how(record: &RunRecord, signal: usize) -> Ended {
+fn how(record: &RunRecord, signal: usize, over: Option<String>) -> Ended {
     if signal != 0 {
         return Ended::Interrupted { signal: i32::try_from(signal).unwrap_or(0) };
     }
@@ -130,7 +159,7 @@ fn how(record: &RunRecord, signal: usize) -> Ended {
         if early == 0 { String::new() } else { format!(" ({early} of them in the warm-up)") };
     let unfinished: u64 = all_counts().map(|it| it.in_flight_at_end).sum();
     let failed = blocks.iter().filter(|block| block.failed.is_some()).count();
-    let mut reasons = Vec::new();
+    let mut reasons: Vec<String> = over.into_iter().collect();
     for (count, what, among) in [
         (lost, "connections failed or were lost", ""),
         (bad, "messages failed, were refused, timed out or were not sent", &*among),

@@ -38,6 +38,12 @@ pub enum RunError {
     /// A server that several measurements share did not start.
     #[error("{0}")]
     NotStarted(String),
+    /// The machines that measure in place of this one go on no further.
+    #[error("{reason}")]
+    Over {
+        /// The reason.
+        reason: String,
+    },
     /// A part of the request cannot be said in the protocol.
     #[error("{0}")]
     InvalidRequest(String),

@@ -146,11 +146,13 @@ pub fn execute_on<'a>(
     let before = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns).max();
     let total = kept.len() + left.len();
     let enough = Enough { plan, order: &order };
+    let mut over = None;
     for place in left {
         if interrupt.load(Ordering::Relaxed) != 0 {
             break;
         }
-        let mut one = one_block(&mut stage, plan, &mut set_up, place, (kept.len(), total))?;
+        let one = one_block(&mut stage, plan, &mut set_up, place, (kept.len(), total));
+        let Some(mut one) = ending::unless_over(one, &mut over)? else { break };
         one.block.started_at_ns += before.unwrap_or(0);
         if interrupt.load(Ordering::Relaxed) != 0 && one.block.failed.is_some() {
             // It is the interruption that it failed of.
@@ -174,11 +176,11 @@ pub fn execute_on<'a>(
     };
     let signal = interrupt.load(Ordering::Relaxed);
     if kept.is_empty() {
-        return Err(RunError::interrupted(signal));
+        return Err(ending::nothing(signal, over));
     }
     let took = clock.now().since(Instant::START);
     let frame = ending::frame(plan, host, order, &set_up);
-    let record = ending::ended(ending::with_blocks(frame, kept), signal, took);
+    let record = ending::ended(ending::with_blocks(frame, kept), signal, over, took);
     Ok(ending::judge(record, host.baseline.as_deref(), feed))
 }
 

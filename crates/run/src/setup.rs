@@ -573,6 +573,7 @@ fn is_local(error: &RunError) -> bool {
         RunError::Engine(_)
         | RunError::Incomparable { .. }
         | RunError::Interrupted { .. }
+        | RunError::Over { .. }
         | RunError::PublicTarget { .. }
         | RunError::SelfTest(_)
         | RunError::Shortage(_)

@@ -58,8 +58,9 @@ pub(crate) fn sweep<'a>(
     let expected = run.expected();
     feed.tell(&Event::Begin { expected });
     let mut random = Random::new(sweep.experiment.seed);
-    while run.round(&mut random)? {}
-    run.finish()
+    let mut over = None;
+    while ending::unless_over(run.round(&mut random), &mut over)?.unwrap_or(false) {}
+    run.finish(over)
 }
 
 /// The plan of the first load on every line; later loads are added to it.
@@ -248,18 +249,21 @@ impl Run<'_, '_> {
         RunRecord { sweep: Some(found), ..frame }
     }
 
-    /// The record of all that was found.
-    fn finish(mut self) -> Result<RunRecord, RunError> {
+    /// The record of all that was found, until it was `over` for a reason of others.
+    fn finish(mut self, over: Option<String>) -> Result<RunRecord, RunError> {
         let signal = self.stage.interrupt.load(Ordering::Relaxed);
         if self.kept.is_empty() {
-            return Err(RunError::interrupted(signal));
+            return Err(ending::nothing(signal, over));
         }
         self.rounds.retain(|round| !round.is_empty());
         let took = self.stage.clock.now().since(Instant::START);
         let record = ending::with_blocks(self.frame(), self.kept);
-        let mut record = ending::ended(record, signal, took);
+        let mut record = ending::ended(record, signal, None, took);
         if signal == 0 {
-            record.ended = ended(&self.lines);
+            record.ended = match over {
+                Some(reason) => Ended::Partial { reason },
+                None => ended(&self.lines),
+            };
         }
         Ok(ending::judge(record, None, self.stage.feed))
     }

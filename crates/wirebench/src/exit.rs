@@ -140,7 +140,8 @@ impl From<RunError> for Failure {
             | RunError::Shortage(_)
             | RunError::Thread(_) => Exit::USAGE,
             RunError::PublicTarget { .. } => Exit::REFUSED,
-            RunError::Program(_)
+            RunError::Over { .. }
+            | RunError::Program(_)
             | RunError::ResolveTimedOut { .. }
             | RunError::Unreachable { .. }
             | RunError::Unresolved { .. }
