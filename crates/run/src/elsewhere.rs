@@ -93,7 +93,8 @@ pub(crate) fn asked<'a>(
     let known = experiment.workloads.get(workload).map(|workload| &workload.load);
     let load = Some(&measurement.spec.load).filter(|load| Some(*load) != known);
     let timeouts = measurement.workload.timeouts;
-    let lasts = measurement.spec.block_time() + timeouts.close + BESIDES;
+    let drain = measurement.workload.phases.drain;
+    let lasts = measurement.spec.block_time() + drain + timeouts.close + BESIDES;
     Asked {
         workload,
         number,
