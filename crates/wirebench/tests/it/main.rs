@@ -33,6 +33,8 @@ mod looking;
 mod looking_subjects;
 mod memory;
 mod metrics;
+#[cfg(feature = "fleet")]
+mod namespace;
 mod open_loop;
 #[cfg(feature = "otlp")]
 mod otlp;
