@@ -5,7 +5,7 @@
 use crate::harness::{self, Running, Sandbox, Server, say_skipped};
 use crate::namespace::{Link, Namespace};
 use crate::peers::Stream;
-use record::{AgentPart, AgentTask, Block, Histogram, Level, PartEnd, RunRecord};
+use record::{AgentPart, AgentTask, Block, Ended, Histogram, Level, PartEnd, RunRecord};
 use rustix::process::{Pid, Signal, kill_process};
 use serve::certificates::Validity;
 use std::collections::BTreeMap;
@@ -683,8 +683,28 @@ fn a_log_that_is_full_ends_the_run_and_says_how_to_make_room() {
     coordination.resize_log(100);
     let words = "its stream is full; raise max_bytes of the stream or remove old runs";
     coordination.start("-d 200ms").wait().check(15, &[words]);
+    assert!(coordination.sandbox.records().is_empty(), "nothing was measured");
     coordination.resize_log(1 << 30);
-    coordination.start("-d 200ms").wait().check_measured(&["the run is complete"]);
+
+    let mut run = coordination.start("-d 200ms --warm-up 0s --rounds 3");
+    let told = run.wait_for_word("goes on with it elsewhere");
+    let name = told.split_whitespace().nth(1).unwrap();
+    run.wait_for_word("block 0-0 is over");
+    coordination.resize_log(100);
+    let ended = run.wait();
+    assert!([Some(12), Some(13), Some(15)].contains(&ended.code), "{ended:?}");
+    let record = &coordination.sandbox.records()[0];
+    // Those that were closed, and no others that failed.
+    assert!((1..3).contains(&record.blocks.len()), "{} blocks", record.blocks.len());
+    assert!(record.blocks.iter().all(|block| block.failed.is_none()));
+    let Ended::Partial { reason } = &record.ended else { panic!("{:?}", record.ended) };
+    assert!(reason.starts_with("the log takes no more at ") && reason.contains(words), "{reason}");
+    assert!(reason.contains(name), "{reason}");
+
+    coordination.resize_log(1 << 30);
+    let line = format!("fleet resume {name} --fleet keys/controller.join");
+    check_complete(&coordination.sandbox.run(&line));
+    assert_eq!(coordination.sandbox.records()[1].blocks.len(), 3);
 }
 
 /// A NATS server for three agents, whose users and log a test may change, with the sandbox that has their keys.
