@@ -1,7 +1,7 @@
 //! Keys for a fleet: an authority and the server's certificate, a key pair for each member, and the part of the
 //! server's configuration that has the permissions of each.
 //!
-//! An agent may write its own slots, send its beats, answer questions, and read the plan, the steps and its own slots.
+//! An agent may write its own slots, send its beats, answer questions, and read the plan and its own slots.
 //! It may neither read nor write anything of another agent. Only controllers may write plans and steps, and make the
 //! log.
 
@@ -150,7 +150,6 @@ fn permissions(name: &Name, role: Role) -> (Vec<String>, Vec<String>) {
             format!("wb.hb.{name}"),
             format!("wb.log.*.slot.*.{name}"),
             "$JS.API.DIRECT.GET.WB.wb.log.*.plan".to_owned(),
-            "$JS.API.DIRECT.GET.WB.wb.log.*.step.*".to_owned(),
             format!("$JS.API.DIRECT.GET.WB.wb.log.*.slot.*.{name}"),
         ]
     };
@@ -262,9 +261,7 @@ mod tests {
         for (name, role) in [("a1", Role::Agent), ("w1", Role::Watch)] {
             let (publish, subscribe) = permissions(&name.parse().unwrap(), role);
             let own = |subject: &String| subject.contains(name);
-            let shared =
-                ["$JS.API.DIRECT.GET.WB.wb.log.*.plan", "$JS.API.DIRECT.GET.WB.wb.log.*.step.*"];
-            let is_shared = |subject: &String| shared.contains(&subject.as_str());
+            let is_shared = |subject: &String| subject == "$JS.API.DIRECT.GET.WB.wb.log.*.plan";
             assert!(publish.iter().all(|subject| own(subject) || is_shared(subject)));
             assert!(subscribe.iter().all(own));
             let live = publish.contains(&format!("wb.live.{name}"));

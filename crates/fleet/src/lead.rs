@@ -64,7 +64,8 @@ pub struct Lead<'a> {
     next: u32,
     closed: Vec<Closed>,
     wants: Option<u32>,
-    ended: Option<String>,
+    /// The end of the run in words; an error if it is that of this controller alone.
+    ended: Option<Result<String, String>>,
     /// True if somebody stopped the run, here or elsewhere.
     was_stopped: bool,
     begins: Option<(Instant, Nanos)>,
@@ -105,13 +106,17 @@ impl<'a> Lead<'a> {
 
     /// Ends the run, because no block is left, and waits until the end is in the log. Answers with the end in words;
     /// `None` if it did not come in time.
-    pub fn finish(mut self) -> Option<String> {
+    ///
+    /// # Errors
+    ///
+    /// The reason, in words, for which this controller cannot end it.
+    pub fn finish(mut self) -> Result<Option<String>, String> {
         drop(self.tell.send(In::Done));
         let clock = Clock::start();
         while self.ended.is_none() && clock.now().0 < END_MAX.0 {
             self.hear(Nanos::from_millis(100), clock.now());
         }
-        self.ended
+        self.ended.transpose()
     }
 
     /// Takes the next output of the state machine; waits for it no longer than `most`.
@@ -124,12 +129,12 @@ impl<'a> Lead<'a> {
             Ok(Back::Say(words)) => self.feed.say(&words),
             Ok(Back::Ended(why)) => {
                 self.was_stopped = why == Why::Stopped;
-                self.ended = Some(Word::Ended(why).to_string());
+                self.ended = Some(Ok(Word::Ended(why).to_string()));
             }
-            Ok(Back::Over(words)) => self.ended = Some(words),
+            Ok(Back::Over(words)) => self.ended = Some(Err(words)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                self.ended.get_or_insert_with(|| "its controller has ended".to_owned());
+                self.ended.get_or_insert_with(|| Err("its controller has ended".to_owned()));
             }
         }
     }
@@ -194,7 +199,9 @@ impl Elsewhere for Lead<'_> {
         let Some(closed) = self.closed(block) else {
             let run = &self.run;
             return match &self.ended {
-                Some(ended) => Err(RunError::Over { reason: format!("{ended} (run {run})") }),
+                Some(Ok(ended) | Err(ended)) => {
+                    Err(RunError::Over { reason: format!("{ended} (run {run})") })
+                }
                 None => Ok(Err(format!("the fleet left it out (run {run})"))),
             };
         };

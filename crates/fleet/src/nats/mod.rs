@@ -12,6 +12,7 @@
 
 mod connection;
 mod log;
+mod refusal;
 
 pub use connection::ConnectError;
 
@@ -25,9 +26,10 @@ use async_nats::{Client, Event, Message, Request, RequestErrorKind, connection::
 use connection::Connection;
 use futures_util::StreamExt as _;
 use log::Log;
+use refusal::Refusal;
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
@@ -141,7 +143,7 @@ fn work(
         match connected.await {
             Ok((connection, log)) => {
                 drop(told.send(Ok(())));
-                serve(connection, log, hear, member, ordered).await;
+                serve(connection, log, hear, (join, member), ordered).await;
             }
             Err(error) => drop(told.send(Err(error))),
         }
@@ -160,6 +162,10 @@ struct Session {
     number: Cell<u64>,
     /// True if it was told, since the last connection, that the certificate of the server is of another time.
     is_expired: Cell<bool>,
+    /// The name and the address of the member, for what people are told of refusals.
+    join: Join,
+    /// The costs of refusals that people were told.
+    losses: RefCell<BTreeSet<&'static str>>,
 }
 
 /// Carries out orders until there are no more, or until the server does not let us in.
@@ -167,7 +173,7 @@ async fn serve(
     connection: Connection,
     log: Log,
     hear: impl Fn(Heard) + 'static,
-    member: &Member,
+    (join, member): (&Join, &Member),
     mut ordered: mpsc::UnboundedReceiver<Order>,
 ) {
     let Connection { client, mut events, denied } = connection;
@@ -179,6 +185,8 @@ async fn serve(
         asked: RefCell::default(),
         number: Cell::new(0),
         is_expired: Cell::new(false),
+        join: join.clone(),
+        losses: RefCell::default(),
     });
     session.listen(member).await;
     session.tell(Heard::Bus(BusEvent::Connected));
@@ -269,7 +277,10 @@ impl Session {
                     "messages came faster than they were read: some are lost".to_owned(),
                 ));
             }
-            Event::ServerError(error) => return self.is_shut_out(&error.to_string()),
+            Event::ServerError(error) => {
+                let error = error.to_string();
+                return self.is_refused(&error) || self.is_shut_out(&error);
+            }
             // An attempt to connect again.
             Event::ClientError(error) => {
                 let error = error.to_string();
@@ -286,6 +297,26 @@ impl Session {
             Event::Closed => return true,
         }
         false
+    }
+
+    /// True, and told, if this error of the server refuses something without which nothing can be done here. What else
+    /// is refused, and ends no operation, is told once.
+    fn is_refused(&self, error: &str) -> bool {
+        let Some(refusal) = Refusal::of(error) else { return false };
+        match refusal {
+            Refusal::Final => self.tell(Heard::Over(self.denied(error.to_owned()))),
+            Refusal::Loss(cost) if self.losses.borrow_mut().insert(cost) => {
+                self.tell(Heard::Problem(self.denied(format!("{error}: {cost}"))));
+            }
+            Refusal::Loss(_) | Refusal::OfOperation => {}
+        }
+        refusal == Refusal::Final
+    }
+
+    /// The words for people about what the server refuses.
+    fn denied(&self, refusal: String) -> String {
+        let (url, name) = (self.join.url.clone(), self.join.name.to_string());
+        ConnectError::Denied { url, name, refusal }.to_string()
     }
 
     /// True, and told, if the server refuses our credentials with this error.
@@ -406,8 +437,8 @@ impl Session {
                     self.tell(Heard::Controller(controller::Event::CaughtUp));
                 }
                 Err(NotDone::Denied) => {
-                    let text = format!("the server refuses {} with these credentials", Log::NEXT);
-                    return self.tell(Heard::Over(text));
+                    let refusal = format!("no permission to publish to \"{}\"", Log::NEXT);
+                    return self.tell(Heard::Over(self.denied(refusal)));
                 }
                 Ok(_) | Err(NotDone::TimedOut) => {}
             }

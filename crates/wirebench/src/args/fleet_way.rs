@@ -76,15 +76,13 @@ impl Way {
         check(&plan.experiment)?;
         let (tell, told) = channel();
         let bus = connect(path, tell.clone())?;
-        let there = agents_heard(&tell, &told);
+        let there = agents_heard(&tell, &told)?;
         let load = there.values().filter(|kind| kind.is_load()).count();
         let agents_min = match self.agents {
             Some(needed) => needed.max(1),
             None if load == 0 => {
-                return Err(Failure::new(
-                    Exit::UNREACHABLE,
-                    anyhow::anyhow!("no agent is there; start some: `wirebench agent --join FILE`"),
-                ));
+                let words = "no agent is there; start some: `wirebench agent --join FILE`";
+                return Err(unreachable(words.to_owned()));
             }
             None => u32::try_from(load).unwrap_or(u32::MAX),
         };
@@ -121,7 +119,8 @@ impl Opened {
         let Self { bus, channel, options } = self;
         let mut lead = Lead::begin(options, bus, channel, feed)?;
         let record = run::execute_on(plan, host, feed, &mut NoJournal, commands, Some(&mut lead));
-        lead.finish();
+        // The record has the end of the run, and the reason of it.
+        drop(lead.finish());
         record
     }
 }
@@ -153,7 +152,14 @@ pub(crate) fn not_connected(error: ConnectError) -> Failure {
 
 /// The agents that are heard within some beats, with their tasks. The last beat of each, and all else that was heard,
 /// stays to be told.
-pub(crate) fn agents_heard(tell: &Sender<In>, told: &Receiver<In>) -> BTreeMap<Name, AgentTask> {
+///
+/// # Errors
+///
+/// The server does not let this controller hear them.
+pub(crate) fn agents_heard(
+    tell: &Sender<In>,
+    told: &Receiver<In>,
+) -> Result<BTreeMap<Name, AgentTask>, Failure> {
     let clock = Clock::start();
     let (mut there, mut others) = (BTreeMap::new(), Vec::new());
     while let Some(left) = BEATS.0.checked_sub(clock.now().0).filter(|left| *left > 0) {
@@ -161,6 +167,7 @@ pub(crate) fn agents_heard(tell: &Sender<In>, told: &Receiver<In>) -> BTreeMap<N
             Ok(In::Heard(Heard::Controller(Event::Beat(beat)))) => {
                 there.insert(beat.agent.clone(), beat);
             }
+            Ok(In::Heard(Heard::Over(words))) => return Err(unreachable(words)),
             Ok(other) => others.push(other),
             Err(_) => break,
         }
@@ -173,7 +180,12 @@ pub(crate) fn agents_heard(tell: &Sender<In>, told: &Receiver<In>) -> BTreeMap<N
     for beat in there.into_values() {
         drop(tell.send(In::Heard(Heard::Controller(Event::Beat(beat)))));
     }
-    tasks
+    Ok(tasks)
+}
+
+/// The failure of a server that is there, and does not let this process do its task.
+pub(crate) fn unreachable(words: String) -> Failure {
+    Failure::new(Exit::UNREACHABLE, anyhow::Error::msg(words))
 }
 
 pub(crate) fn options(

@@ -1,10 +1,11 @@
 //! `wirebench fleet status`, `stop` and `resume`: runs that go on.
 
 use super::super::experiment::Execution;
-use super::super::fleet_way::{agents_heard, connect, options};
+use super::super::fleet_way::{agents_heard, connect, options, unreachable};
 use super::super::outcome;
 use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
+use ::fleet::Word;
 use ::fleet::bus::{BusEvent, Read};
 use ::fleet::lead::{In, Lead};
 use ::fleet::nats::{Heard, Order};
@@ -52,7 +53,7 @@ impl Status {
     pub(super) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let (tell, told) = channel();
         let _bus = connect(&self.join, tell.clone())?;
-        let agents = agents_heard(&tell, &told);
+        let agents = agents_heard(&tell, &told)?;
         let of = |task: AgentTask| -> Vec<&str> {
             let names = agents.iter().filter(|(_, of)| **of == task).map(|(name, _)| name.as_str());
             names.collect()
@@ -87,7 +88,7 @@ impl Stop {
         let feed = Feed::default();
         let lead =
             Lead::begin(options(&host, self.run.clone(), None, true)?, bus, (tell, told), &feed)?;
-        match lead.finish() {
+        match lead.finish().map_err(unreachable)? {
             Some(words) => {
                 terminal.say(&words);
                 Ok(Exit::DONE)
@@ -118,7 +119,8 @@ impl Resume {
 fn plan_of(join: &Path, run: &Name) -> Result<Arc<Plan>, Failure> {
     let (tell, told) = channel();
     let bus = connect(join, tell)?;
-    bus.order(Order::Read(Subject::Plan(run.clone())));
+    let subject = Subject::Plan(run.clone());
+    bus.order(Order::Read(subject.clone()));
     loop {
         match told.recv_timeout(ANSWER_MAX.into()) {
             Ok(In::Heard(Heard::Bus(BusEvent::Read(_, Read::Found(Entry::Plan(plan)))))) => {
@@ -129,6 +131,10 @@ fn plan_of(join: &Path, run: &Name) -> Result<Arc<Plan>, Failure> {
                     "the log has no run {run}; runs are kept for a week"
                 )));
             }
+            Ok(In::Heard(Heard::Bus(BusEvent::Read(_, Read::Denied)))) => {
+                return Err(Failure::usage(Word::Denied(subject)));
+            }
+            Ok(In::Heard(Heard::Over(words))) => return Err(unreachable(words)),
             Ok(In::Heard(Heard::Bus(BusEvent::Read(_, read)))) => {
                 return Err(Failure::usage(format!(
                     "the plan of run {run} cannot be read: {read:?}"
@@ -136,10 +142,7 @@ fn plan_of(join: &Path, run: &Name) -> Result<Arc<Plan>, Failure> {
             }
             Ok(_) => {}
             Err(_) => {
-                return Err(Failure::new(
-                    Exit::UNREACHABLE,
-                    anyhow::anyhow!("the log does not answer"),
-                ));
+                return Err(unreachable("the log does not answer".to_owned()));
             }
         }
     }
