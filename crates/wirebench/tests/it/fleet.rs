@@ -2,6 +2,7 @@
 //!
 //! Each test has a network of its own, where root makes them; the server listens on a port of loopback that is free.
 
+mod phases;
 mod refusals;
 
 use crate::harness::{self, Running, Sandbox, Server, say_skipped};

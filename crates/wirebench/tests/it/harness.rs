@@ -160,6 +160,12 @@ impl Running {
         self.wait_for(word, |line| line.contains(word))
     }
 
+    /// Reads stderr up to a line with one of `words` in it, which is given back.
+    #[cfg(feature = "fleet")]
+    pub(crate) fn wait_for_one_of(&mut self, words: &[&str]) -> String {
+        self.wait_for(&words.join(" or "), |line| words.iter().any(|word| line.contains(word)))
+    }
+
     /// Reads stderr up to a line that begins with `word`.
     pub(crate) fn wait_for_line(&mut self, word: &str) {
         self.wait_for(word, |line| line.starts_with(word));
