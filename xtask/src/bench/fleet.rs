@@ -8,11 +8,12 @@ mod harness;
 use super::open_loops::{self, OpenLoop};
 use crate::process::Process;
 use crate::shell;
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use arrivals::{Arrivals, SIZE};
 use harness::{Fleet, PATIENCE};
 use serde_json::{Value, json};
 use stats::{Part, Pooled};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -51,7 +52,8 @@ enum Figure {
     Clocks,
     /// CPU time of coordination, and a load with and without it (12 rounds, 6 minutes)
     Cost,
-    /// Records and sums when something is killed at a random instant of a sweep (200 rounds, 60 minutes)
+    /// Records when something is killed at a random instant of a sweep: their sums, and what they have of one that
+    /// nothing disturbed (200 rounds, 60 minutes)
     Kills,
     /// 100 000 idle connections and 20 000 bots over 7 agents (1 round, 2 minutes)
     Idle,
@@ -291,12 +293,14 @@ fn coordination(wirebench: &Path, fleet: &Fleet<'_>) -> Result<[f64; 2]> {
     Ok([share(0) / float(fleet.agents.len()), share(1)])
 }
 
-/// The records of sweeps in which an agent, the controller or the NATS server was killed, each made twice from the log.
+/// The records of sweeps in which an agent, the controller or the NATS server was killed, each made twice from the log,
+/// beside that of the same sweep in which nothing was.
 fn kills(wirebench: &Path, rounds: usize) -> Result<String> {
     let mut fleet = Fleet::up(wirebench, 3, None)?;
     let url = fleet.serve(None, "tcp")?;
-    let (mut equal, mut exact, mut unbegun, mut missing) = (0, 0, 0, 0);
-    let mut wrong = Vec::new();
+    let undisturbed = undisturbed(&mut fleet, &url)?;
+    let (mut equal, mut exact, mut same, mut unbegun, mut missing) = (0, 0, 0, 0, 0);
+    let (mut lost, mut wrong) = (0, Vec::new());
     for round in 0..rounds {
         match killed(&mut fleet, &url, round) {
             Ok(None) => unbegun += 1,
@@ -304,22 +308,101 @@ fn kills(wirebench: &Path, rounds: usize) -> Result<String> {
                 equal += usize::from(
                     records.windows(2).all(|pair| counted(&pair[0]) == counted(&pair[1])),
                 );
+                match difference(&undisturbed, &records[0]) {
+                    None => same += 1,
+                    Some(difference) => wrong.push(format!("\n  round {round}: {difference}")),
+                }
                 let blocks = records[0]["blocks"].as_array().context("the record has no blocks")?;
                 exact += usize::from(blocks.iter().all(is_exact));
                 missing +=
                     blocks.iter().flat_map(parts).filter(|part| part["end"] != "measured").count();
             }
-            Err(error) => wrong.push(format!("\n  round {round}: {error:#}")),
+            Err(error) => {
+                lost += 1;
+                wrong.push(format!("\n  round {round}: {error:#}"));
+            }
         }
-        eprintln!("  {} of {rounds}: {equal} equal, {exact} exact{}", round + 1, wrong.concat());
+        let done = round + 1;
+        eprintln!(
+            "  {done} of {rounds}: {equal} equal, {exact} exact, {same} same{}",
+            wrong.concat()
+        );
     }
     Ok(format!(
-        "kills: {rounds} sweeps with a kill: of {} that had begun {equal} records are equal and of {exact} every sum is \
-         exact; {missing} parts not measured; without a record {}{}",
+        "kills: {rounds} sweeps with a kill: of {} that had begun {equal} records are equal, of {exact} every sum is \
+         exact, and {same} have the steps and shares of an undisturbed one; {missing} parts not measured; without a \
+         record {lost}{}",
         rounds - unbegun,
-        wrong.len(),
         wrong.concat()
     ))
+}
+
+/// The record of the sweep in which nothing is killed, and nothing is in doubt.
+fn undisturbed(fleet: &mut Fleet<'_>, url: &str) -> Result<Value> {
+    for _ in 0..5 {
+        fleet.keep(3)?;
+        let mut run = fleet.start_run(None, &format!("sweep {url} {SWEEP}"))?;
+        let record = fleet.record(&mut run)?;
+        if blocks(&record).all(is_whole) {
+            return Ok(record);
+        }
+    }
+    bail!("this machine is too busy for a sweep without a doubt")
+}
+
+/// The first way in which a record differs from that of the same sweep undisturbed, what was measured apart: it is of
+/// another experiment, or it lacks a block or has another one, or an agent had another share of the step. A sweep
+/// follows what it measures, so after a block that is not whole its search may go another way; steps that both have are
+/// the same then, too.
+fn difference(undisturbed: &Value, record: &Value) -> Option<String> {
+    if record["spec"] != undisturbed["spec"] {
+        return Some("it is of another experiment".to_owned());
+    }
+    let known: Vec<_> = blocks(undisturbed).map(|block| step(undisturbed, block)).collect();
+    let (mut may_differ, mut count) = (false, 0);
+    for (index, block) in blocks(record).enumerate() {
+        let (spec, shares) = step(record, block);
+        let same = known
+            .iter()
+            .enumerate()
+            .find(|(place, (of, _))| *of == spec && (may_differ || *place == index));
+        match same {
+            Some((_, (_, of_step))) => {
+                let is_same = |(agent, share): (&&str, &Option<u64>)| {
+                    of_step.get(agent).is_some_and(|of_step| share.is_none() || share == of_step)
+                };
+                if of_step.len() != shares.len() || !shares.iter().all(is_same) {
+                    return Some(format!("block {index}: shares {shares:?}, and not {of_step:?}"));
+                }
+            }
+            None if may_differ => {}
+            None => return Some(format!("block {index} is another step: {spec}")),
+        }
+        may_differ |= !is_whole(block);
+        count += 1;
+    }
+    (count < known.len() && !may_differ).then(|| format!("{count} of {} blocks", known.len()))
+}
+
+/// The workload of a block with its load, and the messages that each agent planned: `None` for a part that is missing.
+fn step<'a>(record: &'a Value, block: &'a Value) -> (&'a Value, BTreeMap<&'a str, Option<u64>>) {
+    let workload = block["workload"].as_u64().and_then(|index| usize::try_from(index).ok());
+    let spec = &record["plan"]["workloads"][workload.unwrap_or(usize::MAX)]["spec"];
+    let share = |part: &'a Value| (part["agent"].as_str().unwrap_or(""), part["planned"].as_u64());
+    (spec, parts(block).map(share).collect())
+}
+
+/// True if every part of a block was measured and is trusted, and all that was planned was answered.
+fn is_whole(block: &Value) -> bool {
+    let counts = &block["counts"];
+    block["failed"].is_null()
+        && counts["ok"] == counts["planned"]
+        && parts(block).all(|part| part["end"] == "measured" && part["doubts"] == json!([]))
+}
+
+/// The blocks of a record.
+fn blocks(record: &Value) -> impl Iterator<Item = &Value> {
+    record["blocks"].as_array().into_iter().flatten()
 }
 
 /// A sweep in which something is killed: its records, made again twice; `None` if the controller was killed before the
@@ -327,9 +410,7 @@ fn kills(wirebench: &Path, rounds: usize) -> Result<String> {
 fn killed(fleet: &mut Fleet<'_>, url: &str, round: usize) -> Result<Option<Vec<Value>>> {
     let mut random = Random::new(round as u64);
     fleet.keep(3)?;
-    let steps =
-        "--of rate --from 300 --to 1200 --factor 2 --repeats 1 -d 700ms --settle 100ms -c 6";
-    let mut run = fleet.start_run(None, &format!("sweep {url} {steps}"))?;
+    let mut run = fleet.start_run(None, &format!("sweep {url} {SWEEP}"))?;
     run.wait_for_words(0, &["goes on with it elsewhere"], PATIENCE)?;
     let words = run.words();
     let name = words.split_once("run ").and_then(|(_, rest)| rest.split(' ').next());
@@ -368,11 +449,10 @@ fn killed(fleet: &mut Fleet<'_>, url: &str, round: usize) -> Result<Option<Vec<V
 
 /// All of a record that follows from the log.
 fn counted(record: &Value) -> Value {
-    let blocks = record["blocks"].as_array().into_iter().flatten();
     let of = |block: &Value| {
         ["workload", "counts", "open_loop", "agents"].map(|name| block[name].clone())
     };
-    blocks.map(|block| json!(of(block))).collect()
+    blocks(record).map(|block| json!(of(block))).collect()
 }
 
 /// True if the counts of a block add up, and are those of its parts: of the trusted ones, and of all if less than half
@@ -466,6 +546,9 @@ const fn float(count: usize) -> f64 {
     count as f64
 }
 
+/// A sweep of three steps, each of which the server carries.
+const SWEEP: &str =
+    "--of rate --from 300 --to 1200 --factor 2 --repeats 1 -d 700ms --settle 100ms -c 6 --seed 7";
 /// The rate of a link: less than a core of this machine carries.
 const LINK: &str = "16mbit";
 const KILLED: usize = 0;
@@ -513,5 +596,45 @@ mod tests {
         let mut lossy = block(200, json!([part(200, json!([]))]));
         lossy["counts"]["ok"] = json!(100);
         assert!(!is_exact(&lossy));
+    }
+
+    #[test]
+    fn a_disturbed_sweep_differs_in_what_was_measured_and_lost_and_in_nothing_else() {
+        // A step of so many messages for two agents, of whom the second may be lost.
+        let block = |workload: usize, planned: u64, is_lost: bool| {
+            let first =
+                json!({ "agent": "a0", "end": "measured", "planned": planned, "doubts": [] });
+            let second = match is_lost {
+                true => json!({ "agent": "a1", "end": "lost", "planned": null, "doubts": [] }),
+                false => {
+                    json!({ "agent": "a1", "end": "measured", "planned": planned, "doubts": [] })
+                }
+            };
+            let all = if is_lost { planned } else { 2 * planned };
+            let counts = json!({ "planned": all, "ok": all });
+            json!({ "workload": workload, "counts": counts, "failed": null, "agents": [first, second] })
+        };
+        let record = |loads: &[u64], blocks: &[Value]| {
+            let workloads = loads.iter().map(|load| json!({ "spec": { "load": load } }));
+            let workloads: Vec<Value> = workloads.collect();
+            json!({ "spec": { "seed": 7 }, "plan": { "workloads": workloads }, "blocks": blocks })
+        };
+        let undisturbed = record(&[300, 600], &[block(0, 100, false), block(1, 200, false)]);
+        let of = |record: &Value| difference(&undisturbed, record);
+        assert_eq!(of(&undisturbed), None);
+        let lost = [block(0, 100, false), block(1, 200, true), block(2, 150, false)];
+        assert_eq!(of(&record(&[300, 600, 450], &lost)), None);
+        let again = [block(0, 100, true), block(0, 100, false), block(1, 200, false)];
+        assert_eq!(of(&record(&[300, 600], &again)), None);
+
+        let other = of(&record(&[300, 450], &[block(0, 100, false), block(1, 150, false)]));
+        assert!(other.unwrap().starts_with("block 1 is another step"));
+        let share = of(&record(&[300, 600], &[block(0, 100, true), block(1, 201, false)]));
+        assert!(share.unwrap().starts_with("block 1: shares"));
+        let few = of(&record(&[300, 600], &[block(0, 100, false)]));
+        assert_eq!(few.as_deref(), Some("1 of 2 blocks"));
+        let mut experiment = undisturbed.clone();
+        experiment["spec"]["seed"] = json!(8);
+        assert_eq!(of(&experiment).as_deref(), Some("it is of another experiment"));
     }
 }
