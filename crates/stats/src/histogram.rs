@@ -110,6 +110,17 @@ impl Histogram {
         Ok(Nanos(self.counts.value_at_quantile(q)))
     }
 
+    /// The time with this place among all, the shortest being the first; `None` if there are not so many.
+    pub fn at_place(&self, place: u64) -> Option<Nanos> {
+        let mut below = 0;
+        let mut steps = self.counts.iter_recorded();
+        let step = steps.find(|step| {
+            below += step.count_since_last_iteration();
+            place > 0 && below >= place
+        })?;
+        Some(Nanos(step.value_iterated_to().min(self.counts.max())))
+    }
+
     /// The quantiles of [`PERCENTILES`], in that order.
     pub fn percentiles(&self) -> [Result<Nanos, TooFewSamples>; PERCENTILES.len()] {
         PERCENTILES.map(|(_, q)| self.quantile(q))
@@ -164,6 +175,16 @@ mod tests {
         assert_eq!(histogram.counts_from([Nanos(10_000), Nanos(50_000)]), [1, 4]);
         assert_eq!(histogram.counts_from([Nanos::ZERO]), [7]);
         assert_eq!(Histogram::new().counts_from([Nanos::ZERO]), [0]);
+    }
+
+    #[test]
+    fn each_time_has_its_place() {
+        let mut histogram = Histogram::new();
+        for time in [300, 100, 200, 100] {
+            histogram.record(Nanos(time));
+        }
+        let places = [0, 1, 2, 3, 4, 5].map(|place| histogram.at_place(place).map(|time| time.0));
+        assert_eq!(places, [None, Some(100), Some(100), Some(200), Some(300), None]);
     }
 
     #[test]
