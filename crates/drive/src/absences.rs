@@ -28,7 +28,8 @@ pub(crate) struct Absences {
 impl Absences {
     /// The absences that `conduct` asks for; `None` if it asks for none.
     pub(crate) fn new(conduct: Conduct, connections: u32, seed: u64) -> Option<Self> {
-        let leaves = conduct.away.is_some() || conduct.storm.is_some();
+        let Conduct { away, storm, restart, slow: _ } = conduct;
+        let leaves = away.is_some() || storm.is_some() || restart.is_some();
         leaves.then(|| Self {
             conduct,
             random: Random::new(seed),
@@ -99,13 +100,11 @@ impl Absences {
         self.leaving_until = Some(until);
     }
 
-    /// The receiver at a place is gone at `now`. Returns true if it was to leave; else its connection failed, or the
-    /// attempt to make one did, and it waits before it tries again.
-    pub(crate) fn gone(&mut self, place: u32, now: Instant) -> bool {
-        let until = self.leaving_until.take();
-        let at = until.unwrap_or_else(|| now + self.back_off(place));
+    /// The receiver at a place is gone at `now`: because it was to leave, or else its connection failed, or the attempt
+    /// to make one did, and it waits before it tries again.
+    pub(crate) fn gone(&mut self, place: u32, now: Instant) {
+        let at = self.leaving_until.take().unwrap_or_else(|| now + self.back_off(place));
         self.returns.push(Reverse((at, place)));
-        until.is_some()
     }
 
     /// The receiver at a place has a connection again.

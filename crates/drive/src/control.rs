@@ -20,6 +20,9 @@ pub struct Control {
     /// The newest change of the rate, and the number of changes so far, which workers look at ten times a second.
     change: Mutex<Option<RateChange>>,
     changes: AtomicU32,
+    /// The instant at which the server was killed, and the one at which it was ready again; [`Instant::NEVER`] before.
+    killed: AtomicU64,
+    back: AtomicU64,
 }
 
 /// A new rate of an open loop.
@@ -44,6 +47,8 @@ impl Control {
             latest: AtomicU64::new(Instant::NEVER.0),
             change: Mutex::default(),
             changes: AtomicU32::new(0),
+            killed: AtomicU64::new(Instant::NEVER.0),
+            back: AtomicU64::new(Instant::NEVER.0),
         }
     }
 
@@ -100,6 +105,24 @@ impl Control {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// The server is killed at `now`, by who runs the workers: what that cuts is no error. To be called just before.
+    pub fn killed(&self, now: Instant) {
+        self.killed.store(now.0, Ordering::Release);
+    }
+
+    /// The server that was killed is ready again since `now`.
+    pub fn is_back(&self, now: Instant) {
+        self.back.store(now.0, Ordering::Release);
+    }
+
+    /// The instant at which the server was killed, if a connection that began at `began` and has ended may have ended
+    /// for that: it began before the server was ready again.
+    pub(crate) fn killed_under(&self, began: Instant) -> Option<Instant> {
+        let [killed, back] =
+            [&self.killed, &self.back].map(|instant| Instant(instant.load(Ordering::Acquire)));
+        (killed != Instant::NEVER && began < back).then_some(killed)
+    }
+
     /// One more worker has its connections; the last one to say so starts them all, `lead` later where there are others
     /// that have to hear of it.
     pub(crate) fn arrive(&self, now: Instant, lead: Nanos) {
@@ -115,7 +138,7 @@ impl Control {
     }
 
     /// The instant at which all workers begin; [`Instant::NEVER`] as long as one is not ready.
-    pub(crate) fn started_at(&self) -> Instant {
+    pub fn started_at(&self) -> Instant {
         Instant(self.start.load(Ordering::Acquire))
     }
 }

@@ -219,7 +219,23 @@ impl<O: Observer> Worker<O> {
         };
         absences.leave_until(until);
         let id = connection.id;
-        self.remove(engine, id);
+        self.remove_for(engine, id, Leaving::Planned);
+    }
+
+    /// Takes the end of a connection, or of the attempt to make one, for what the run itself has done, if it has killed
+    /// the server that the connection was to: that is no error of the server. Answers with true if so.
+    #[cold]
+    fn is_excused<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) -> bool {
+        let Some(connection) = self.connections.find(id) else { return false };
+        let (place, began, now) = (connection.place, connection.began, engine.now());
+        let Some(killed) = self.control.killed_under(began) else { return false };
+        if let Some(rooms) = &mut self.rooms {
+            rooms.unacknowledged(connection.in_flight.due_since(self.recorder.measured_from()));
+        }
+        self.connections.failed(now);
+        self.reopen(place);
+        self.remove_for(engine, id, Leaving::Killed(killed));
+        true
     }
 
     /// True if the connection at a place is that of a receiver whose absence has an end.
@@ -379,9 +395,10 @@ impl<O: Observer> Worker<O> {
         if let Some(after) = self.goes_on(engine, id) {
             return self.go_on_anew(engine, id, after);
         }
-        let Some(connection) = self.connections.find(id) else { return };
-        match connection.state {
+        let Some(state) = self.connections.find(id).map(|it| it.state) else { return };
+        match state {
             State::AwaitClose | State::Unfit => self.remove(engine, id),
+            _ if self.is_excused(engine, id) => {}
             State::AwaitConnect => {
                 self.lose(engine, id, ErrorClass::ConnectFailed, || error.to_string())
             }
@@ -401,6 +418,7 @@ impl<O: Observer> Worker<O> {
         let long = self.workload.lifetime == Lifetime::Long;
         match end {
             _ if asked => self.forget(engine, id),
+            _ if self.is_excused(engine, id) => {}
             _ if quiet && self.pace.is_served(place) => self.client_served(engine, id),
             End::Closed(_) if quiet && long && self.target_at(place).takes_requests() => {
                 self.forget(engine, id);
@@ -426,6 +444,11 @@ impl<O: Observer> Worker<O> {
 
     /// A connection is gone, and its place is free for another.
     fn remove<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
+        self.remove_for(engine, id, Leaving::Unplanned);
+    }
+
+    /// A connection is gone for a reason that matters where it received in a room.
+    fn remove_for<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, why: Leaving) {
         let Some(connection) = self.connections.remove(id) else { return };
         let second = self.seconds.remove(id);
         self.leave_stream(engine, &connection, second);
@@ -433,30 +456,27 @@ impl<O: Observer> Worker<O> {
         if let Some(second) = second {
             engine.close(second);
         }
-        self.let_go(engine, connection);
+        self.let_go(engine, connection, why);
     }
 
     /// Forgets those that were to come back.
     pub(crate) fn forget_returning<E: Metered>(&mut self, engine: &mut E) {
         while let Some(connection) = self.connections.take_returning(Instant::NEVER) {
-            self.let_go(engine, connection);
+            self.let_go(engine, connection, Leaving::Unplanned);
         }
     }
 
     /// A connection is gone that nothing knows any more.
-    fn let_go<E: Metered>(&mut self, engine: &mut E, mut connection: Connection) {
+    fn let_go<E: Metered>(&mut self, engine: &mut E, mut connection: Connection, why: Leaving) {
         self.recorder.ids_found(&mut connection.machine);
         if let Some(due) = self.pace.left(connection.place) {
             self.recorder.unsent(due, 1);
         }
         let (place, now) = (connection.place, engine.now());
-        let mut why = Leaving::Unplanned;
         if self.comes_back(place)
             && let Some(absences) = &mut self.absences
         {
-            if absences.gone(place, now) {
-                why = Leaving::Planned;
-            }
+            absences.gone(place, now);
             self.pace.reserve(place);
         }
         if let Some(rooms) = &mut self.rooms {

@@ -278,6 +278,7 @@ impl<O: Observer> Worker<O> {
     /// The measurement begins at `begin`, and it is `now`.
     fn begin_window<E: Metered>(&mut self, engine: &mut E, begin: Instant, now: Instant) {
         self.window = Some((begin, begin));
+        self.rooms.iter_mut().for_each(|rooms| rooms.measure_from(begin));
         self.observer.phase(Phase::Measure, now);
         self.begin_stream(engine);
         self.slow_down(engine, true);

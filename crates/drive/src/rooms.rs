@@ -34,8 +34,10 @@ pub(crate) struct Rooms {
     unproved: u32,
     /// Receivers that were there before and connect again, or are not proved again.
     returning: u32,
-    /// The instant at which all receivers were torn off, until the measurement is over.
+    /// The instant at which all receivers were torn off or their server was killed, until the measurement is over.
     storm_at: Option<Instant>,
+    /// The begin of the measured window.
+    measured_from: Instant,
     /// The due instants of messages, as their headers have them.
     clock: Clock,
     /// The messages that another machine sends to these rooms; `None` where we send them.
@@ -112,7 +114,7 @@ struct Receiver {
     seen: Vec<Seen>,
     /// The instant at which it was to come back; `None` while it is present.
     back_at: Option<Instant>,
-    /// True from when all receivers were torn off until this one is proved again.
+    /// True from when all receivers were torn off, or their server was killed, until this one is proved again.
     is_torn_off: bool,
 }
 
@@ -141,6 +143,8 @@ pub(crate) enum Leaving {
     Planned,
     /// Its connection was cut, or closed by its peer.
     Unplanned,
+    /// We killed its server, at that instant.
+    Killed(Instant),
 }
 
 /// The messages of one stream that one receiver has.
@@ -173,6 +177,7 @@ impl Rooms {
             unproved: 0,
             returning: 0,
             storm_at: None,
+            measured_from: Instant::START,
             clock: Clock::new(share.is_divided()),
             elsewhere: None,
             marks: if share.is_divided() && !share.publishers().is_empty() { MARKS } else { 0 },
@@ -270,6 +275,16 @@ impl Rooms {
         self.outcome.counts.absences += 1;
     }
 
+    /// A server was killed that had not answered `count` messages of the measurement.
+    pub(crate) fn unacknowledged(&mut self, count: u64) {
+        self.outcome.counts.unacknowledged += count;
+    }
+
+    /// The measured window begins.
+    pub(crate) fn measure_from(&mut self, begin: Instant) {
+        self.measured_from = begin;
+    }
+
     /// The measurement is over: whoever is not back by now does not recover in it.
     pub(crate) fn measured(&mut self) {
         self.storm_at = None;
@@ -279,7 +294,9 @@ impl Rooms {
     /// The connection at a place is gone at `now`: nothing comes to it until it is back.
     pub(crate) fn left(&mut self, place: u32, now: Instant, why: Leaving) {
         self.note(now);
-        let Self { rooms, places, share, outcome, owed, unproved, returning, .. } = self;
+        let Self {
+            rooms, places, share, outcome, owed, unproved, returning, storm_at, clock, ..
+        } = self;
         let at = &mut places[place as usize];
         let Some(receiver) = &mut at.receiver else { return };
         let room = &mut rooms[share.room(place) as usize];
@@ -301,13 +318,21 @@ impl Rooms {
                     if share.slow().contains(&place) { &mut room.slow } else { &mut room.present };
                 *present -= 1;
                 let since = receiver.turns.last().map_or(0, |turn| turn.from);
+                if let Leaving::Killed(at) = why {
+                    if !clock.is_over {
+                        storm_at.get_or_insert(at);
+                    }
+                    receiver.is_torn_off = true;
+                    outcome.counts.torn_off += 1;
+                }
+                let from = receiver.under_way(room, since, why, now);
                 let mut edge = room.published;
                 receiver.missing(room, |publication, _, _| {
                     if publication.number < since {
                         return; // Of an earlier turn.
                     }
                     *owed -= 1;
-                    if why == Leaving::Planned && publication.sent + GUARD > now {
+                    if publication.number >= from {
                         edge = edge.min(publication.number);
                         outcome.counts.owed -= 1;
                         outcome.counts.edge.owed += 1;
@@ -576,16 +601,19 @@ impl Rooms {
     /// instant at which its message was due. A message that is missing somewhere has taken `least` at least.
     pub(crate) fn give_up(&mut self, now: Instant, least: Nanos, mut each: impl FnMut(Instant)) {
         self.note(now);
-        let Self { rooms, places, share, outcome, owed, .. } = self;
+        let Self { rooms, places, share, outcome, owed, measured_from, .. } = self;
         for (place, at) in (0..).zip(places) {
             // Nothing is owed to it any more, whenever it goes.
             let Some(receiver) = at.receiver.take() else { continue };
             let is_slow = share.slow().contains(&place);
-            let counts = &mut outcome.counts;
             let last = receiver.turns.last().map_or(0, |turn| turn.from);
             let room = &mut rooms[share.room(place) as usize];
             receiver.missing(room, |publication, presence, is_overtaken| {
                 let is_gone = publication.number < last;
+                if !is_slow {
+                    outcome.missed_at(publication.due.since(*measured_from));
+                }
+                let counts = &mut outcome.counts;
                 match presence {
                     Presence::Away => counts.away.lost += 1,
                     Presence::Edge => counts.edge.lost += 1,
@@ -724,6 +752,26 @@ impl Receiver {
             self.seen.push(Seen::from(0)); // Of a publisher that came later.
         }
         &mut self.seen[stream as usize]
+    }
+
+    /// The number of the first message from `since` on that may have been under way to it when it left at `now`.
+    fn under_way(&self, room: &mut Room, since: u32, why: Leaving, now: Instant) -> u32 {
+        let mut from = u32::MAX;
+        if why == Leaving::Unplanned {
+            return from;
+        }
+        self.missing(room, |publication, _, is_overtaken| {
+            let is_under_way = match why {
+                Leaving::Planned => publication.sent + GUARD > now,
+                // Whatever waited in the server for it is gone.
+                Leaving::Killed(_) => !is_overtaken,
+                Leaving::Unplanned => false,
+            };
+            if is_under_way && publication.number >= since {
+                from = from.min(publication.number);
+            }
+        });
+        from
     }
 
     /// Calls `each` for each message of the measurement that it has not, with what it was when that was sent, and says

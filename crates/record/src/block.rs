@@ -28,6 +28,9 @@ pub struct Block {
     /// The rates that somebody asked for while it ran, in place of the one of its load; empty: nobody did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_changes: Vec<RateChange>,
+    /// The restart of the server in the middle of it; `null`: it was not killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Restart>,
     /// Messages by their end.
     pub counts: Counts,
     /// Messages of the warm-up by their end, which may lie anywhere in the block; `null` where a program of others
@@ -187,6 +190,7 @@ impl Block {
             failed: None,
             cut_short: None,
             rate_changes: Vec::new(),
+            restart: None,
             counts: Counts::default(),
             warm_up: None,
             connections: Connections::default(),
@@ -561,6 +565,15 @@ pub enum Little {
         /// The reason.
         reason: String,
     },
+}
+
+/// The restart of a server that we killed and started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Restart {
+    /// The instant at which it was killed, from the start of the measured window.
+    pub at_ns: u64,
+    /// Time from then until it was ready again.
+    pub ready_after_ns: u64,
 }
 
 /// A change of the rate of an open loop while it ran.

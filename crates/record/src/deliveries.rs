@@ -51,15 +51,18 @@ pub struct DeliveryCounts {
     /// Connections of receivers that we tore off, one after the other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub absences: u64,
-    /// Connections of receivers that we tore off at the same instant.
+    /// Connections of receivers that we tore off at the same instant, or that ended with the server that we killed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub torn_off: u64,
-    /// Receivers torn off that were proved again when the measurement was over.
+    /// Receivers of those that were proved again when the measurement was over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub recovered: u64,
     /// Connects of receivers that came back.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attempts: u64,
+    /// Messages whose acknowledgement had not come when we killed the server: among those in flight at the end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unacknowledged: u64,
 }
 
 /// Deliveries of one kind by their end.
@@ -164,6 +167,9 @@ pub struct DeliveryOutcome {
     /// The samples of [`Deliveries::recovered`].
     #[serde(default, with = "crate::sent::histogram")]
     pub recovered: Histogram,
+    /// [`Deliveries::missed`].
+    #[serde(default)]
+    pub missed: Vec<u64>,
     /// Machines share rooms: the most by which the clock of a publisher and that of a receiver differ. The machines
     /// leave zero, and who puts their parts together knows it. `None`: each delivery is timed by one clock.
     #[serde(default)]
@@ -190,10 +196,15 @@ pub struct Deliveries {
     /// Time from the instant at which a receiver was to come back until a message of its room had reached it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned: Option<Summary>,
-    /// Time from the instant at which all receivers were torn off until a message of its room had reached each of them,
-    /// without those that none had reached when the measurement was over.
+    /// Time from the instant at which all receivers were torn off, or their server was killed, until a message of its
+    /// room had reached each of them, without those that none had reached when the measurement was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovered: Option<Summary>,
+    /// Deliveries that did not come, by the second of the measured window in which their messages were due: to those
+    /// that were there, gone, or between the two, and not to those that read nothing on purpose. Seconds behind the
+    /// last that has some are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<u64>,
     /// The most by which all of these times, and those of deliveries, may be wrong, because machines that share rooms
     /// have clocks of their own; absent: each delivery is timed by one clock. The first, the median and the last
     /// receiver are then those of each machine.
@@ -201,7 +212,38 @@ pub struct Deliveries {
     pub clock_bound_ns: Option<u64>,
 }
 
+impl Deliveries {
+    /// Time from the instant at which all receivers were torn off, or their server was killed, until 99 % of them were
+    /// proved again: the recovery time of a block.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which there is none: fewer were back when the measurement was over, or nobody was gone.
+    pub fn recovery(&self) -> Result<Nanos, String> {
+        let DeliveryCounts { torn_off, recovered, .. } = self.counts;
+        if torn_off == 0 {
+            return Err("nobody was torn off, and no server was killed".to_owned());
+        }
+        let most = torn_off.saturating_mul(99).div_ceil(100);
+        let times = self.recovered.as_ref().and_then(|times| times.histogram().ok());
+        times.and_then(|times| times.at_place(most)).ok_or_else(|| {
+            format!(
+                "{recovered} of {torn_off} receivers were back when the measurement was over: it needs 99 % of them"
+            )
+        })
+    }
+}
+
 impl DeliveryOutcome {
+    /// A delivery did not come whose message was due so long after the begin of the measured window.
+    pub fn missed_at(&mut self, after: Nanos) {
+        let second = usize::try_from(after.0 / Nanos::from_secs(1).0).unwrap_or(usize::MAX);
+        if second >= self.missed.len() {
+            self.missed.resize(second.saturating_add(1), 0);
+        }
+        self.missed[second] += 1;
+    }
+
     /// The same as a record has it.
     pub fn summary(&self) -> Deliveries {
         let Self { counts, first, median, last, spread, replayed, returned, recovered, .. } = self;
@@ -214,6 +256,7 @@ impl DeliveryOutcome {
             replayed: Summary::of(replayed),
             returned: Summary::of(returned),
             recovered: Summary::of(recovered),
+            missed: self.missed.clone(),
             clock_bound_ns: self.clock_bound.map(|bound| bound.0),
         }
     }
@@ -230,6 +273,7 @@ impl Merge for DeliveryOutcome {
             replayed,
             returned,
             recovered,
+            missed,
             clock_bound,
         } = other;
         self.counts.merge(counts);
@@ -240,6 +284,10 @@ impl Merge for DeliveryOutcome {
         self.replayed.merge(replayed);
         self.returned.merge(returned);
         self.recovered.merge(recovered);
+        if self.missed.len() < missed.len() {
+            self.missed.resize(missed.len(), 0);
+        }
+        self.missed.iter_mut().zip(missed).for_each(|(sum, one)| sum.merge(one));
         self.clock_bound = self.clock_bound.max(*clock_bound);
     }
 }
@@ -265,6 +313,7 @@ impl Merge for DeliveryCounts {
             torn_off,
             recovered,
             attempts,
+            unacknowledged,
         } = other;
         self.published.merge(published);
         self.owed.merge(owed);
@@ -284,6 +333,7 @@ impl Merge for DeliveryCounts {
         self.torn_off.merge(torn_off);
         self.recovered.merge(recovered);
         self.attempts.merge(attempts);
+        self.unacknowledged.merge(unacknowledged);
     }
 }
 

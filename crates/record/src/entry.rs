@@ -118,6 +118,7 @@ impl EntryRow {
             | Metric::ErrorRate
             | Metric::RefusedRate
             | Metric::AchievedOfOffered
+            | Metric::Recovery
             | Metric::ServerCpu => None,
         }
     }

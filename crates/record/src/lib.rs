@@ -55,8 +55,8 @@ pub use against::Against;
 pub use agents::{AgentPart, AgentTask, PartEnd, takes_all};
 pub use block::{
     Block, Connections, ContextSwitches, Cpu, Fairness, Identity, Little, Neighbours, OpenLoop,
-    Phases, Pushed, RateChange, Second, Sessions, Split, Stall, Stalls, TcpEvents, TlsSeen, Whole,
-    Wire,
+    Phases, Pushed, RateChange, Restart, Second, Sessions, Split, Stall, Stalls, TcpEvents,
+    TlsSeen, Whole, Wire,
 };
 pub use counts::{CountError, Counts};
 pub use deliveries::{Deliveries, DeliveryCounts, DeliveryEnds, DeliveryError, DeliveryOutcome};
@@ -77,7 +77,7 @@ pub use outcome::{
     Traffic,
 };
 pub use plan::{Pinning, Plan, Process, Workload};
-pub use pooling::{added, cpu_of_both, figure, pooled, results};
+pub use pooling::{added, cpu_of_both, figure, pooled, recovery, results};
 pub use precision::{Precision, precisions};
 pub use requirement_check::{Finding, Relative, Required, RequirementCheck};
 pub use requirements::{checks, failure_rates};

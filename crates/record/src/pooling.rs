@@ -113,8 +113,23 @@ pub fn figure<T>(numbers: &PerMetric<T>, metric: Metric) -> Option<&T> {
         | Metric::RefusedRate
         | Metric::AchievedOfOffered
         | Metric::MemoryPerConnection
+        | Metric::Recovery
         | Metric::ServerCpu => None,
     }
+}
+
+/// The recovery times of the blocks, of which this is the mean; `None` if one of them has none.
+pub fn recovery(plan: &Plan, blocks: &[Block], index: usize) -> Option<Pooled> {
+    let workload = plan.workloads.get(index)?;
+    let rounds = Rounds::of(workload, blocks, index);
+    let of_block = |block: &Block| block.deliveries.as_ref()?.recovery().ok();
+    if !rounds.blocks.iter().flatten().all(|block| of_block(block).is_some()) {
+        return None;
+    }
+    rounds.quotient(|block| {
+        #[expect(clippy::cast_precision_loss, reason = "a time within a block")]
+        Some(Part { of: of_block(block)?.0 as f64, by: 1.0 })
+    })
 }
 
 /// Memory of the server at the end of blocks, shared pages in proportion where that is known, by the connections of the

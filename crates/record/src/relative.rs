@@ -13,7 +13,7 @@
 //!
 //! Start reading at [`relative`].
 
-use crate::pooling::{figure, memory_per_connection, pooled, server_cpu};
+use crate::pooling::{figure, memory_per_connection, pooled, recovery, server_cpu};
 use crate::requirement_check::{Finding, Relative};
 use crate::{Estimate, RunRecord, Sides, common_zero, partner};
 use spec::{Metric, Requirement};
@@ -106,18 +106,25 @@ fn of_sides(
 
 /// A number of workload `index` of `record`, from all its blocks; `None` if it has no such number, or none from all.
 fn number(record: &RunRecord, index: usize, metric: Metric) -> Option<Pooled> {
-    if metric == Metric::MemoryPerConnection {
-        return memory_per_connection(&record.plan, &record.blocks, index);
-    }
-    if metric == Metric::ServerCpu {
-        return server_cpu(
-            &record.plan,
-            &record.blocks,
-            index,
-            record.environment.cpus_allowed.len(),
-        );
-    }
-    figure(&pooled(&record.plan, &record.blocks, index), metric).cloned()
+    let (plan, blocks) = (&record.plan, &record.blocks[..]);
+    let cpus_allowed = record.environment.cpus_allowed.len();
+    let of_blocks = match metric {
+        Metric::MemoryPerConnection => memory_per_connection(plan, blocks, index),
+        Metric::ServerCpu => server_cpu(plan, blocks, index, cpus_allowed),
+        Metric::Recovery => recovery(plan, blocks, index),
+        Metric::P50
+        | Metric::P90
+        | Metric::P99
+        | Metric::P999
+        | Metric::MessagesPerS
+        | Metric::CpuPerMessage
+        | Metric::GeneratorCpuPerMessage
+        | Metric::BytesPerMessage
+        | Metric::ErrorRate
+        | Metric::RefusedRate
+        | Metric::AchievedOfOffered => None,
+    };
+    of_blocks.or_else(|| figure(&pooled(plan, blocks, index), metric).cloned())
 }
 
 fn finding(requirement: &Requirement, [low, value, high]: [f64; 3]) -> Finding {

@@ -1,6 +1,6 @@
 //! Required limits, held against the numbers of a record.
 
-use crate::pooling::{figure, memory_per_connection, replies, server_cpu};
+use crate::pooling::{figure, memory_per_connection, recovery, replies, server_cpu};
 use crate::precision::rows;
 use crate::relative::relative;
 use crate::requirement_check::{Finding, Required, RequirementCheck};
@@ -113,6 +113,9 @@ fn number(
         Metric::MessagesPerS | Metric::GeneratorCpuPerMessage | Metric::BytesPerMessage => {
             pooled.ok_or_else(|| NOT_KNOWN.to_owned())
         }
+        Metric::Recovery => recovery(&record.plan, &record.blocks, workload)
+            .map(|number| Estimate::of(&number))
+            .ok_or_else(|| not_back(&blocks)),
         Metric::ErrorRate => share(&blocks, requirement, errors),
         Metric::RefusedRate => share(&blocks, requirement, refusals),
         Metric::AchievedOfOffered => share(&blocks, requirement, replies),
@@ -124,6 +127,15 @@ fn without(blocks: &[&Block], field: &str) -> String {
     let mut missing = blocks.iter().flat_map(|block| &block.cpu.missing);
     let reason = missing.find(|(name, _)| *name == field);
     reason.map_or_else(|| NOT_KNOWN.to_owned(), |(_, reason)| reason.clone())
+}
+
+/// The reason for which blocks have no recovery time together.
+fn not_back(blocks: &[&Block]) -> String {
+    let of_block = |block: &&Block| block.deliveries.as_ref().map(|it| it.recovery().err());
+    let reason = blocks
+        .iter()
+        .find_map(|block| of_block(block).unwrap_or_else(|| Some(NOT_KNOWN.to_owned())));
+    reason.unwrap_or_else(|| NOT_KNOWN.to_owned())
 }
 
 /// A share of the messages that were due, in rooms of the deliveries that were owed.

@@ -111,6 +111,7 @@ impl Verdict {
             | Metric::RefusedRate
             | Metric::AchievedOfOffered
             | Metric::MemoryPerConnection
+            | Metric::Recovery
             | Metric::ServerCpu => Number::P50,
         };
         if self.row(workload).of_number(judged) < Level::Invalid {

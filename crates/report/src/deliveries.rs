@@ -3,7 +3,8 @@
 use crate::document::{Cell, Column, Table};
 use crate::measured::{Group, Measured, merged};
 use crate::number::{self, Unit, percent};
-use record::{Block, Deliveries, DeliveryCounts, DeliveryEnds, Summary};
+use crate::row::Row;
+use record::{Block, Deliveries, DeliveryCounts, DeliveryEnds, Estimate, Summary};
 use stats::Merge;
 
 const REPLAYED: &str = "replayed";
@@ -75,8 +76,9 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
         "last p99",
         "spread p50",
         "recovery p50",
-        "recovery p99",
+        "recovery",
         "recovery max",
+        "ready again",
     ] {
         columns.push(Column::new(head, Unit::Time));
     }
@@ -108,13 +110,55 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
             time(LAST, |it| it.p99_ns),
             time(SPREAD, |it| it.p50_ns),
             time(RECOVERED, |it| it.p50_ns),
-            time(RECOVERED, |it| it.p99_ns),
+            Cell::estimate(it.recovery().as_ref().map(Estimate::of)),
             time(RECOVERED, |it| Some(it.max_ns)),
+            Cell::number(it.median(ready_again)),
         ]);
         table.row(cells);
     }
     let named = |it: &Measured<'_>| Some(format!("{}: {}", it.name, clocks(it)?));
     table.noted(group.rows.iter().filter_map(named))
+}
+
+/// The time from the kill of a server until it was ready again.
+pub(crate) fn ready_again(_: Row<'_>, block: &Block) -> Option<f64> {
+    block.restart.map(|restart| number::float(restart.ready_after_ns))
+}
+
+/// The recovery of receivers that were all torn off, or whose server was killed: the time until 99 % of them were back
+/// in each block, and that of all of them; empty without.
+pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
+    let Some(counts) = counts(it).filter(|counts| counts.torn_off > 0) else { return Vec::new() };
+    let DeliveryCounts { torn_off, recovered, away, edge, unacknowledged, .. } = counts;
+    let mut lines = Vec::new();
+    if let Some(ready) = it.median(ready_again) {
+        lines.push(format!("the server was killed, and ready again after {}", number::time(ready)));
+    }
+    let times = times(it).into_iter().find(|(name, _)| *name == RECOVERED);
+    let times = times.and_then(|(_, times)| times.histogram().ok());
+    let back_by = |place: u64| {
+        let at = times.as_ref().and_then(|times| times.at_place(place));
+        at.map_or_else(|| "never".to_owned(), |at| number::nanos(at.0))
+    };
+    let of_99 = match it.recovery() {
+        Some(number) => number::interval(Unit::Time, number.value(), number.interval()),
+        None => back_by(torn_off.saturating_mul(99).div_ceil(100)),
+    };
+    lines.push(format!(
+        "half of {torn_off} receivers were back after {}, 99 % after {of_99}, all after {}",
+        back_by(torn_off.div_ceil(2)),
+        back_by(torn_off)
+    ));
+    let missed = away.lost.saturating_add(edge.lost);
+    lines.push(format!(
+        "{recovered} of them within the measured time; {missed} deliveries were missed by those who were gone"
+    ));
+    if unacknowledged > 0 {
+        lines.push(format!(
+            "{unacknowledged} messages were not acknowledged when the server was killed"
+        ));
+    }
+    lines
 }
 
 /// The sums, and what came besides.

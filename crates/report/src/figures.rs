@@ -478,8 +478,63 @@ fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
             ..timed("send-lag", "Send lag", axis, &[("send lag", &lag)], (record, start))
         });
     }
-    let named = |chart| Chart { subjects: names(record, verdict), ..chart };
+    charts.push(missed(record, start));
+    let marks = faults(record, start);
+    let named = |chart| Chart {
+        subjects: names(record, verdict),
+        marks: marks.clone(),
+        names_marks: !marks.is_empty(),
+        ..chart
+    };
     charts.into_iter().map(named).collect()
+}
+
+/// The deliveries of each second that never came; without lines where none is missing.
+fn missed(record: &RunRecord, start: u64) -> Chart {
+    let axis = Axis { label: "deliveries a second", unit: Unit::PerSecond, scale: Scale::Linear };
+    let mut chart =
+        timed("missed", "Missed deliveries", axis, &[("missed", &|_| None)], (record, start));
+    for block in &record.blocks {
+        let missed = block.deliveries.as_ref().map_or(&[][..], |it| &it.missed);
+        if missed.is_empty() {
+            continue;
+        }
+        let begin = number::float(block.started_at_ns.saturating_sub(start)) / 1e9;
+        // The seconds behind the last with one are not named.
+        let rest = std::iter::repeat_n(0, block.series.len().saturating_sub(missed.len()));
+        let seconds = missed.iter().copied().chain(rest);
+        let points = (0_u32..).zip(seconds).map(|(second, count)| Point {
+            x: begin + f64::from(second) + 0.5,
+            y: number::float(count),
+            interval: None,
+        });
+        let series = chart.series.iter_mut().find(|series| series.subject == block.workload);
+        series.into_iter().for_each(|series| series.points.extend(points.clone()));
+    }
+    Chart {
+        caption: "Deliveries that never came, by the second in which their messages were due: to receivers that were \
+                  there, gone, or on their way back."
+            .to_owned(),
+        strip: true,
+        ..chart
+    }
+}
+
+/// The instants at which all receivers of a row were torn off, and at which its server was killed, to which belongs the
+/// time until it was ready again.
+fn faults(record: &RunRecord, start: u64) -> Vec<Mark> {
+    let of_block = |block: &Block| {
+        let rooms = record.plan.workloads.get(block.workload)?.spec.load.rooms()?;
+        let (label, after, lasts) = match (rooms.conduct.storm, block.restart) {
+            (_, Some(restart)) => ("restart", restart.at_ns, restart.ready_after_ns),
+            (Some(storm), None) if block.failed.is_none() => ("storm", storm.0, 0),
+            (_, None) => return None,
+        };
+        let at = block.started_at_ns.saturating_sub(start).saturating_add(after);
+        let [at, high] = [at, at.saturating_add(lasts)].map(|ns| number::float(ns) / 1e9);
+        Some(Mark { subject: block.workload, label: label.to_owned(), at, low: at, high })
+    };
+    record.blocks.iter().filter_map(of_block).collect()
 }
 
 /// A number of each second, and its name.

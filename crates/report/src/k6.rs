@@ -162,6 +162,7 @@ const fn of_metric(metric: Metric) -> &'static str {
         | Metric::CpuPerMessage
         | Metric::GeneratorCpuPerMessage
         | Metric::MemoryPerConnection
+        | Metric::Recovery
         | Metric::ServerCpu => "iterations",
     }
 }

@@ -345,6 +345,11 @@ impl<'a> Measured<'a> {
         record::figure(known, spec::Metric::P50).map(Ratio::from)
     }
 
+    /// The time until 99 % of the receivers were back that had all been torn off, or whose server had been killed.
+    pub(crate) fn recovery(&self) -> Option<Pooled> {
+        record::recovery(&self.record.plan, &self.record.blocks, self.row.index)
+    }
+
     /// The numbers of all its blocks together, whose rounds are known.
     pub(crate) fn numbers(&self) -> &PerMetric<Pooled> {
         let pooled = || record::pooled(&self.record.plan, &self.record.blocks, self.row.index);

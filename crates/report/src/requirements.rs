@@ -114,7 +114,7 @@ fn difference(reason: &record::Reason) -> Remark {
 /// The unit that records have a number in.
 pub(crate) fn unit(metric: Metric) -> Unit {
     match metric {
-        Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 => Unit::Time,
+        Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 | Metric::Recovery => Unit::Time,
         Metric::MessagesPerS => Unit::Rate,
         Metric::CpuPerMessage | Metric::GeneratorCpuPerMessage => Unit::Cpu,
         Metric::BytesPerMessage | Metric::MemoryPerConnection => Unit::Size,

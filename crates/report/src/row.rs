@@ -390,7 +390,7 @@ fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing, elsewhere: Option<&End
     let Rooms { count, publishers, receivers, conduct } = rooms;
     let each = if count.get() == 1 { "with" } else { "each with" };
     let elsewhere = elsewhere.map_or_else(String::new, |url| format!(" to {url}"));
-    let Conduct { slow, away, storm } = conduct;
+    let Conduct { slow, away, storm, restart } = conduct;
     let mut receivers = several(receivers.get(), "receiver");
     if slow > 0 {
         receivers.push_str(&format!(", {slow} of them slow"));
@@ -400,6 +400,9 @@ fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing, elsewhere: Option<&End
     }
     if let Some(storm) = storm {
         receivers.push_str(&format!(", all torn off after {storm}"));
+    }
+    if let Some(restart) = restart {
+        receivers.push_str(&format!(", the server killed and started again after {restart}"));
     }
     format!(
         "{}, {each} {} and {receivers}, {rate} published in all{elsewhere} {}",

@@ -92,6 +92,8 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
         time("p99"),
         time("p99.9").at(steps_only),
         time("max").at(steps_only),
+        // Stands there where receivers were gone.
+        time("recovery"),
         Column::new("offered", Unit::Rate).at(steps_only),
         Column::new(if is_steps { "achieved" } else { "messages" }, Unit::Rate),
         Column::new("CPU/message", Unit::Cpu).at(if is_steps { Depth::Full } else { Depth::First }),
@@ -135,6 +137,7 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
         p99,
         p99_9,
         max,
+        Cell::estimate(it.recovery().as_ref().map(Estimate::of)),
         Cell::number((!it.row.is_closed() && seconds > 0.0).then(|| it.due_per_s())),
         Cell::estimate(achieved.or(of_blocks)),
         cpu_of_both(it),

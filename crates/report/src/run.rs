@@ -44,6 +44,7 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
     }
     let counts_of_rooms = deliveries::counts(it);
     facts.lines("deliveries", counts_of_rooms.iter().flat_map(deliveries::lines).collect());
+    facts.lines("recovery", deliveries::recovery(it));
     cost(&mut facts, it);
     intervals(&mut facts, it);
     errors(&mut facts, it);

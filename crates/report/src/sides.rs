@@ -127,6 +127,14 @@ pub(crate) fn table(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>])
         let found = found.filter(|_| level < Level::Invalid);
         table.row(cells("memory", values, found, None, level));
     }
+    if let [Some(base), Some(head)] = both.map(Measured::recovery) {
+        let found = head.over(&base);
+        let found = number::ratio(found.value(), found.interval());
+        let values = [base, head].map(|it| Some(Unit::Time.show(it.value())));
+        let level = doubt(verdict, sides, Metric::Recovery);
+        let found = Some(found).filter(|_| level < Level::Invalid);
+        table.row(cells("recovery", values, found, None, level));
+    }
     Some(table.noted(notes(&both, memory.iter().all(Option::is_some))))
 }
 

@@ -11,6 +11,7 @@ use crate::neighbours::Waits;
 use crate::plan::Measurement;
 use crate::pursuit::{Pursuit, due_per_s, flows};
 use crate::reach::Context;
+use crate::restart::{Restart, Restarted};
 use crate::sampling::{Sampler, Samples, memory};
 use crate::setup::SetUp;
 use crate::warming::Warming;
@@ -102,6 +103,8 @@ pub(crate) struct Measured {
     pub(crate) broken: Option<Broken>,
     /// The rates that were asked for while it ran.
     pub(crate) rate_changes: Vec<RateChange>,
+    /// The restart of the server, if it was killed, or the reason for which it did not start again.
+    pub(crate) restart: Option<Result<Restarted, String>>,
     /// The times that the histograms of the outcome have, where they are kept one by one.
     pub(crate) raw_times: RawTimes,
 }
@@ -198,6 +201,19 @@ impl<'a> Stage<'a> {
     ///
     /// The generator cannot be set up: no open files are left, or no thread can be started.
     pub(crate) fn run(&mut self, task: &Task<'_>) -> Result<Measured, RunError> {
+        self.run_restarting(task, None)
+    }
+
+    /// The same, where the server is killed in the middle of it and started again.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub(crate) fn run_restarting(
+        &mut self,
+        task: &Task<'_>,
+        restart: Option<Restart<'_>>,
+    ) -> Result<Measured, RunError> {
         let parts = task.measurement.workload.split(task.measurement.spec.threads);
         let workers = u32::try_from(parts.len()).expect("threads are few");
         let control = Arc::new(match self.gate {
@@ -247,12 +263,19 @@ impl<'a> Stage<'a> {
                 .collect::<Result<_, _>>()
                 // Those that were started wait for the others.
                 .inspect_err(|_: &ThreadError| control.stop())?;
+            let restart = restart.map(|restart| {
+                let (control, server) = (Arc::clone(&control), task.server.as_ref().ok());
+                thread::start_scoped(scope, "restart", move || restart.when_due(&control, server))
+            });
+            let restart = restart.transpose().inspect_err(|_| control.stop())?;
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
+            control.stop(); // One that is to kill the server waits for its time no more.
             let Collector { intervals, before, after, sampler, memory, broken, .. } = collector;
             let rate_changes = collector.rate_changes;
             let done =
                 workers.into_iter().map(join).collect::<Result<Vec<_>, ConnectionError>>()?;
+            let restart = restart.and_then(join);
             let (outcomes, busy): (Vec<_>, Vec<_>) = done.into_iter().unzip();
             let used = outcomes.iter().map(|outcome: &Outcome| outcome.connections.started);
             self.numbered += used.max().unwrap_or(0) * step;
@@ -273,6 +296,7 @@ impl<'a> Stage<'a> {
                 tcp,
                 broken,
                 rate_changes,
+                restart,
                 raw_times,
             })
         })
@@ -436,12 +460,17 @@ impl<'a, 'b> Collector<'a, 'b> {
     fn boundary(&mut self, phase: Phase, cpu: CpuReading) {
         let besides = self.task.server.as_ref().map_or(Nanos::ZERO, Processes::cpu_besides);
         let cpu = CpuReading { server: cpu.server.map(|server| server + besides), ..cpu };
+        let next = self.task.server.as_ref().ok().and_then(Processes::next);
+        if let Some(next) = next {
+            self.server = Some(next.sampler());
+        }
+        let is_same = next.is_none(); // Else the switches are those of other processes.
         let switches = |together: &mut Together| Some(together.sample()?.switches);
         let reading = Reading {
             cpu,
             system: self.stage.system.as_mut().and_then(|system| system.sample().ok()),
             generator: switches(&mut self.stage.ourselves),
-            server: self.server.as_mut().and_then(switches),
+            server: self.server.as_mut().filter(|_| is_same).and_then(switches),
             waits: Waits::of(&Processes::one(std::process::id()), self.task.server.as_ref().ok()),
         };
         let begins = phase == Phase::Measure;

@@ -4,12 +4,13 @@ use crate::block::{Measured, Reading, Task};
 use crate::elsewhere::Merged;
 use crate::neighbours;
 use crate::plan::Place;
+use crate::restart::Restarted;
 use engine::Address;
 use load::{Arrival, Lifetime};
 use probe::{CpuTimes, TcpCounters, interface_to};
 use record::{
     Block, Connections, ContextSwitches, Cpu, Little, Missing, Neighbours, Outcome, Phases,
-    Segments, Split, StreamLayers, Summary, TcpEvents, Traffic, Wire,
+    Restart, Segments, Split, StreamLayers, Summary, TcpEvents, Traffic, Wire,
 };
 use spec::Carries;
 use stats::{ClosedLoop, Histogram, per_message};
@@ -29,6 +30,7 @@ pub(crate) fn block(
     Block {
         started_at_ns: measured.started.0,
         rate_changes: measured.rate_changes.clone(),
+        restart: restart(measured),
         cpu: cpu(task, measured),
         neighbours: neighbours(measured),
         tcp: measured.tcp.map(tcp_events),
@@ -92,6 +94,13 @@ fn counted(place: Place, task: &Task<'_>, outcome: &Outcome, resolve: Option<Nan
         little,
         ..block
     }
+}
+
+/// The restart of the server, if it was ready again.
+fn restart(measured: &Measured) -> Option<Restart> {
+    let Restarted { killed, ready } = *measured.restart.as_ref()?.as_ref().ok()?;
+    let (begin, _) = measured.outcome.window?;
+    Some(Restart { at_ns: killed.since(begin).0, ready_after_ns: ready.since(killed).0 })
 }
 
 /// The summary of a time that occurred once.

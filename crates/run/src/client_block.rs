@@ -239,6 +239,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             tcp: self.stage.tcp(task).zip(self.tcp).map(|(after, before)| after.since(before)),
             broken: None,
             rate_changes: Vec::new(),
+            restart: None,
             raw_times: RawTimes::default(),
         };
         Ok((measured, seen))

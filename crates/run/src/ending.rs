@@ -157,7 +157,11 @@ fn how(record: &RunRecord, signal: usize, over: Option<String>) -> Ended {
     let early: u64 = blocks.iter().filter_map(|block| block.warm_up).map(of).sum();
     let among =
         if early == 0 { String::new() } else { format!(" ({early} of them in the warm-up)") };
+    // Those that were handed to a server which we killed then are no surprise.
+    let unacknowledged: u64 =
+        blocks.iter().filter_map(|it| Some(it.deliveries.as_ref()?.counts.unacknowledged)).sum();
     let unfinished: u64 = all_counts().map(|it| it.in_flight_at_end).sum();
+    let unfinished = unfinished.saturating_sub(unacknowledged);
     let failed = blocks.iter().filter(|block| block.failed.is_some()).count();
     let mut reasons: Vec<String> = over.into_iter().collect();
     for (count, what, among) in [

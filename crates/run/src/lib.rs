@@ -44,6 +44,7 @@ mod post;
 mod publishers;
 mod pursuit;
 mod reach;
+mod restart;
 mod results;
 pub mod safety;
 mod sampling;

@@ -6,6 +6,7 @@ use crate::block_record;
 use crate::elsewhere;
 use crate::plan::{Measurement, Peer, Place, Plan};
 use crate::reach::Context;
+use crate::restart::Restart;
 use crate::results::{Headline, Kept};
 use crate::setup::SetUp;
 use record::Block;
@@ -86,8 +87,13 @@ fn block_awake(
     if measurement.client.is_none() {
         let warmed = limit(is_warm).map(|limit| stage.warm_up(&task, limit)).transpose();
         let warmed = warmed?.flatten();
-        let measured = stage.run(&task)?;
-        let block = block_record::block(place, &task, &measured, ready.resolve);
+        let context = Context { clock: stage.clock, interrupt: stage.interrupt };
+        let restart = Restart::of(measurement, &mut set_up.servers, context);
+        let measured = stage.run_restarting(&task, restart)?;
+        let mut block = block_record::block(place, &task, &measured, ready.resolve);
+        if let Some(Err(reason)) = &measured.restart {
+            block = block_record::failed_midway(block, reason.clone());
+        }
         let broken = measured.broken.map(|broken| format!("{broken}{}", first_error(&block)));
         let block = Block { cut_short: broken, ..block };
         set_up.warmed(workload, warmed, server_starts);

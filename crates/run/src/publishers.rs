@@ -21,7 +21,7 @@ fn carriers(spec: &Workload) -> Option<&'static [Protocol]> {
 /// # Errors
 ///
 /// The subject says none.
-fn place(
+pub(crate) fn place(
     measurement: &Measurement,
     url: &Endpoint,
     running: Option<&RunningServer>,

@@ -4,6 +4,7 @@ use crate::feed::Behind;
 use drive::{Interval, Phase};
 use engine::clock::own_cpu;
 use load::{Arrival, Lifetime, RoomShare, Workload};
+use spec::Conduct;
 use stats::per_second;
 use units::{Instant, Nanos};
 
@@ -45,7 +46,12 @@ impl Pursuit {
     /// The pursuit of a block of `workload` on so many threads; `None` in a closed loop, which has no schedule, and for
     /// sessions, which send most of their messages long after they began.
     pub(crate) fn of(workload: &Workload, threads: usize) -> Option<Self> {
-        let is_pursued = matches!(workload.arrival, Arrival::Open { .. });
+        // While receivers are gone on purpose, fewer deliveries come than are due.
+        let are_gone = workload.rooms.is_some_and(|rooms| {
+            let Conduct { storm, restart, .. } = rooms.all().conduct;
+            storm.is_some() || restart.is_some()
+        });
+        let is_pursued = matches!(workload.arrival, Arrival::Open { .. }) && !are_gone;
         let due_per_s = due_per_s(workload).filter(|_| is_pursued)?;
         let receivers = workload.rooms.map(RoomShare::receivers_each);
         let threads = f64::from(u32::try_from(threads).unwrap_or(u32::MAX));
@@ -195,12 +201,17 @@ pub(crate) mod tests {
     #[test]
     fn in_rooms_each_receiver_is_due_a_delivery() {
         let [one, hundred] = [1, 100].map(|count| NonZeroU32::new(count).unwrap());
-        let conduct = spec::Conduct::default();
+        let conduct = Conduct::default();
         let rooms = spec::Rooms { count: one, publishers: one, receivers: hundred, conduct };
         let rooms = Some(RoomShare::whole(rooms));
         let workload = Workload { rooms, ..workload(open("1000/s")) };
         assert_eq!(told_behind_with(&workload, |_| [100, 1_000, 0]), [14], "a tenth of them");
         assert_eq!(told_behind_with(&workload, |_| [100, 10_000, 0]), [0; 0]);
+        let restart = Some(Nanos::from_secs(1));
+        let all = rooms
+            .map(|rooms| spec::Rooms { conduct: Conduct { restart, ..conduct }, ..rooms.all() });
+        let workload = Workload { rooms: all.map(RoomShare::whole), ..workload };
+        assert!(Pursuit::of(&workload, 1).is_none(), "receivers are gone on purpose");
     }
 
     #[test]

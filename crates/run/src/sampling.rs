@@ -17,6 +17,8 @@ use units::{Instant, Nanos};
 pub(crate) struct Sampler {
     server: Option<Processes>,
     server_together: Option<Together>,
+    /// True if these are the processes of a server that was started again.
+    goes_on: bool,
     ourselves: Together,
     system: Option<SystemSampler>,
     /// TCP's counters in the network namespace of the server.
@@ -61,6 +63,7 @@ impl Sampler {
         Self {
             server: server.cloned(),
             server_together: server.map(Processes::sampler),
+            goes_on: false,
             ourselves: Processes::one(std::process::id()).sampler(),
             system: SystemSampler::open().ok(),
             tcp: server.and_then(Processes::tcp),
@@ -128,6 +131,11 @@ impl Sampler {
     }
 
     fn snapshot(&mut self, at: Instant) -> Snapshot {
+        if !self.goes_on
+            && let Some(next) = self.server.as_ref().and_then(Processes::next)
+        {
+            (self.server_together, self.goes_on) = (Some(next.sampler()), true);
+        }
         Snapshot {
             at,
             system: self.system.as_mut().and_then(|system| system.sample().ok()),

@@ -178,6 +178,12 @@ impl SetUp {
         context: Context<'_>,
     ) -> Result<Ready, RunError> {
         check_limits(measurement)?;
+        let conduct = measurement.workload.rooms.map(|rooms| rooms.all().conduct);
+        if self.is_elsewhere && conduct.is_some_and(|conduct| conduct.restart.is_some()) {
+            let reason = "--restart: agents of a fleet do not know when the server is gone; leave it out, or measure on \
+                          this machine alone";
+            return Err(RunError::InvalidRequest(reason.to_owned()));
+        }
         let budget = self.memory(measurement);
         if !self.is_elsewhere {
             memory::check(budget, &measurement.workload)?;
@@ -284,6 +290,9 @@ impl SetUp {
         context: Context<'_>,
     ) -> Result<(), String> {
         let measurement = &plan.measurements[workload];
+        if self.ready[workload].is_ok() {
+            self.servers.check(measurement)?;
+        }
         if let Some(died) = self.servers.of_mut(measurement).and_then(RunningServer::died_by_now) {
             self.servers.start_again(measurement, &died, context)?;
             let key = Key::of(measurement);

@@ -162,7 +162,7 @@ impl Axis {
             ) => {
                 if !rooms.conduct.is_steady() {
                     let message = "receivers that are slow or leave have sums of their own, which no sweep looks at; \
-                                   leave --slow-receivers, --away and --storm out";
+                                   leave --slow-receivers, --away, --storm and --restart out";
                     return Err(Problem::new("of", message));
                 }
                 let (rooms, each) = match self.of == AxisOf::Receivers {
@@ -328,7 +328,7 @@ mod tests {
         let table = [
             (problem(AxisOf::Connections, &line, 5),              "use --of receivers or --of rate"),
             (problem(AxisOf::Receivers, &open, 5),                "say with --publish how often"),
-            (problem(AxisOf::Receivers, &leaving, 5),             "leave --slow-receivers, --away and --storm out"),
+            (problem(AxisOf::Receivers, &leaving, 5),             "leave --slow-receivers, --away, --storm and --restart out"),
             (problem(AxisOf::Receivers, &rising, 5),              "one rate from its beginning to its end"),
             (problem(AxisOf::Receivers, &line, 1 << 23),          "are more than 16777216"),
             (problem(AxisOf::Receivers, &line, 1 << 32),          "is not possible"),

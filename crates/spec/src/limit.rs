@@ -59,7 +59,8 @@ impl Limit {
             | Metric::P99
             | Metric::P999
             | Metric::CpuPerMessage
-            | Metric::GeneratorCpuPerMessage => text.parse().map(Self::Time),
+            | Metric::GeneratorCpuPerMessage
+            | Metric::Recovery => text.parse().map(Self::Time),
             Metric::MessagesPerS => text.parse().map(Self::Rate),
             Metric::BytesPerMessage | Metric::MemoryPerConnection => text.parse().map(Self::Bytes),
             Metric::ErrorRate

@@ -33,11 +33,14 @@ pub enum Metric {
     MemoryPerConnection,
     /// CPU time of the server, as a share of the CPUs that it may run on.
     ServerCpu,
+    /// Rooms: the time from the instant at which all receivers were torn off, or their server was killed, until 99 % of
+    /// them received again.
+    Recovery,
 }
 
 impl Metric {
     /// All of them, each with its name.
-    pub const ALL: [(&'static str, Self); 13] = [
+    pub const ALL: [(&'static str, Self); 14] = [
         ("p50", Self::P50),
         ("p90", Self::P90),
         ("p99", Self::P99),
@@ -51,6 +54,7 @@ impl Metric {
         ("achieved/offered", Self::AchievedOfOffered),
         ("memory/connection", Self::MemoryPerConnection),
         ("server_cpu", Self::ServerCpu),
+        ("recovery", Self::Recovery),
     ];
 
     /// True if the machine moves it as the server does: it differs between two runs of the same program.
@@ -64,7 +68,8 @@ impl Metric {
             | Self::CpuPerMessage
             | Self::GeneratorCpuPerMessage
             | Self::AchievedOfOffered
-            | Self::ServerCpu => true,
+            | Self::ServerCpu
+            | Self::Recovery => true,
             Self::BytesPerMessage
             | Self::ErrorRate
             | Self::RefusedRate
@@ -87,9 +92,11 @@ impl Metric {
     ///
     /// There is none of that name, with the one that was perhaps meant.
     pub(crate) fn with_interval(name: &str) -> Result<Self, String> {
-        // The last two are taken once for a block: an interval as narrow as a goal says little of them.
+        // The last three are taken once for a block: an interval as narrow as a goal says little of them.
         let is_goal = |metric: Self| {
-            metric.has_interval() && !matches!(metric, Self::MemoryPerConnection | Self::ServerCpu)
+            let is_once =
+                matches!(metric, Self::MemoryPerConnection | Self::ServerCpu | Self::Recovery);
+            metric.has_interval() && !is_once
         };
         Self::find(name, "number that has an interval", is_goal)
     }
@@ -105,7 +112,8 @@ impl Metric {
             | Self::GeneratorCpuPerMessage
             | Self::BytesPerMessage
             | Self::MemoryPerConnection
-            | Self::ServerCpu => true,
+            | Self::ServerCpu
+            | Self::Recovery => true,
             Self::P999 | Self::ErrorRate | Self::RefusedRate | Self::AchievedOfOffered => false,
         }
     }

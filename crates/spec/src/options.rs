@@ -134,6 +134,13 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storm: Option<Nanos>,
+    /// Rooms: kill the server so long after the measurement has begun, and start it again at once, e.g. 3s
+    ///
+    /// For a server that wirebench starts itself. Receivers come back as after --storm. The time from the kill until
+    /// 50 %, 99 % and all of them receive again is the recovery time (docs/PUSH.md).
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Nanos>,
     /// Spacing of messages or sessions that are due [default: phases for bots, else uniform]
     #[cfg_attr(feature = "cli", arg(long, value_name = "SPACING", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -516,6 +523,11 @@ impl Options {
         let loads = self.loads(server.scheme(), timeout)?;
         if let Some(conversation) = &workload.conversation {
             loads.iter().try_for_each(|(_, load)| conversation.check_load(load))?;
+        }
+        if self.restart.is_some() && matches!(server, Server::Given(_)) {
+            let message = "only a server that wirebench starts itself can be started again by it; describe the server \
+                           in a file, with `url` and `start`, or with `server` (docs/EXPERIMENTS.md)";
+            return Err(Problem::new("restart", message));
         }
         let publish_to = self.publish_to(workload.conversation.as_ref(), server)?;
         let workload = Workload { publish_to, ..workload };

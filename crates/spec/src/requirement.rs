@@ -149,6 +149,8 @@ mod tests {
             ("bytes/message < 1KiB",     "bytes/message < 1KiB",     1024.0),
             ("memory/connection < 10KiB", "memory/connection < 10KiB", 10_240.0),
             ("server_cpu < 70%",         "server_cpu < 70%",         0.7),
+            ("recovery<5s",              "recovery < 5s",            5e9),
+            ("recovery <= baseline * 1.2", "recovery <= baseline * 1.20", 1.2),
             ("p99 <= baseline * 1.10",   "p99 <= baseline * 1.10",   1.1),
             ("messages/s>=baseline*0.95", "messages/s >= baseline * 0.95", 0.95),
             ("cpu/message <= baseline",  "cpu/message <= baseline",  1.0),

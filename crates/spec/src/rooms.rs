@@ -42,6 +42,10 @@ pub struct Conduct {
     /// Time from the begin of the measurement to the instant at which the connections of all receivers are torn off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storm: Option<Nanos>,
+    /// Time from the begin of the measurement to the instant at which the server is killed, to be started again at
+    /// once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart: Option<Nanos>,
 }
 
 impl Conduct {

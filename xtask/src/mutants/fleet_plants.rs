@@ -123,7 +123,7 @@ pub(super) const FLEET_PLANTS: &[Plant] = &[
         file: AGENT,
         caught_by: "fleet",
         test: WORLDS,
-        changes: &[Change { place: "&& «*part == seat.part»", bug: "true" }],
+        changes: &[Change { place: "&& «task.part == seat.part»", bug: "true" }],
     },
     Plant {
         name: "late agents count",

@@ -194,6 +194,8 @@ struct Known {
     /// `None` before its first proof.
     presence: Option<Presence>,
     turn: u32,
+    /// Its server was killed, and it has not been proved since.
+    is_torn_off: bool,
     has: BTreeSet<(u32, u32)>,
 }
 
@@ -261,6 +263,7 @@ impl World {
         let counts = u64::from(sent.is_measured);
         if known.presence != Some(Presence::Present) {
             (known.presence, known.turn) = (Some(Presence::Present), known.turn + 1);
+            self.model.recovered += u64::from(std::mem::take(&mut known.is_torn_off));
         }
         let Some(owed) = sent.owed.get_mut(&place) else {
             self.model.early += counts;
@@ -295,16 +298,38 @@ impl World {
             known.is_open = true;
             return self.rooms.opened(place);
         }
-        let is_planned = self.random.below(2) == 0 && !is_slow(place);
-        let why = if is_planned { Leaving::Planned } else { Leaving::Unplanned };
+        let why = match self.random.below(4) {
+            _ if is_slow(place) => Leaving::Unplanned,
+            0 | 1 => Leaving::Planned,
+            2 => Leaving::Killed(Instant(self.now)),
+            _ => Leaving::Unplanned,
+        };
         self.rooms.left(place, Instant(self.now), why);
         (known.is_connected, known.is_open) = (false, false);
-        if known.presence == Some(Presence::Present) && is_planned {
-            for sent in self.sent.values_mut().filter(|it| it.at + ms(250) > self.now) {
-                let owed = sent.owed.get_mut(&place).filter(|owed| !owed.has);
-                let owed =
-                    owed.filter(|it| it.presence == Presence::Present && it.turn == known.turn);
+        if known.presence == Some(Presence::Present) {
+            let is_missing = |sent: &Sent| {
+                let owed = sent.owed.get(&place).filter(|owed| !owed.has);
+                owed.is_some_and(|it| it.presence == Presence::Present && it.turn == known.turn)
+            };
+            let is_overtaken = |(publisher, sequence): (u32, u32)| {
+                let later = (publisher, sequence + 1)..=(publisher, u32::MAX);
+                known.has.range(later).next().is_some()
+            };
+            let on_its_way =
+                self.sent.iter().filter(|(key, it)| it.is_measured && !is_overtaken(**key));
+            let on_its_way = on_its_way.filter(|(_, it)| is_missing(it)).map(|(_, it)| it.at);
+            let edge_from = match why {
+                Leaving::Planned => (self.now + 1).saturating_sub(ms(250)),
+                Leaving::Killed(_) => on_its_way.min().unwrap_or(u64::MAX),
+                Leaving::Unplanned => u64::MAX,
+            };
+            for sent in self.sent.values_mut().filter(|it| it.at >= edge_from && is_missing(it)) {
+                let owed = sent.owed.get_mut(&place);
                 owed.into_iter().for_each(|owed| owed.presence = Presence::Edge);
+            }
+            if matches!(why, Leaving::Killed(_)) {
+                self.model.torn_off += 1;
+                known.is_torn_off = true;
             }
         }
         known.presence = known.presence.map(|_| Presence::Away);

@@ -17,6 +17,7 @@ mod open_loop;
 mod peers;
 mod punctual;
 mod redirects;
+mod restarts;
 mod rooms;
 mod secure;
 mod segments;

@@ -464,7 +464,8 @@ fn the_sums_close_while_receivers_come_and_go_and_connections_are_cut() {
     let (away, storm) = (Some("every 700ms for 150ms".parse().unwrap()), Some(ms(400)));
     let mut seen = DeliveryCounts::default();
     for seed in 0..300 {
-        let conduct = Conduct { away, storm: storm.filter(|_| seed % 2 == 0), slow: 0 };
+        let storm = storm.filter(|_| seed % 2 == 0);
+        let conduct = Conduct { away, storm, ..Conduct::default() };
         let mut play = publish(2, 2, 4, "30/s").duration(ms(2500)).warm_up(ms(100));
         play.workload.seed = seed;
         let (_, counts) = play_with_cuts(behaving(play, conduct), seed, 0.3);
@@ -493,7 +494,7 @@ fn what_a_stall_held_back_is_out_of_order_on_no_machine() {
 
 /// The ways in which a relay is spoken to: schemes, and conversations of receivers without a library, whose publishers
 /// post.
-const TRANSPORTS: [&str; 12] = [
+pub(crate) const TRANSPORTS: [&str; 12] = [
     "ws",
     "sockjs",
     "sockjs+xhr",
@@ -509,7 +510,13 @@ const TRANSPORTS: [&str; 12] = [
 ];
 
 /// Rooms whose receivers get what is published over one of them.
-fn over(transport: &str, count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
+pub(crate) fn over(
+    transport: &str,
+    count: u32,
+    publishers: u32,
+    receivers: u32,
+    rate: &str,
+) -> Play {
     let (conversation, endpoint) = match transport {
         "room-events" | "room-longpoll" => (transport, "http://server.example".to_owned()),
         _ => {
@@ -541,7 +548,7 @@ fn is_counted(data: &[u8]) -> bool {
 }
 
 /// Connections that are cut with `probability`, each within 2.5 s of its beginning.
-fn cutting(probability: f64) -> Conditions {
+pub(crate) fn cutting(probability: f64) -> Conditions {
     Conditions {
         delay: DELAY,
         jitter: ms(20),
@@ -614,7 +621,7 @@ fn all_goes_wrong(transport: &str, seeds: Range<u64>) -> DeliveryCounts {
             0 => Conduct { slow: 1, ..Conduct::default() },
             1 => Conduct { away, ..Conduct::default() },
             2 => Conduct { storm, ..Conduct::default() },
-            _ => Conduct { away, storm, slow: 0 },
+            _ => Conduct { away, storm, ..Conduct::default() },
         };
         let mut play = over(transport, 2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
         (play.seed, play.workload.seed) = (seed, seed);
@@ -633,11 +640,11 @@ fn all_goes_wrong(transport: &str, seeds: Range<u64>) -> DeliveryCounts {
     seen
 }
 
-fn counts(played: &Played) -> DeliveryCounts {
+pub(crate) fn counts(played: &Played) -> DeliveryCounts {
     played.outcome.deliveries.as_ref().unwrap().counts
 }
 
-fn relay() -> serve::Relay {
+pub(crate) fn relay() -> serve::Relay {
     let options = ServerOptions { takes_requests: true, ..ServerOptions::default() };
     let stack = Speech::WebSocketText.server_with(options);
     serve::Relay::new(stack, Arc::new(AtomicBool::new(false)))
@@ -659,7 +666,7 @@ fn rooms(count: u32, publishers: u32, receivers: u32) -> Rooms {
 }
 
 /// A play whose receivers do not just stay and read.
-fn behaving(mut play: Play, conduct: Conduct) -> Play {
+pub(crate) fn behaving(mut play: Play, conduct: Conduct) -> Play {
     let rooms = play.workload.rooms.unwrap().all();
     play.workload.rooms = Some(RoomShare::whole(Rooms { conduct, ..rooms }));
     play

@@ -55,7 +55,7 @@ pub struct Agent {
 #[derive(Debug)]
 enum State {
     Idle,
-    Preparing { task: Asked, stage: Stage, asked: Instant },
+    Preparing { task: Box<Asked>, stage: Stage, asked: Instant },
     Begun { run: Name, block: BlockId, has_started: bool },
     Spooling { subject: Subject, slot: Arc<Slot> },
     Gone,
@@ -212,8 +212,12 @@ impl Agent {
         let start = Instant(seat.start_ns);
         let is_ready = matches!(
             &self.state,
-            State::Preparing { task: Asked { run: of, block, work, kind, part }, stage: Stage::Ready, .. }
-                if *of == run && *block == go.block && *work == go.work && *kind == seat.kind && *part == seat.part
+            State::Preparing { task, stage: Stage::Ready, .. }
+                if task.run == run
+                    && task.block == go.block
+                    && task.work == go.work
+                    && task.kind == seat.kind
+                    && task.part == seat.part
         );
         let why = if now >= start {
             let by = now.since(start);

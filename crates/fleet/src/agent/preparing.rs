@@ -20,7 +20,7 @@ impl Agent {
             return not_ready("it has a result of this block already");
         }
         match &mut self.state {
-            State::Preparing { task, stage, asked } if *task == wanted => {
+            State::Preparing { task, stage, asked } if **task == wanted => {
                 *asked = now;
                 return match stage {
                     Stage::AwaitPlan | Stage::PlanAgain(_) | Stage::AwaitReady => Answer::Preparing,
@@ -54,7 +54,7 @@ impl Agent {
                 Stage::AwaitPlan
             }
         };
-        self.state = State::Preparing { task: wanted, stage, asked: now };
+        self.state = State::Preparing { task: Box::new(wanted), stage, asked: now };
         Answer::Preparing
     }
 

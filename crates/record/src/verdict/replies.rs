@@ -147,15 +147,14 @@ fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
     };
     subject.reason(rule, |block| {
         let counts = block.counts;
-        let waiting = fraction(counts.in_flight_at_end, counts.sent);
+        // The server that would have answered them was killed by us.
+        let unacknowledged = block.deliveries.as_ref().map_or(0, |it| it.counts.unacknowledged);
+        let waiting = counts.in_flight_at_end.saturating_sub(unacknowledged);
+        let evidence = format!("{waiting} of {} messages", counts.sent);
+        let waiting = fraction(waiting, counts.sent);
         let level = if subject.is_open() { Level::Invalid } else { Level::Degraded };
         let moved = moved_by(waiting).map(|number| (number, level));
-        let evidence = format!(
-            "{} of {} messages ({})",
-            counts.in_flight_at_end,
-            counts.sent,
-            percent(waiting)
-        );
+        let evidence = format!("{evidence} ({})", percent(waiting));
         let measured =
             Finding::of_some(moved.collect(), waiting, evidence).filter(|_| waiting > P99_MOVED);
         measured.into_iter().chain(silent(subject, block)).reduce(Finding::and)

@@ -7,10 +7,10 @@ use record::{
     Footprint, GoogleBenchmark, Identity, IdsFound, Interface, Kind, Knee, Lab, Layer, LeftOut,
     Level, Limits, Little, Memory, Missing, Neighbours, Number, OpenLoop, PartEnd, Parts,
     PayloadKind, PerMetric, Phases, Pinning, Plan, Process, Published, PublishedRow, PushCount,
-    Pushed, Reason, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, ServerMachine, Sessions,
-    SocketBuffer, Spacing, Split, Stall, Stalls, Subject, Summary, Sweep, SweepLine, SweepOf,
-    SweepStep, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict, View, WarmUp, Warning, Whole, Wire,
-    Workload, WorkloadResult,
+    Pushed, Reason, Restart, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, ServerMachine,
+    Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Subject, Summary, Sweep, SweepLine,
+    SweepOf, SweepStep, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict, View, WarmUp, Warning,
+    Whole, Wire, Workload, WorkloadResult,
 };
 use spec::{Content, Expect, Header, Http, Load, Message, Server, Stop, Timeouts, Tls, Trust};
 use stats::Histogram;
@@ -254,6 +254,7 @@ fn block(workload: usize) -> Block {
         failed: None,
         cut_short: None,
         rate_changes: Vec::new(),
+        restart: Some(Restart { at_ns: 2_000_000_000, ready_after_ns: 40_000_000 }),
         counts: Counts {
             planned: 1011,
             sent: 1006,
@@ -355,6 +356,7 @@ fn block(workload: usize) -> Block {
                 torn_off: 9,
                 recovered: 8,
                 attempts: 18,
+                unacknowledged: 2,
             },
             first: times.clone(),
             median: times.clone(),
@@ -363,6 +365,7 @@ fn block(workload: usize) -> Block {
             replayed: times.clone(),
             returned: times.clone(),
             recovered: times,
+            missed: vec![0, 9, 7],
             clock_bound_ns: Some(128_000),
         }),
         ids_found: Some(IdsFound { learnt: 990, scanned: 9, parsed: 1 }),

@@ -121,6 +121,7 @@ fn outcome(random: &mut Random) -> Outcome {
                 torn_off: count(random),
                 recovered: count(random),
                 attempts: count(random),
+                unacknowledged: count(random),
             },
             first: times(random),
             median: times(random),
@@ -129,6 +130,7 @@ fn outcome(random: &mut Random) -> Outcome {
             replayed: times(random),
             returned: times(random),
             recovered: times(random),
+            missed: (0..random.below(4)).map(|_| count(random)).collect(),
             clock_bound: maybe(random, |random| Nanos(count(random))),
         }),
         ids_found: maybe(random, |random| IdsFound {

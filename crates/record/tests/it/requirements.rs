@@ -68,6 +68,58 @@ fn the_error_rate_has_all_ends_but_good_ones_and_those_in_flight() {
 }
 
 #[test]
+fn the_recovery_time_is_that_of_99_percent_of_receivers_in_each_block() {
+    let mut record = good::open();
+    record.verdict = Some(Verdict::default());
+    // So many receivers, of which each is back 10 ms after the one before, the first of them after `first`.
+    let block = |round: usize, first: u64, torn_off: u64, recovered: u64| {
+        let mut times = Histogram::new();
+        (0..recovered).for_each(|nth| times.record(Nanos::from_millis(first + 10 * nth)));
+        let counts = DeliveryCounts { torn_off, recovered, ..DeliveryCounts::default() };
+        let recovered = Summary::of(&times);
+        let deliveries = Some(Deliveries { counts, recovered, ..Deliveries::default() });
+        record::Block { round, deliveries, ..record.blocks[0].clone() }
+    };
+    let of = |blocks: Vec<record::Block>, text: &str| {
+        checked(RunRecord { blocks, ..record.clone() }, &[text]).remove(0)
+    };
+    // The 198th of 200 is back after 500 + 1970 ms.
+    let one = of(vec![block(0, 500, 200, 200)], "recovery < 2.48s");
+    assert_eq!(one.finding, Finding::Met, "{one:?}");
+    let found = one.number.unwrap();
+    assert!((found.value / 2.47e9 - 1.0).abs() < 1e-3 && found.low.is_none(), "{found:?}");
+    let one = of(vec![block(0, 500, 200, 200)], "recovery < 2.46s");
+    assert_eq!(one.finding, Finding::NotMet, "{one:?}");
+    // Whoever is back later is not waited for.
+    let late = of(vec![block(0, 500, 200, 198)], "recovery < 2.48s");
+    assert_eq!(late.finding, Finding::Met, "{late:?}");
+
+    let rounds: Vec<record::Block> =
+        (0..8).map(|round| block(round, 500 + 20 * round as u64, 100, 100)).collect();
+    let pooled = of(rounds.clone(), "recovery < 2s").number.unwrap();
+    // From 1.48 to 1.62 s.
+    assert!((pooled.value / 1.55e9 - 1.0).abs() < 1e-3, "{pooled:?}");
+    let (low, high) = (pooled.low.unwrap(), pooled.high.unwrap());
+    assert!(
+        low > 1.48e9 && low < pooled.value && high < 1.62e9 && high > pooled.value,
+        "{pooled:?}"
+    );
+
+    let unknown = |blocks: Vec<record::Block>| {
+        let check = of(blocks, "recovery < 1h");
+        assert_eq!((check.finding, check.number), (Finding::Unknown, None), "{check:?}");
+        check.reason.unwrap()
+    };
+    let short = unknown(rounds.into_iter().chain([block(8, 500, 100, 98)]).collect());
+    assert!(
+        short.starts_with("98 of 100 receivers were back when the measurement was over"),
+        "{short}"
+    );
+    assert_eq!(unknown(vec![block(0, 1, 0, 0)]), "nobody was torn off, and no server was killed");
+    assert_eq!(unknown(record.blocks.clone()), "not known for this row");
+}
+
+#[test]
 fn a_number_of_too_few_messages_is_unknown() {
     let mut record = good::open();
     record.verdict = Some(Verdict::default());

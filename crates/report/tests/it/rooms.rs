@@ -3,9 +3,12 @@
 use crate::pages::{check, details};
 use crate::records;
 use expect_test::expect;
-use record::{AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, RunRecord, Wire};
+use record::{
+    AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, Restart, RunRecord, Wire,
+};
 use report::{Depth, Style};
 use spec::{Conduct, Load, Rooms, Spacing};
+use units::Nanos;
 
 /// Four rooms, in which the relay lost, doubled and cut off some.
 fn record() -> RunRecord {
@@ -216,6 +219,60 @@ fn receivers_that_are_slow_or_leave_have_sums_of_their_own() {
         assert!(words.contains(line), "{line}: {page}");
     }
     assert!(page.lines().any(|line| line.starts_with("recovery ")), "{page}");
+}
+
+#[test]
+fn a_server_that_was_killed_has_its_recovery_on_every_page() {
+    let mut record = record();
+    let rooms = record.plan.workloads[0].spec.load.rooms().expect("they are rooms");
+    let restart = Some(Nanos::from_secs(3));
+    let conduct = Conduct { restart, ..Conduct::default() };
+    if let Load::Publish { rooms: all, .. } = &mut record.plan.workloads[0].spec.load {
+        *all = Rooms { conduct, ..rooms };
+    }
+    let block = &mut record.blocks[0];
+    block.restart = Some(Restart { at_ns: 3_000_000_000, ready_after_ns: 240_000_000 });
+    let of_block = block.deliveries.as_mut().expect("they are rooms");
+    let ends = |owed, delivered| DeliveryEnds {
+        owed,
+        delivered,
+        lost: owed - delivered,
+        ..DeliveryEnds::default()
+    };
+    of_block.counts = DeliveryCounts {
+        away: ends(800, 0),
+        edge: ends(30, 10),
+        torn_off: 400,
+        recovered: 400,
+        attempts: 400,
+        unacknowledged: 2,
+        ..of_block.counts
+    };
+    of_block.recovered = Some(records::summary(1_000_000_000, 400));
+    let page = details(&record);
+    let words = page.split_whitespace().collect::<Vec<&str>>().join(" ");
+    for line in [
+        "100 receivers, the server killed and started again after 3 s",
+        "recovery the server was killed, and ready again after 240 ms",
+        "half of 400 receivers were back after ",
+        "400 of them within the measured time; 820 deliveries were missed by those who were gone",
+        "2 messages were not acknowledged when the server was killed",
+    ] {
+        assert!(words.contains(line), "{line}: {page}");
+    }
+    let lab = details(&RunRecord { kind: Kind::Lab, ..record.clone() });
+    assert!(["ready", "240"].iter().all(|words| lab.contains(words)), "{lab}");
+    let first = report::terminal(
+        &RunRecord { kind: Kind::Lab, ..record.clone() },
+        Depth::First,
+        &Style::default(),
+    );
+    assert!(first.contains("recovery"), "{first}");
+    let of_block = record.blocks[0].deliveries.as_mut().expect("they are rooms");
+    of_block.missed = vec![0, 0, 9, 820];
+    let html = report::html(&record);
+    assert!(html.contains("Missed deliveries"), "they stand on the axis of time");
+    assert!(html.contains(">restart</text>"), "the line of the kill has its name");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use probe::{
     ProcessSample, ProcessSampler, RunQueue, TcpSampler, descendants, reaped_cpu, run_queue,
 };
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use units::{Bytes, Nanos};
 
 /// The processes of a program.
@@ -15,6 +15,16 @@ pub(crate) struct Processes {
     ancestors: Arc<[u32]>,
     /// The processes that there were when this was made.
     known: Arc<[u32]>,
+    /// The processes that took their place, once they were killed.
+    next: Arc<OnceLock<Next>>,
+}
+
+/// The processes of a program that was started again.
+#[derive(Debug)]
+struct Next {
+    processes: Processes,
+    /// The CPU time that those before had used.
+    used_before: Option<Nanos>,
 }
 
 impl Processes {
@@ -25,24 +35,41 @@ impl Processes {
 
     /// These processes, and no others that they may start.
     pub(crate) fn known(pids: Vec<u32>) -> Self {
-        Self { ancestors: Arc::new([]), known: pids.into() }
+        Self { ancestors: Arc::new([]), known: pids.into(), next: Arc::default() }
     }
 
     /// All that descend from `keeper`, now and later; itself not.
     pub(crate) fn of(keeper: u32) -> Self {
-        Self { ancestors: Arc::new([keeper]), known: descendants(keeper).into() }
+        let known = descendants(keeper).into();
+        Self { ancestors: Arc::new([keeper]), known, next: Arc::default() }
     }
 
     /// Processes that somebody else started, with all that descend from them, now and later. This program, if it is one
     /// of those, and its children are left out.
     pub(crate) fn found(pids: &[u32]) -> Self {
         let all = pids.iter().copied().chain(below(pids)).collect();
-        Self { ancestors: pids.into(), known: without_us(all).into_iter().collect() }
+        let known = without_us(all).into_iter().collect();
+        Self { ancestors: pids.into(), known, next: Arc::default() }
+    }
+
+    /// From now on these processes are what the program is, which was killed after it had used so much CPU time. All
+    /// copies of this know it.
+    pub(crate) fn go_on_as(&self, processes: Self, used_before: Option<Nanos>) {
+        // It is started again once in a block, and a block has its own.
+        drop(self.next.set(Next { processes, used_before }));
+    }
+
+    /// The processes that took the place of these; `None` while these are there.
+    pub(crate) fn next(&self) -> Option<&Self> {
+        self.next.get().map(|next| &next.processes)
     }
 
     /// CPU time that those which were known from the start have used until now; `None` if none of them is left. It
     /// takes a microsecond for each.
     pub(crate) fn cpu(&self) -> Option<Nanos> {
+        if let Some(Next { processes, used_before }) = self.next.get() {
+            return Some((*used_before)? + processes.cpu()?);
+        }
         let used = self.known.iter().filter_map(|pid| process_cpu(*pid));
         used.reduce(|sum, one| sum + one)
     }
@@ -50,6 +77,9 @@ impl Processes {
     /// CPU time that the others have used until now: processes that were started later, and those that have ended and
     /// were waited for, in steps of 10 ms. It is slower to read, and changes rarely.
     pub(crate) fn cpu_besides(&self) -> Nanos {
+        if let Some(next) = self.next() {
+            return next.cpu_besides();
+        }
         if self.ancestors.is_empty() {
             return Nanos::ZERO;
         }
@@ -70,13 +100,13 @@ impl Processes {
 
     /// The waits for a CPU of the threads of those that were known from the start; `None` if nothing is known of them.
     pub(crate) fn run_queue(&self) -> Option<RunQueue> {
-        run_queue(&self.known)
+        run_queue(&self.next().unwrap_or(self).known)
     }
 
     /// Opens a sampler of their memory, threads and switches.
     pub(crate) fn sampler(&self) -> Together {
         let open = |pid: &u32| ProcessSampler::open(*pid).ok();
-        Together { each: self.known.iter().filter_map(open).collect() }
+        Together { each: self.next().unwrap_or(self).known.iter().filter_map(open).collect() }
     }
 
     /// Opens a sampler of TCP's counters in their network namespace; `None` if none of them is left.

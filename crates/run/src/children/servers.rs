@@ -11,7 +11,7 @@ use crate::plan::{Measurement, Peer, Speech};
 use crate::reach::Context;
 use lab::{Launch, PrivateFolder, Server, ServerSettings};
 use record::Block;
-use spec::{Endpoint, Protocol, Scheme};
+use spec::{Address, Endpoint, Protocol, Scheme};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use units::Nanos;
@@ -54,6 +54,8 @@ pub(crate) struct RunningServer {
     authority_pem: Option<Vec<u8>>,
     /// The number of times that it has been started.
     pub(crate) starts: u32,
+    /// The number of times that it has ended by itself.
+    ends: u32,
     /// The schemes for which it was verified.
     pub(crate) verified: Vec<Scheme>,
 }
@@ -201,7 +203,7 @@ impl Servers {
     ) -> Result<&mut RunningServer, RunError> {
         let key = Key::of(measurement).expect("only servers of ours are started");
         if !self.all.contains_key(&key) {
-            let started = self.start(measurement, context);
+            let started = self.start(measurement, None, context);
             context.check()?;
             self.all.insert(key.clone(), started.map_err(|error| error.to_string()));
         }
@@ -215,6 +217,16 @@ impl Servers {
     /// The server of a measurement, if it is ours and was started.
     pub(crate) fn of(&self, measurement: &Measurement) -> Option<&RunningServer> {
         self.all.get(&Key::of(measurement)?)?.as_ref().ok()
+    }
+
+    /// The server of a measurement is not known to be gone.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which it was not started again.
+    pub(crate) fn check(&self, measurement: &Measurement) -> Result<(), String> {
+        let found = Key::of(measurement).and_then(|key| self.all.get(&key));
+        found.map_or(Ok(()), |server| server.as_ref().map(drop).map_err(Clone::clone))
     }
 
     /// The same, to be changed.
@@ -234,39 +246,80 @@ impl Servers {
         context: Context<'_>,
     ) -> Result<(), String> {
         let Some(key) = Key::of(measurement) else { return Ok(()) };
-        let starts = self.of(measurement).map_or(0, |server| server.starts);
+        let known = self.of(measurement).map_or((0, 0), |server| (server.starts, server.ends));
         // The end of one of ours is a bug, not to be hidden by a new one.
-        if matches!(key, Key::Embedded(..)) || starts >= STARTS_MAX {
+        if matches!(key, Key::Embedded(..)) || known.1 >= ENDS_MAX {
             return Err(died.to_owned());
         }
         // The old one ends before there is a new one.
         self.all.insert(key.clone(), Err(died.to_owned()));
-        let mut server = self.start(measurement, context).map_err(|error| error.to_string())?;
-        server.starts = starts + 1;
+        let mut server =
+            self.start(measurement, None, context).map_err(|error| error.to_string())?;
+        (server.starts, server.ends) = (known.0 + 1, known.1 + 1);
         self.all.insert(key, Ok(server));
         Ok(())
     }
 
+    /// Kills the server of a measurement and starts it again at the port where it was, the first of its `places`.
+    ///
+    /// # Errors
+    ///
+    /// It does not start, or has other places then; it is not tried again.
+    pub(crate) fn kill_and_start(
+        &mut self,
+        measurement: &Measurement,
+        places: &dyn Fn(&RunningServer) -> Result<Vec<Endpoint>, String>,
+        context: Context<'_>,
+    ) -> Result<&RunningServer, String> {
+        let key = Key::of(measurement).expect("only servers of ours are killed");
+        let was = self.all.insert(key.clone(), Err(GONE.to_owned()));
+        let mut was = was.expect("it was started")?;
+        let before = places(&was)?;
+        was.server.process_mut().kill();
+        let started = self.start(measurement, before.first().and_then(port), context);
+        let started = started.map_err(|error| error.to_string()).and_then(|mut server| {
+            let now = places(&server)?;
+            let mut pairs = now.iter().zip(&before);
+            if let Some((now, before)) = pairs.find(|(now, before)| now.address != before.address) {
+                return Err(format!(
+                    "it listens at {now} since it was started again, and no more at {before}: it does not take the \
+                     port that it is given"
+                ));
+            }
+            (server.starts, server.ends, server.verified) = (was.starts + 1, was.ends, was.verified);
+            Ok(server)
+        });
+        let started =
+            started.map_err(|reason| format!("{}, killed by --restart: {reason}", was.name));
+        self.all.insert(key.clone(), started);
+        let started = self.all.get(&key).expect("it was just inserted").as_ref();
+        started.map_err(Clone::clone)
+    }
+
+    /// Starts the server of a measurement, at the port that it had before, if that is given.
     fn start(
         &mut self,
         measurement: &Measurement,
+        port: Option<u16>,
         context: Context<'_>,
     ) -> Result<RunningServer, RunError> {
         let reply = measurement.spec.server.reply().map(str::to_owned);
+        let any_port = port.unwrap_or(0);
         match &measurement.peer {
             Peer::Embedded(embedded) => {
-                self.start_embedded(&embedded_server(measurement, embedded), reply)
+                self.start_embedded_at(&embedded_server(measurement, embedded), reply, any_port)
             }
             Peer::Subject(server) => {
                 let name = server.subject.name.clone();
                 let started = self.settings(reply, server.scheme).and_then(|settings| {
+                    let settings = ServerSettings { port: any_port, ..settings };
                     self.start_with(&server.subject, &server.installed, &settings)
                 });
                 started.map_err(|reason| RunError::Subject { name, reason })
             }
             Peer::Started(server) => {
                 let timeout = measurement.workload.timeouts.resolve;
-                let started = started::start(server, timeout, &self.launch_of_users, context);
+                let started = started::start(server, port, timeout, &self.launch_of_users, context);
                 let name = format!("{}, `{}`,", server.row, server.command);
                 let server = started.map_err(|reason| {
                     RunError::Program(format!("{name} did not start: {reason}"))
@@ -276,6 +329,7 @@ impl Servers {
                     name,
                     authority_pem: None,
                     starts: 1,
+                    ends: 0,
                     verified: Vec::new(),
                 })
             }
@@ -293,7 +347,18 @@ impl Servers {
         embedded: &EmbeddedServer,
         reply: Option<String>,
     ) -> Result<RunningServer, RunError> {
+        self.start_embedded_at(embedded, reply, 0)
+    }
+
+    /// The same at a port; 0 for any that is free.
+    fn start_embedded_at(
+        &mut self,
+        embedded: &EmbeddedServer,
+        reply: Option<String>,
+        port: u16,
+    ) -> Result<RunningServer, RunError> {
         let started = self.settings(reply, embedded.scheme).and_then(|settings| {
+            let settings = ServerSettings { port, ..settings };
             let socket = self.socket()?;
             let subject = embedded.subject(&self.launch.program, &settings, &socket);
             self.start_with(&subject, &self.launch.scratch, &settings)
@@ -313,7 +378,7 @@ impl Servers {
         let certificates = self.certificates.as_ref().filter(|_| settings.tls.is_some());
         let authority_pem = certificates.map(|certificates| certificates.authority_pem.clone());
         let name = subject.name.clone();
-        Ok(RunningServer { server, name, authority_pem, starts: 1, verified: Vec::new() })
+        Ok(RunningServer { server, name, authority_pem, starts: 1, ends: 0, verified: Vec::new() })
     }
 
     /// The settings of a server of `scheme`, with a certificate if that is inside TLS.
@@ -352,6 +417,14 @@ pub(crate) fn embedded_server(
     }
 }
 
+/// The port of a URL; `None` for a Unix socket.
+fn port(url: &Endpoint) -> Option<u16> {
+    match url.address {
+        Address::Host { port, .. } => Some(port),
+        Address::Unix(_) => None,
+    }
+}
+
 /// The last words of a program, to stand behind the reason; empty if it said nothing.
 pub(crate) fn last_words(said: &str) -> String {
     let mut lines: Vec<&str> =
@@ -375,7 +448,9 @@ const END_POLLS: u32 = 20;
 const END_POLLS_LOST: u32 = 200;
 const END_POLLS_MAX: u32 = 600;
 /// A subject that has ended is started again once.
-const STARTS_MAX: u32 = 2;
+const ENDS_MAX: u32 = 1;
+/// The reason for which there is no server while it is started again.
+const GONE: &str = "it was killed by --restart";
 
 #[cfg(test)]
 mod tests {

@@ -14,13 +14,14 @@ use std::path::Path;
 use units::Nanos;
 
 /// Starts a server of the user's, and waits until it listens at its URL, whose name may take `resolve_timeout` to be
-/// looked up.
+/// looked up. `port` is the one that it had before, if it is started again.
 ///
 /// # Errors
 ///
 /// The reason for which it does not listen there; then nothing of it is left running.
 pub(super) fn start(
     started: &Started,
+    port: Option<u16>,
     resolve_timeout: Nanos,
     launch: &Launch,
     context: Context<'_>,
@@ -29,7 +30,7 @@ pub(super) fn start(
     if !folder.is_dir() {
         return Err(format!("there is no folder {}", folder.display()));
     }
-    let (url, line) = placed(started, resolve_timeout, context)?;
+    let (url, line) = placed(started, port, resolve_timeout, context)?;
     let places = places(&url, resolve_timeout, context)?;
     if let Some(place) = places.iter().find(|place| holders(place).is_some()) {
         return Err(format!(
@@ -57,9 +58,10 @@ pub(super) fn start(
     Server::of_user(server, &launch, &listens).map_err(|error| error.to_string())
 }
 
-/// The URL and the command with a port that is free, where it takes one.
+/// The URL and the command with a port that is free, or with the one that is given, where it takes one.
 fn placed(
     started: &Started,
+    port: Option<u16>,
     resolve_timeout: Nanos,
     context: Context<'_>,
 ) -> Result<(Endpoint, String), String> {
@@ -67,10 +69,15 @@ fn placed(
     if !started.takes_port() {
         return Ok((url, started.command.clone()));
     }
-    let ip = places(&url, resolve_timeout, context)?.into_iter().find_map(ip);
     let no_port = |reason: String| format!("there is no free port for {url}: {reason}");
-    let ip = ip.ok_or_else(|| no_port("it has no address".to_owned()))?;
-    let free = engine::free_port(ip).map_err(|error| no_port(error.to_string()))?;
+    let free = match port {
+        Some(port) => port,
+        None => {
+            let ip = places(&url, resolve_timeout, context)?.into_iter().find_map(ip);
+            let ip = ip.ok_or_else(|| no_port("it has no address".to_owned()))?;
+            engine::free_port(ip).map_err(|error| no_port(error.to_string()))?
+        }
+    };
     if let spec::Address::Host { port, .. } = &mut url.address {
         *port = free;
     }

@@ -45,7 +45,7 @@ impl Options {
         use Way::{Bots, Clients, Closed, Publish, Rate, Sessions};
         let bots = || if self.closed { &[] } else { &[Bots][..] };
         #[rustfmt::skip]
-        let all: [(&str, bool, &[Way], &str); 18] = [
+        let all: [(&str, bool, &[Way], &str); 19] = [
             ("every",         self.every.is_some(),         &[Bots],                     "--bots"),
             ("closed",        self.closed,                  &[Bots],                     "--bots"),
             ("messages-each", self.messages_each.is_some(), &[Sessions],                 "--sessions"),
@@ -56,6 +56,7 @@ impl Options {
             ("slow-receivers", self.slow_receivers.is_some(), &[Publish],                "--publish"),
             ("away",          self.away.is_some(),          &[Publish],                  "--publish"),
             ("storm",         self.storm.is_some(),         &[Publish],                  "--publish"),
+            ("restart",       self.restart.is_some(),       &[Publish],                  "--publish"),
             ("publish-to",    self.publish_to.is_some(),    &[Publish],                  "--publish"),
             ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions, Clients], "loads other than --publish, whose rooms say it, and --bots, each of which has a connection"),
             ("in-flight",     self.in_flight.is_some(),     &[Closed, Clients],          "loads that wait for replies; bound an open loop with --in-flight-max"),
@@ -220,20 +221,31 @@ impl Options {
             );
             return Err(Problem::new("slow-receivers", message));
         }
-        let leaves = [("away", self.away.is_some()), ("storm", self.storm.is_some())];
+        let leaves = [
+            ("away", self.away.is_some()),
+            ("storm", self.storm.is_some()),
+            ("restart", self.restart.is_some()),
+        ];
         if let Some((field, _)) = leaves.iter().find(|(_, leaves)| slow > 0 && *leaves) {
             let message =
                 "receivers that leave and --slow-receivers are two different tests; leave one out";
             return Err(Problem::new(field, message));
         }
-        let duration = self.duration.unwrap_or(DURATION);
-        if let Some(storm) = self.storm.filter(|storm| *storm >= duration) {
-            let message = format!(
-                "{storm} is not inside the measurement of {duration}; use an earlier instant, or a longer --duration"
-            );
-            return Err(Problem::new("storm", message));
+        if self.storm.is_some() && self.restart.is_some() {
+            let message = "--storm and --restart have one recovery time each, and a run has one; leave one out";
+            return Err(Problem::new("restart", message));
         }
-        Ok(Conduct { slow, away: self.away, storm: self.storm })
+        let duration = self.duration.unwrap_or(DURATION);
+        for (field, instant) in [("storm", self.storm), ("restart", self.restart)] {
+            if let Some(instant) = instant.filter(|instant| *instant >= duration) {
+                let message = format!(
+                    "{instant} is not inside the measurement of {duration}; use an earlier instant, or a longer \
+                     --duration"
+                );
+                return Err(Problem::new(field, message));
+            }
+        }
+        Ok(Conduct { slow, away: self.away, storm: self.storm, restart: self.restart })
     }
 
     /// The spacing, where something is due at `rate` that is seldom enough for it and often enough for the duration.

@@ -1,7 +1,7 @@
 //! Options, and the workloads that they become.
 
 use super::*;
-use crate::{Content, Expect, Lifetime, Load, Profile, Stop, Trust};
+use crate::{Content, Expect, Lifetime, Load, Profile, Scheme, Stop, Trust};
 use std::num::NonZeroU64;
 
 /// The one workload of a URL without options.
@@ -597,6 +597,10 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
     let conduct = leave.load.rooms().unwrap().conduct;
     assert_eq!(conduct.away.map(|away| away.to_string()).as_deref(), Some("every 15s for 2s"));
     assert_eq!(conduct.storm, Some(Nanos::from_secs(3)));
+    let ours = Server::Embedded(Scheme::named("ws").unwrap().into());
+    let again = options(&format!("{rooms}; away = 'every 15s for 2s'; restart = '3s'"));
+    let conduct = of_server(&ours, &again).unwrap()[0].load.rooms().unwrap().conduct;
+    assert_eq!((conduct.restart, conduct.away.is_some()), (Some(Nanos::from_secs(3)), true));
 
     let talked = "conversation = 'centrifugo'; publish = '10/s'";
     #[rustfmt::skip]
@@ -610,6 +614,11 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
         (&format!("{rooms}; slow-receivers = '91%'"), "slow-receivers: 10 of 10 receivers of a room would be slow"),
         (&format!("{rooms}; slow-receivers = '1%'; storm = '3s'"), "storm: receivers that leave and --slow-receivers are two"),
         (&format!("{rooms}; storm = '10s'"),  "storm: 10 s is not inside the measurement of 10 s"),
+        ("conversation = 'room'; restart = '3s'", "restart: belongs to --publish"),
+        (&format!("{rooms}; restart = '3s'"), "restart: only a server that wirebench starts itself"),
+        (&format!("{rooms}; slow-receivers = '1%'; restart = '3s'"), "restart: receivers that leave and --slow-receivers are two"),
+        (&format!("{rooms}; restart = '10s'"), "restart: 10 s is not inside the measurement of 10 s"),
+        (&format!("{rooms}; storm = '3s'; restart = '3s'"), "restart: --storm and --restart have one recovery time each"),
         (&format!("{rooms}; rate = '1/s'"),   "publish: --rate and --publish are two different loads"),
         (&format!("{rooms}; connections = 2"), "connections: belongs to loads other than --publish"),
         (&format!("{rooms}; rooms = 0"),      "rooms: must be at least 1"),

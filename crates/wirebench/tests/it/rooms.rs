@@ -170,6 +170,90 @@ fn receivers_that_leave_or_are_torn_off_come_back_and_the_sums_close() {
 }
 
 #[test]
+fn a_server_that_is_killed_under_load_is_started_again_and_the_sums_close() {
+    let ours = "[[row]]\nname = 'relay'\nserver = 'embedded'\ntransport = 'ws'\n".to_owned();
+    let relay = "serve relay --listen 127.0.0.1:{port}";
+    let of_user = format!(
+        "[[row]]\nname = 'relay'\nurl = 'ws://127.0.0.1:1'\nstart = '{} {relay}'\n",
+        program()
+    );
+    for row in [ours, of_user] {
+        let sandbox = Sandbox::new();
+        let file = format!("baseline = 'relay'\n{RESTART}{row}conversation = 'room'\n");
+        std::fs::write(sandbox.path().join("restart.toml"), file).unwrap();
+        let ended = sandbox.run("run restart.toml --json");
+        let record = record_of(&ended.stdout);
+        assert_eq!(record.blocks.len(), 2, "{ended:?}");
+        for block in &record.blocks {
+            assert_eq!((&block.failed, &block.errors[..]), (&None, &[][..]), "{ended:?}");
+            let restart = block.restart.unwrap();
+            assert!(restart.at_ns >= 500_000_000 && restart.ready_after_ns > 0, "{restart:?}");
+            let deliveries = block.deliveries.as_ref().unwrap();
+            let counts = deliveries.counts;
+            assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{counts:?}");
+            assert_eq!(counts.whole(), 10 * counts.published, "{counts:?}");
+            assert_eq!((counts.torn_off, counts.recovered), (20, 20), "{counts:?}");
+            assert!(counts.away.lost > 0 && counts.away.delivered == 0, "{counts:?}");
+            let recovered = deliveries.recovered.as_ref().unwrap();
+            assert!(recovered.min_ns >= 499_000_000, "nobody is back before: {recovered:?}");
+            assert_eq!(deliveries.recovery().unwrap().0, recovered.max_ns, "the last of 20");
+            // What the killed one had used counts as well.
+            assert!(block.cpu.server_us_per_message.is_some(), "{:?}", block.cpu);
+        }
+        let shown = sandbox.run("show --details").stdout;
+        assert!(shown.contains("recovery") && shown.contains("ready"), "{shown}");
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_and_does_not_start_again_fails_the_block() {
+    let sandbox = Sandbox::new();
+    let once = "test ! -e there && touch there && exec";
+    let relay = "serve relay --listen 127.0.0.1:{port}";
+    let file = format!(
+        "baseline = 'relay'\n{RESTART}[[row]]\nname = 'relay'\nurl = 'ws://127.0.0.1:1'\n\
+         start = '{once} {} {relay}'\nconversation = 'room'\n",
+        program()
+    );
+    std::fs::write(sandbox.path().join("restart.toml"), file).unwrap();
+    let ended = sandbox.run("run restart.toml --json");
+    let record = record_of(&ended.stdout);
+    for (block, expected) in
+        record.blocks.iter().zip(["killed by --restart", "killed by --restart"])
+    {
+        let failed = block.failed.as_deref().unwrap_or_default();
+        assert!(failed.contains(expected), "{failed}: {ended:?}");
+        assert_eq!(block.counts.check(), Ok(()));
+    }
+}
+
+#[test]
+fn a_server_that_was_there_before_is_not_killed() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0");
+    let line = format!("run {} --conversation room {LOAD} --restart 500ms", server.url);
+    let words = "--restart: only a server that wirebench starts itself can be started again by it";
+    sandbox.run(&line).check(2, &[words]);
+}
+
+/// A restart half a second after the begin, of a server with twenty receivers.
+const RESTART: &str = "
+publish = '50/s'
+rooms = 2
+receivers = 10
+rounds = 2
+duration = '4s'
+warm-up = '100ms'
+drain = '5s'
+restart = '500ms'
+";
+
+/// The path of this program, as a shell has it.
+fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_wirebench")
+}
+
+#[test]
 fn a_relay_that_is_asked_to_stop_delivers_what_was_published_before_and_ends_well() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");

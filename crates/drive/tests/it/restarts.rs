@@ -1,0 +1,162 @@
+//! Rooms whose server is killed and started again: what it cuts is no error, and every delivery is accounted for.
+
+use crate::rooms::{TRANSPORTS, behaving, counts, cutting, over, relay};
+use crate::world::{Play, Played, TIME_MAX, World, address, ms};
+use engine::Engine as _;
+use engine::sim::{Conditions, Outcome as Ended, Split};
+use record::{DeliveryCounts, Merge};
+use spec::Conduct;
+use std::ops::Range;
+use units::{Instant, Nanos, Random};
+
+#[test]
+fn receivers_of_a_server_that_is_killed_come_back_and_no_error_is_its_own() {
+    for transport in TRANSPORTS {
+        for (down, attempts) in [(ms(200), 20..=20), (ms(2000), 40..=60)] {
+            let play = over(transport, 2, 1, 10, "20/s").duration(ms(10_000)).warm_up(ms(100));
+            let played = restarted(&restarting(play), ms(1500), down);
+            let name = format!("{transport}, down for {down}");
+            assert_eq!(played.errors(), [], "{name}");
+            let connections = played.outcome.connections;
+            assert_eq!((connections.lost, connections.failed), (0, 0), "{name}");
+            let counts = counts(&played);
+            assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{name}: {counts:?}");
+            assert_eq!((counts.published, counts.whole()), (400, 4000), "{name}: {counts:?}");
+            assert_eq!((counts.torn_off, counts.recovered), (20, 20), "{name}: {counts:?}");
+            assert!(attempts.contains(&counts.attempts), "{name}: {counts:?}");
+            assert_eq!((counts.duplicate, counts.foreign), (0, 0), "{name}: {counts:?}");
+            assert!(counts.away.owed > 0 && counts.away.lost == counts.away.owed, "{name}");
+            let times = &played.outcome.deliveries.as_ref().unwrap().recovered;
+            let [first, last] = [times.min(), times.max()].map(Option::unwrap);
+            // The back-off is between 0.5 and 1.5 s at first, between 1 and 3 s then, and between 2 and 5 s.
+            let (least, most) = if down == ms(200) { (500, 1700) } else { (2000, 7200) };
+            assert!(first > ms(least) && last < ms(most), "{name}: {first:?} to {last:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_handed_to_a_server_that_is_killed_is_nobodys_debt() {
+    // All takes 40 ms each way: what is published in the last 40 ms, and what is on its way then, does not come.
+    let mut play = over("ws", 1, 1, 5, "100/s").duration(ms(6000)).warm_up(ms(100));
+    play.conditions.delay = ms(40);
+    let played = restarted(&restarting(play), ms(1500), ms(100));
+    assert_eq!(played.errors(), []);
+    let counts = counts(&played);
+    assert_eq!((counts.check(), counts.missing()), (Ok(()), 0), "{counts:?}");
+    assert!(counts.unacknowledged >= 4 && counts.edge.lost >= 20, "{counts:?}");
+    let waiting = played.outcome.measured;
+    let unanswered = waiting.sent - waiting.ok - waiting.failed();
+    assert_eq!(unanswered, counts.unacknowledged, "{waiting:?}");
+}
+
+#[test]
+fn connections_that_end_once_the_server_is_back_are_errors_again() {
+    let play = over("ws", 1, 1, 20, "20/s").duration(ms(8000)).warm_up(ms(100));
+    let play = restarting(play);
+    let mut world = World::new(&play);
+    assert_eq!(world.run(&mut relay(), Instant::START + ms(1500)), Ended::TimeUp);
+    kill(&mut world);
+    start_again(&mut world);
+    assert_eq!(world.run(&mut relay(), Instant::START + ms(4500)), Ended::TimeUp);
+    // It ends by itself this time, and nobody has told that it would.
+    world.server = world.network.engine();
+    world.server.listen(&address()).unwrap();
+    assert_eq!(world.run(&mut relay(), TIME_MAX), Ended::Done);
+    let played = world.finish();
+    let lost: u64 = played.errors().iter().map(|(_, count, _)| count).sum();
+    assert_eq!((lost, played.outcome.connections.lost), (21, 21), "{:?}", played.errors());
+    assert_eq!(counts(&played).check(), Ok(()));
+    assert_eq!(counts(&played).torn_off, 20, "once");
+}
+
+#[test]
+fn a_server_that_does_not_come_back_leaves_sums_that_close() {
+    let play = restarting(over("ws", 1, 1, 5, "50/s").duration(ms(2000)).warm_up(ms(100)));
+    let mut world = World::new(&play);
+    assert_eq!(world.run(&mut relay(), Instant::START + ms(1000)), Ended::TimeUp);
+    kill(&mut world);
+    assert_eq!(world.run(&mut relay(), TIME_MAX), Ended::Done);
+    let played = world.finish();
+    let counts = counts(&played);
+    assert_eq!((counts.check(), counts.recovered), (Ok(()), 0), "{counts:?}");
+    assert_eq!(played.errors(), []);
+}
+
+#[test]
+fn the_sums_close_over_every_transport_while_the_server_is_killed() {
+    let seen = with_restarts(0..100);
+    let DeliveryCounts { torn_off, recovered, away, edge, unacknowledged, cut, .. } = seen;
+    assert!(torn_off > recovered && recovered > 0, "{seen:?}");
+    let all = [away.lost, edge.lost, edge.delivered, unacknowledged, cut];
+    assert!(all.iter().all(|count| *count > 0), "{seen:?}");
+}
+
+#[test]
+#[ignore = "takes a minute: cargo test -p drive --test it -- --ignored a_thousand_seeds"]
+fn a_thousand_seeds_of_servers_that_are_killed_leave_sums_that_close() {
+    println!("{:?}", with_restarts(0..1000));
+}
+
+/// Runs in which the server is killed and comes back at random instants, over every transport in turn, while bytes come
+/// late and in pieces, and in half of them connections are cut and receivers leave: the sums of each close. Gives those
+/// of all together.
+fn with_restarts(seeds: Range<u64>) -> DeliveryCounts {
+    let mut seen = DeliveryCounts::default();
+    for seed in seeds {
+        let mut random = Random::new(seed);
+        let mut between = |from: u64, to: usize| ms(from + random.below(to) as u64);
+        let (at, down) = (between(500, 1300), between(1, 1500));
+        let transport = TRANSPORTS[usize::try_from(seed).unwrap() % TRANSPORTS.len()];
+        let mut play = over(transport, 2, 2, 4, "30/s").duration(ms(2500)).warm_up(ms(100));
+        // One that polls takes a message at a time of what waited for the server.
+        play = play.drain(ms(5000));
+        (play.seed, play.workload.seed) = (seed, seed);
+        let is_rough = seed / 12 % 2 == 1;
+        let split = Split::Random { chunk_len_max: 300 };
+        play.conditions = Conditions { split, ..cutting(if is_rough { 0.3 } else { 0.0 }) };
+        let away = is_rough.then(|| "every 700ms for 150ms".parse().unwrap());
+        let conduct = Conduct { away, restart: Some(at), ..Conduct::default() };
+        let played = restarted(&behaving(play, conduct), at, down);
+        let counts = counts(&played);
+        let name = format!("{transport}, seed {seed}: {counts:?}");
+        assert_eq!(counts.check(), Ok(()), "{name}");
+        assert_eq!(counts.published, played.outcome.measured.sent, "{name}");
+        assert!(counts.whole() <= 4 * counts.published, "{name}");
+        assert_eq!((counts.foreign, counts.duplicate, counts.reordered), (0, 0, 0), "{name}");
+        if !is_rough {
+            assert_eq!((played.errors(), counts.missing()), (vec![], 0), "{name}");
+        }
+        seen.merge(&counts);
+    }
+    seen
+}
+
+/// A play whose server may be killed. When, is up to who runs it.
+fn restarting(play: Play) -> Play {
+    behaving(play, Conduct { restart: Some(ms(1)), ..Conduct::default() })
+}
+
+/// Runs to its end against a relay that is killed at an instant, and ready again some time later.
+fn restarted(play: &Play, at: Nanos, down: Nanos) -> Played {
+    let mut world = World::new(play);
+    assert_eq!(world.run(&mut relay(), Instant::START + at), Ended::TimeUp);
+    kill(&mut world);
+    if world.run(&mut relay(), Instant::START + at + down) == Ended::TimeUp {
+        start_again(&mut world);
+        assert_eq!(world.run(&mut relay(), TIME_MAX), Ended::Done, "it hangs");
+    }
+    world.finish()
+}
+
+/// Ends the process of the server with all its connections; in its place one that does not listen.
+fn kill(world: &mut World) {
+    world.control.killed(world.network.now());
+    world.server = world.network.engine();
+}
+
+/// It listens again, and knows nothing.
+fn start_again(world: &mut World) {
+    world.server.listen(&address()).unwrap();
+    world.control.is_back(world.network.now());
+}
