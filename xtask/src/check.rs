@@ -4,7 +4,7 @@
 //! are fetched beside them while the compiler works; the first failure ends it, with the command that repeats it. Steps
 //! are told on the standard error stream; what the tools print, the test results above all, goes where it always goes.
 
-use crate::{front_end, mutants, needs, shell, third_party, tidy};
+use crate::{deny, front_end, mutants, needs, shell, third_party, tidy};
 use anyhow::{Result, anyhow, bail};
 use std::process::Command;
 use std::thread;
@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
         return gate.close();
     }
     let third_parties = thread::spawn(third_party::install_built);
+    gate.step("dependencies", "cargo xtask deny", deny::run)?;
     gate.step("front end", "cd crates/report/web && npm ci && npm run check", front_end::check)?;
     // Into the one target folder, without libFuzzer: what both depend on is built already.
     let mut fuzz = shell::cargo("check --locked --manifest-path fuzz/Cargo.toml --target-dir");

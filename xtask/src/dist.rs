@@ -133,11 +133,7 @@ impl Tools {
 
         let folder = shell::target().join("dist-tools");
         if !folder.join("bin/cargo-zigbuild").exists() {
-            eprintln!("installing {}", OF_PYTHON.join(", "));
-            let mut make = shell::command("python3");
-            shell::output(make.args(["-m", "venv"]).arg(&folder))?;
-            let pip = folder.join("bin/pip");
-            shell::output(shell::command(pip).args(["install", "--quiet"]).args(OF_PYTHON))?;
+            packages::from_python(&folder, OF_PYTHON)?;
         }
         for (name, version) in OF_CARGO {
             packages::from_cargo(&folder, name, version, "")?;

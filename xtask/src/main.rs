@@ -12,6 +12,7 @@
 mod bench;
 mod book;
 mod check;
+mod deny;
 mod dist;
 mod files;
 mod front_end;
@@ -43,6 +44,8 @@ enum Task {
     /// Build the documentation as a book, below the target folder
     Book,
     Check(check::CheckArgs),
+    /// Check the licences, sources and names of all dependencies, with cargo-deny
+    Deny,
     Dist(dist::DistArgs),
     Fuzz(fuzz::FuzzArgs),
     Lines(lines::LinesArgs),
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Book => book::run(),
         Task::Check(arguments) => check::run(&arguments),
+        Task::Deny => deny::run(),
         Task::Dist(arguments) => dist::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Lines(arguments) => lines::run(&arguments),

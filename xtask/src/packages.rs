@@ -80,6 +80,14 @@ pub(crate) fn from_cargo(folder: &Path, name: &str, version: &str, options: &str
     Ok(fs::remove_dir_all(build)?)
 }
 
+/// Installs packages of Python, named with their versions, into an environment in `folder`.
+pub(crate) fn from_python(folder: &Path, packages: &[&str]) -> Result<()> {
+    eprintln!("installing {}", packages.join(", "));
+    shell::output(shell::command("python3").args(["-m", "venv"]).arg(folder))?;
+    let pip = folder.join("bin/pip");
+    shell::output(shell::command(pip).args(["install", "--quiet"]).args(packages)).map(drop)
+}
+
 /// The message about what is missing.
 struct Words<'a> {
     names: BTreeSet<&'a str>,

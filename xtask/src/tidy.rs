@@ -6,11 +6,11 @@
 mod arrows;
 mod circles;
 mod code;
-mod dependencies;
 mod language;
 mod names;
 mod purity;
 mod ratchet;
+mod runtime;
 pub(crate) mod text;
 
 use crate::files::{self, Uncommitted};
@@ -38,8 +38,7 @@ struct Complaint {
 
 /// Checks the repository and prints every complaint.
 pub(crate) fn run() -> Result<()> {
-    let mut complaints = complaints(&files()?);
-    complaints.extend(dependencies::licences()?);
+    let complaints = complaints(&files()?);
     for complaint in &complaints {
         eprintln!("{complaint}");
     }
@@ -53,11 +52,10 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
     let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let mut all = arrows::check(files);
     all.extend(names::check(&paths));
-    all.extend(dependencies::runtime(files));
+    all.extend(runtime::check(files));
     for file in files {
         all.extend(purity::check(file));
         all.extend(text::check(file, &paths));
-        all.extend(dependencies::check(file));
     }
     let slips = |of: fn(&File) -> Vec<Slip>| files.iter().flat_map(of).collect();
     all.extend(ratchet::check(Rule::Circles, circles::check(files)));
