@@ -382,7 +382,7 @@ fn heads(first: &str) -> Vec<Column> {
         Column::new(first, Unit::Words),
         Column::new("base", Unit::Words),
         Column::new("record", Unit::Words),
-        Column::new("ratio [95 %]", Unit::Ratio),
+        Column::new("ratio [95 %]", Unit::Ratio).answering(),
     ]
 }
 

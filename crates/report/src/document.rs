@@ -173,6 +173,8 @@ pub(crate) struct Column {
     pub(crate) depth: Depth,
     /// True for ratios that are drawn as a bar too.
     pub(crate) has_bar: bool,
+    /// True for the ratio that the table is about: a narrow page shows it beside the names.
+    pub(crate) is_answer: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -203,6 +205,8 @@ pub(crate) struct Head {
     pub(crate) is_left: bool,
     /// True for numbers behind a bar, whose blanks count.
     pub(crate) has_bar: bool,
+    /// True for the ratio that the table is about.
+    pub(crate) is_answer: bool,
 }
 
 impl Head {
@@ -213,6 +217,13 @@ impl Head {
         } else {
             format!("{}, {}", self.name, self.unit)
         }
+    }
+
+    /// The classes of HTML of its cells.
+    pub(crate) fn classes(&self) -> String {
+        let all = [(self.is_left, "words"), (self.has_bar, "bar"), (self.is_answer, "answer")];
+        let own = all.iter().filter(|(has, _)| *has).map(|(_, class)| *class);
+        own.collect::<Vec<&str>>().join(" ")
     }
 }
 
@@ -282,7 +293,7 @@ impl Remark {
 
 impl Column {
     pub(crate) fn new(head: impl Into<String>, unit: Unit) -> Self {
-        Self { head: head.into(), unit, depth: Depth::First, has_bar: false }
+        Self { head: head.into(), unit, depth: Depth::First, has_bar: false, is_answer: false }
     }
 
     /// The same column at `depth`.
@@ -290,9 +301,14 @@ impl Column {
         Self { depth, ..self }
     }
 
-    /// The same column, with a bar before each number.
+    /// The same column, which is what the table is about, with a bar before each number.
     pub(crate) fn with_bar(self) -> Self {
-        Self { has_bar: true, ..self }
+        Self { has_bar: true, ..self.answering() }
+    }
+
+    /// The same column, which is what the table is about.
+    pub(crate) fn answering(self) -> Self {
+        Self { is_answer: true, ..self }
     }
 }
 
@@ -402,7 +418,7 @@ impl Table {
         let scales: Vec<Scale> =
             shown.iter().map(|column| scale(self.columns[*column].unit)).collect();
         let head = |(column, scale): (&usize, &Scale)| {
-            let Column { head, unit, has_bar, .. } = &self.columns[*column];
+            let Column { head, unit, has_bar, is_answer, .. } = &self.columns[*column];
             let has_interval = |cell: &Cell| match cell.bare() {
                 Cell::Number(_, interval) => {
                     interval.is_some() && (details || scale.name.is_empty())
@@ -415,6 +431,7 @@ impl Table {
                 unit: scale.name,
                 is_left: *has_bar || *unit == Unit::Words || cells(*column).any(has_interval),
                 has_bar: *has_bar,
+                is_answer: *is_answer,
             }
         };
         // Names stand below each other, marked or not.

@@ -97,7 +97,7 @@ pub(crate) fn table(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>])
         Column::new(both[0].row.time_word(), Unit::Words),
         Column::new("base", Unit::Words),
         Column::new("head", Unit::Words),
-        Column::new("head to base [95 %]", Unit::Words),
+        Column::new("head to base [95 %]", Unit::Words).answering(),
         Column::new("claim", Unit::Words),
     ];
     let mut table = Table::new("", columns);

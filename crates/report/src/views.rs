@@ -299,6 +299,7 @@ fn clients(groups: &[Group<'_>]) -> Table {
     let heads = [("fastest other", Unit::Words), ("ratio", Unit::Ratio), ("so", Unit::Words)];
     let title = "Our own client by the fastest other one on the same server";
     let mut table = Table::new(title, columns("row", &heads));
+    table.columns[2].is_answer = true;
     for group in groups {
         let unmarked = group.unmarked(message_ns);
         for ours in unmarked.iter().filter(|it| it.row.client().is_none()) {

@@ -1,5 +1,5 @@
-// Reports in a real browser: `report.mjs SWEEP HOSTILE RUN OTHER…` opens the first three pages from their files, with
-// scripts and without, judges all but the hostile one, and prints what came of it as JSON.
+// Reports in a real browser: `report.mjs SWEEP HOSTILE RUN IMPORTED RATIOS…` opens the first three pages from their
+// files, with scripts and without, judges all but the hostile one, and prints what came of it as JSON.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const { launch } = await import(process.env.BROWSER);
 const axe = readFileSync(createRequire(process.env.BROWSER).resolve("axe-core/axe.min.js"), "utf8");
-const [sweep, hostile, run, ...others] = process.argv.slice(2);
+const [sweep, hostile, run, imported, ...ratios] = process.argv.slice(2);
 const FOUR = ["throughput", "cpu", "response", "bandwidth"];
 const browser = await launch();
 
@@ -125,9 +125,21 @@ async function lookAtHostile(page) {
   return { ...whole, ...found };
 }
 
+/** The number of ratios on a page, and those that are not in sight beside their names. */
+const ratiosIn = (page) =>
+  page.evaluate(() => {
+    const all = [...document.querySelectorAll("td.answer")].filter((cell) => cell.getClientRects().length > 0);
+    const isHidden = (cell) => {
+      const [name, own] = [cell.parentElement.firstElementChild, cell].map((it) => it.getBoundingClientRect());
+      return name.left < 0 || name.right > own.left || own.right > innerWidth || cell.scrollWidth > cell.clientWidth;
+    };
+    return { count: all.length, hidden: all.filter(isHidden).map((cell) => cell.parentElement.textContent) };
+  });
+
 /** What holds for every page: it fits, and axe finds nothing serious in it; and the pages that it is printed on. */
 async function judge(page) {
   const faults = [];
+  let ratios = 0;
   await page.evaluate(axe);
   for (const [colorScheme, width] of [["light", 1280], ["dark", 400]]) {
     await page.emulateMedia({ colorScheme });
@@ -135,6 +147,9 @@ async function judge(page) {
     await drawn(page);
     const { tooWide } = await inventory(page);
     if (tooWide) faults.push(`it does not fit into ${width}`);
+    const { count, hidden } = await ratiosIn(page);
+    ratios = count;
+    faults.push(...hidden.map((row) => `the ratio is out of sight at ${width}: ${row}`));
     const { violations } = await page.evaluate(() => axe.run());
     const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
     faults.push(...serious.map(({ id, nodes }) => `${id} at ${width}, ${colorScheme}: ${nodes[0].html.slice(0, 200)}`));
@@ -151,7 +166,7 @@ async function judge(page) {
   if (told.onPaper < told.all) faults.push("facts or failures of the first page are not on paper");
   const paper = await page.pdf({ format: "A4" });
   const printed = paper.toString("latin1").match(/\/Type\s*\/Page\b/g)?.length ?? 0;
-  return { faults, printed, told: told.onPaper };
+  return { faults, printed, ratios, told: told.onPaper };
 }
 
 async function lookAtRun(page) {
@@ -160,12 +175,13 @@ async function lookAtRun(page) {
 
 try {
   const still = { javaScriptEnabled: false };
-  for (const path of [sweep, run, ...others]) {
-    const { faults, printed, told, said, requests, dialogs } = await opened(path, {}, judge);
+  for (const path of [sweep, run, imported, ...ratios]) {
+    const { faults, printed, ratios: shown, told, said, requests, dialogs } = await opened(path, {}, judge);
     const wrong = [...faults, ...said, ...requests, ...dialogs];
     // That which was measured just now has as many reasons for doubt as the machine gave it.
     if (path !== run && printed > 2) wrong.push(`it is printed on ${printed} pages`);
-    if (others.includes(path) && told === 0) wrong.push("it tells nothing on paper");
+    if ([imported, ratios[0]].includes(path) && told === 0) wrong.push("it tells nothing on paper");
+    if (ratios.includes(path) && shown === 0) wrong.push("it has no ratio");
     if (wrong.length > 0) throw new Error(`${basename(path)}: ${wrong.join("; ")}`);
   }
   const narrow = { ...still, viewport: { width: 400, height: 900 } };

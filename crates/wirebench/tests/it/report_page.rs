@@ -18,18 +18,20 @@ fn a_browser_finds_one_cursor_in_four_charts_and_nothing_else_that_moves() {
     let server = Server::start(&Sandbox::new(), "tcp");
     let line = format!("{} --rate 500/s -c 4 -d 2s --warm-up 100ms -o run.json", server.url);
     sandbox.run(&line).check_measured(&[]);
-    for name in ["sweep", "hostile", "run"] {
+    let all = records::ladder(&RUNGS);
+    write(&sandbox, "ladder", &all);
+    write(&sandbox, "lab", &records::lab());
+    for name in ["sweep", "hostile", "run", "ladder", "lab"] {
         sandbox.run(&format!("report {name}.json")).check(0, &[&format!("report: {name}.html")]);
     }
     let import = "import google-benchmark printed.json -o imported.json";
     std::fs::write(sandbox.path().join("printed.json"), PRINTED).unwrap();
     sandbox.run(import).check(0, &[]);
     sandbox.run("report imported.json").check(0, &[]);
-    let all = records::ladder(&RUNGS);
     std::fs::write(sandbox.path().join("compared.html"), report::compare_html(&all, &all)).unwrap();
     let path = |name: &str| sandbox.path().join(format!("{name}.html")).display().to_string();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/report.mjs").to_owned();
-    let pages = ["sweep", "hostile", "run", "imported", "compared"].map(path);
+    let pages = ["sweep", "hostile", "run", "imported", "compared", "ladder", "lab"].map(path);
     let words = [&script].into_iter().chain(&pages).map(String::as_str);
     let seen = run_client(&browser, &words.collect::<Vec<_>>());
     let seen: Value = serde_json::from_str(&seen).unwrap();
