@@ -1,10 +1,156 @@
-//! Samples in pages of `docs`: each is what the program prints of a record with the same numbers.
+//! Samples in README.md and pages of `docs`: each is what the program prints of a record with the same numbers.
 
 use crate::{records, requirements, sides, sweeps};
-use record::{Changed, Drift, Drifting, Entry, EntryRow, Finding, Kind, Knee, Level, RunRecord};
-use record::{Trend, TrendChange};
+use record::{Block, Changed, Counts, Cpu, Drift, Drifting, Entry, EntryRow, Estimate, Exchange};
+use record::{Finding, Kind, Knee, Level, Number, PerMetric, RowVerdict, RunRecord, Trend};
+use record::{TrendChange, Verdict, WorkloadResult};
 use report::{Depth, Style};
-use spec::Metric;
+use spec::{Metric, Phases, Stop};
+use std::collections::BTreeMap;
+use units::Nanos;
+
+#[test]
+fn a_ladder_is_printed_as_the_readme_shows_it() {
+    let page = page("README.md");
+    let lines = page.lines().skip_while(|line| !line.ends_with(" messages CPU/message"));
+    let shown: Vec<&str> = lines.map_while(|line| line.strip_prefix("    ")).collect();
+    let [_, units, rows @ .., _] = &shown[..] else { panic!("no table: {shown:?}") };
+    let factor = |unit: &str| match unit {
+        "us" => 1e3,
+        "ms" | "M/s" => 1e6,
+        "k/s" => 1e3,
+        _ => 1.0,
+    };
+    let units: Vec<f64> = units.split_whitespace().skip(1).map(factor).collect();
+    let rows: Vec<Rung<'_>> = rows.iter().map(|row| Rung::of(row, &units)).collect();
+
+    let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
+    let mut record = records::ladder(&names);
+    let first = std::mem::take(&mut record.blocks);
+    for round in 0..10 {
+        record.blocks.extend(first[..rows.len()].iter().enumerate().map(|(index, block)| {
+            let half = Some(rows[index].cpu_us / 2.0);
+            let cpu = Cpu {
+                generator_us_per_message: half,
+                server_us_per_message: half,
+                ..Cpu::default()
+            };
+            Block { round, cpu, ..block.clone() }
+        }));
+    }
+    record.plan.rounds = vec![(0..rows.len()).collect(); 10];
+    for workload in &mut record.plan.workloads {
+        let stop = Stop::After(Nanos::from_millis(420));
+        workload.spec.phases = Phases { stop, ..workload.spec.phases };
+    }
+    for (result, row) in record.results.iter_mut().zip(&rows) {
+        row.write(result);
+    }
+    let verdicts = rows.iter().map(|row| row.verdict.clone()).collect();
+    record.verdict = Some(Verdict { rows: verdicts, ..Verdict::default() });
+
+    // A bar is drawn from more digits than its ratio has.
+    let without_bars = |line: &str| {
+        let text: String =
+            line.chars().map(|it| if "▏▎▍▌▋▊▉▇▸".contains(it) { ' ' } else { it }).collect();
+        text.trim_end().to_owned()
+    };
+    let printed = first_page(&record);
+    let printed = printed.lines().skip_while(|line| !line.ends_with(" messages CPU/message"));
+    let printed: Vec<String> = printed.take(shown.len()).map(without_bars).collect();
+    assert_eq!(printed, shown.iter().map(|line| without_bars(line)).collect::<Vec<String>>());
+}
+
+/// A row of the table in README.md.
+struct Rung<'a> {
+    name: &'a str,
+    p50_ns: f64,
+    p99_ns: f64,
+    messages_per_s: f64,
+    cpu_us: f64,
+    /// The ratio, and its interval where it has one.
+    ratio: Vec<f64>,
+    verdict: RowVerdict,
+}
+
+impl<'a> Rung<'a> {
+    fn of(line: &'a str, units: &[f64]) -> Self {
+        let level = |word: &str| match word.chars().next() {
+            Some('?') => Level::Degraded,
+            Some('x') => Level::Invalid,
+            _ => Level::Trusted,
+        };
+        let mut words = line.split_whitespace().peekable();
+        let marked = words.next_if(|word| ["?", "x"].contains(word));
+        let name = words.next().expect("a row has a name");
+        let words: Vec<&str> = words.collect();
+        let value = |word: &str| -> f64 {
+            word.trim_matches(['?', 'x', '[', ']', ','])
+                .parse()
+                .unwrap_or_else(|_| panic!("{word} in {line}"))
+        };
+        let at = words.iter().position(|word| word.ends_with('x')).expect("a row has a ratio");
+        let judged = [(Number::P50, words[0]), (Number::P99, words[1]), (Number::Ratio, words[at])];
+        let judged = judged.map(|(number, word)| (number, level(word)));
+        let numbers = judged.into_iter().filter(|(_, level)| *level > Level::Trusted);
+        Self {
+            name,
+            p50_ns: value(words[0]) * units[0],
+            p99_ns: value(words[1]) * units[1],
+            messages_per_s: value(words[2]) * units[2],
+            cpu_us: value(words[3]),
+            ratio: words[at..].iter().map(|word| value(word)).collect(),
+            verdict: RowVerdict {
+                level: marked.map_or(Level::Trusted, level),
+                numbers: numbers.collect::<BTreeMap<Number, Level>>(),
+            },
+        }
+    }
+
+    fn write(&self, result: &mut WorkloadResult) {
+        let estimate = |value| Some(Estimate { value, low: None, high: None });
+        result.pooled = PerMetric {
+            round_trip_p50_ns: estimate(self.p50_ns),
+            round_trip_p99_ns: estimate(self.p99_ns),
+            messages_per_s: estimate(self.messages_per_s),
+            ..PerMetric::default()
+        };
+        let to = result.to_baseline.as_mut().and_then(|to| to.round_trip_p50_ns.as_mut());
+        if let (Some(to), [ratio, low, high]) = (to, &self.ratio[..]) {
+            (to.ratio, to.low, to.high) = (*ratio, Some(*low), Some(*high));
+        }
+    }
+}
+
+#[test]
+fn messages_of_conversations_are_printed_as_their_page_shows_them() {
+    let rows = [
+        (
+            "rpc-websockets ws json-rpc",
+            Counts { planned: 1179, sent: 1179, ok: 1179, ..Counts::default() },
+        ),
+        (
+            "rpc-websockets ws news",
+            Counts { planned: 593, sent: 593, ok: 546, refused: 47, ..Counts::default() },
+        ),
+    ];
+    let verdict = Verdict { rows: vec![RowVerdict::default(); 2], ..Verdict::default() };
+    let record = records::ladder(&["ws", "ws"]);
+    let mut record = RunRecord { kind: Kind::Lab, verdict: Some(verdict), ..record };
+    for (index, (name, counts)) in rows.into_iter().enumerate() {
+        record.plan.workloads[index].spec.name = name.to_owned();
+        for block in record.blocks.iter_mut().filter(|block| block.workload == index) {
+            let counts = if block.round == 0 { counts } else { Counts::default() };
+            let kind = Exchange { name: "echo".to_owned(), counts, ..Exchange::default() };
+            (block.counts, block.exchanges) = (counts, vec![kind]);
+        }
+    }
+    let page = report::terminal(&record, Depth::Details, &Style::default());
+    let lines: Vec<&str> = page.lines().collect();
+    let head = lines.iter().position(|line| line.starts_with("messages ")).unwrap();
+    let table: Vec<String> = lines[head - 2..=head + 2].iter().map(ToString::to_string).collect();
+    check("docs/CONVERSATIONS.md", &table);
+}
 
 #[test]
 fn a_drift_is_printed_as_the_page_on_comparing_shows_it() {
@@ -148,14 +294,19 @@ fn lines(printed: &str, words: &[&str]) -> Vec<String> {
 
 /// Checks that `page` has these lines as a block, or as a part of one.
 fn check(page: &str, lines: &[String]) {
-    let path = format!("{}/../../{page}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).expect("the page is in this repository");
+    let text = self::page(page);
     let shown = |line: &String| {
         let indent = if line.is_empty() { "" } else { "    " };
         format!("{indent}{line}\n")
     };
     let block: String = lines.iter().map(shown).collect();
     assert!(!lines.is_empty() && text.contains(&block), "{page} does not have:\n{block}");
+}
+
+/// The text of a page, by its path in this repository.
+fn page(path: &str) -> String {
+    let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).expect("the page is in this repository")
 }
 
 const COMPARING: &str = "docs/COMPARING.md";

@@ -1,4 +1,5 @@
-//! Every command in a block of README.md and of the pages in `docs`, followed as a reader would follow it.
+//! Every command in a block of README.md and of the pages in `docs`, followed as a reader would follow it; of those in
+//! sentences the arguments are read.
 //!
 //! A command is given to a shell, in a folder with the files that its page names. The addresses in it become those of
 //! servers of ours, and its numbers become small. What needs machines, packages or servers of others is not carried
@@ -25,14 +26,35 @@ fn the_commands_about_comparing_do_what_they_say() {
 
 #[test]
 fn the_commands_of_all_other_pages_do_what_they_say() {
+    let pages = pages();
+    let others = pages.iter().map(String::as_str).filter(|page| !COMPARING.contains(page));
+    assert!(check(&others.collect::<Vec<_>>()) >= 30);
+}
+
+#[test]
+fn the_commands_in_sentences_are_understood() {
+    let mut commands = BTreeSet::new();
+    for page in pages().iter().map(String::as_str).chain(["README.md"]) {
+        let text = fs::read_to_string(repository().join(page)).unwrap();
+        commands.extend(mentioned(&text).into_iter().map(|command| (command, page.to_owned())));
+    }
+    assert!(commands.len() >= 60, "{commands:?}");
+    let sandbox = Sandbox::new();
+    for (command, page) in commands {
+        let ended = sandbox.run(&format!("{command} --help"));
+        assert_eq!(ended.code, Some(0), "{page}: {command}: {ended:?}");
+    }
+}
+
+/// The pages in `docs`, by their paths.
+fn pages() -> Vec<String> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(repository().join("docs")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         pages.extend(name.ends_with(".md").then(|| format!("docs/{name}")));
     }
     pages.sort();
-    let others = pages.iter().map(String::as_str).filter(|page| !COMPARING.contains(page));
-    assert!(check(&others.collect::<Vec<_>>()) >= 30);
+    pages
 }
 
 /// The pages whose commands measure longest: several rounds, and records that are compared.
@@ -73,12 +95,53 @@ fn commands(text: &str) -> Vec<String> {
         let line = line.split(" # ").next().unwrap_or_default();
         commands.extend(line.split(" && ").filter_map(|part| ours(part.trim())));
     }
-    let is_built = |command: &String| {
-        (cfg!(feature = "fleet") || !command.contains("fleet"))
-            && (cfg!(feature = "web") || !command.starts_with("wirebench ui"))
-    };
-    commands.retain(is_built);
+    commands.retain(|command| is_built(command));
     commands
+}
+
+/// The arguments of the commands of this program in the sentences and tables of a page, with values in the places of
+/// what they leave open.
+fn mentioned(text: &str) -> Vec<String> {
+    let mut in_fence = false;
+    let mut prose = String::new();
+    for line in text.lines() {
+        in_fence ^= line.starts_with("```");
+        if !in_fence && !line.starts_with("    ") {
+            prose += line;
+            prose.push(' ');
+        }
+    }
+    let mut mentioned = Vec::new();
+    for part in prose.split("`wirebench ").skip(1) {
+        let line = part.split('`').next().unwrap_or_default();
+        // What is in brackets may be left out.
+        let line = line.split(" [").next().unwrap_or_default();
+        for command in line.split(" && wirebench ").filter(|command| is_built(command)) {
+            let word =
+                |word| OPEN.iter().find(|(open, _)| *open == word).map_or(word, |(_, it)| *it);
+            mentioned.push(command.split_whitespace().map(word).collect::<Vec<_>>().join(" "));
+        }
+    }
+    mentioned
+}
+
+/// Words that stand for something of a reader's own, each with what it may be.
+#[rustfmt::skip]
+const OPEN: &[(&str, &str)] = &[
+    ("COMMAND",   "run"),
+    ("FORMAT",    "csv"),
+    ("NAME",      "my-ws"),
+    ("TRANSPORT", "ws"),
+    ("URL",       "ws://127.0.0.1:8080"),
+    ("…",         ""),
+];
+
+/// True unless a feature that this build lacks has the command.
+fn is_built(command: &str) -> bool {
+    let is_of = |word: &str| command.contains(word);
+    (cfg!(feature = "fleet") || !["fleet", "agent ", "watch "].into_iter().any(is_of))
+        && (cfg!(feature = "web")
+            || !["ui", "wirebench ui"].into_iter().any(|it| command.starts_with(it)))
 }
 
 /// A command line of this program, as it is once the program is installed; `None` for another program.
@@ -231,9 +294,11 @@ impl Reader {
                 let mut server = Running::start(self.command(&short));
                 let ready = server.line();
                 assert!(ready.contains("://127.0.0.1:"), "{page}: {command}: {ready}");
-                if let Some(shown) = self.answer_to(command) {
-                    assert_eq!(form(&ready), form(shown), "{page}: {command}");
-                }
+                let mut said = vec![form(&ready)];
+                let shown = self.answer_to(command);
+                said.resize_with(shown.len().max(1), || form(&server.line()));
+                let shown: Vec<String> = shown.into_iter().map(form).collect();
+                assert!(shown.is_empty() || said == shown, "{page}: {command}: {said:?}");
                 server.send(Signal::INT);
                 let ended = server.wait();
                 assert_eq!(ended.code, Some(0), "{page}: {command}: {ended:?}");
@@ -252,11 +317,11 @@ impl Reader {
         }
     }
 
-    /// The line that the page has below the prompt with this command.
-    fn answer_to(&self, command: &str) -> Option<&str> {
+    /// The lines that the page has below the prompt with this command.
+    fn answer_to(&self, command: &str) -> Vec<&str> {
         let mut lines = self.text.lines();
-        lines.find(|line| line.trim_start().strip_prefix("$ ") == Some(command))?;
-        lines.next()?.strip_prefix("    ")
+        lines.find(|line| line.trim_start().strip_prefix("$ ") == Some(command));
+        lines.map_while(|line| line.strip_prefix("    ")).collect()
     }
 
     /// The command with what there is in this folder in place of what its page makes up.
@@ -380,12 +445,13 @@ fn addresses(command: &str) -> BTreeSet<&str> {
     starts.map(address).collect()
 }
 
-/// `text` with `#` in place of all numbers, those in base 16 too.
-fn form(text: &str) -> String {
+/// `text` with `#` in place of all numbers, those in base 16 and names of runs of a fleet too.
+pub(crate) fn form(text: &str) -> String {
     let mut form = String::new();
     for part in text.trim_end().split_inclusive(|letter: char| !letter.is_ascii_alphanumeric()) {
         let word = part.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
-        let is_hexadecimal = word.bytes().all(|letter| letter.is_ascii_hexdigit());
+        let digits = word.strip_prefix('r').unwrap_or(word);
+        let is_hexadecimal = digits.bytes().all(|letter| letter.is_ascii_hexdigit());
         let is_number = is_hexadecimal && word.contains(|letter: char| letter.is_ascii_digit());
         form += if is_number { "#" } else { word };
         form += &part[word.len()..];

@@ -5,6 +5,7 @@
 mod phases;
 mod refusals;
 
+use crate::documented::form;
 use crate::harness::{self, Running, Sandbox, Server, say_skipped};
 use crate::namespace::{Link, Namespace};
 use crate::peers::Stream;
@@ -28,6 +29,7 @@ fn three_agents_send_what_one_would_and_every_message_is_counted_once() {
     // While it goes on, the seconds of all agents together are shown.
     assert!(ended.stderr.contains(" of    600/s p50 "), "{}", ended.stderr);
     check_order(&ended.stderr);
+    check_page(&ended.stderr);
     let record = fleet.record();
     let block = &record.blocks[0];
     let agents: Vec<&str> = block.agents.iter().map(|part| part.agent.as_str()).collect();
@@ -1030,6 +1032,20 @@ fn check_order(stderr: &str) {
     let time = |line: &str| line.split_once(" s ")?.0.trim().parse::<f64>().ok();
     let times: Vec<f64> = stderr.lines().filter_map(time).collect();
     assert!(times.len() > 3 && times.is_sorted(), "{stderr}");
+}
+
+/// The lines of the sample in the page on fleets are among those that are printed, in this order.
+fn check_page(stderr: &str) {
+    // The time to the begin is in another unit where agents take longer.
+    let shape = |line: &str| form(line.trim()).replace("#.#", "#").replace(" ms ", " s ");
+    let page = include_str!("../../../../docs/FLEET.md");
+    let shown = page.lines().skip_while(|line| !line.starts_with("    run r"));
+    let shown: Vec<&str> = shown.map_while(|line| line.strip_prefix("    ")).collect();
+    assert!(shown.len() > 1, "the page has no sample");
+    let mut printed = stderr.lines().map(shape);
+    for line in shown {
+        assert!(printed.any(|it| it == shape(line)), "not printed, or not there: {line}\n{stderr}");
+    }
 }
 
 /// The messages that the parts of a block that count were to send, and those that all parts were to send.

@@ -211,6 +211,12 @@ fn a_new_subject_passes_its_checks_and_is_measured_at_once() {
             let checked = run(&sandbox, &format!("subjects check {name}"));
             checked.check(0, &[]);
             assert!(checked.stdout.contains(&format!("{name}: ok, ")), "{checked:?}");
+            if name == "javascript-server" {
+                // As the worked example shows it.
+                let shown = checked.stdout.replace(&name, "my-ws");
+                let page = include_str!("../../../../docs/SUBJECTS.md");
+                assert!(page.contains(&format!("check my-ws\n{shown}```")), "{checked:?}");
+            }
         }
         rows += &format!(
             "[[row]]\nserver = '{language}-server'\nclient = ['wirebench', '{language}-client']\ntransport = 'tcp'\n"
