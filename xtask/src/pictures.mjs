@@ -80,7 +80,7 @@ try {
   await page.locator("[name=head]").nth(0).check();
   const compare = await page.locator("a", { hasText: "Compare" }).getAttribute("href");
   await view("trends");
-  await page.locator("main p").first().waitFor();
+  await page.locator("main canvas").first().waitFor();
   await pictures("ui-trends");
   await page.goto(ui + compare);
   await pictures("ui-compare");

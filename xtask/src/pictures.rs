@@ -31,25 +31,17 @@ pub(crate) fn run(arguments: &PicturesArgs) -> Result<()> {
     let url = format!("ws://{}/", process::await_ready(&mut server)?);
     let mut reports = Vec::new();
     for (name, words) in RECORDS {
-        eprintln!("  {name}");
-        // In this folder, so that no path of a machine is in a picture.
-        let mut measure = Command::new("env");
-        measure.arg("--chdir").arg(scratch).arg(&wirebench);
-        measure.args(words.split_whitespace().map(|word| if word == "URL" { &url } else { word }));
+        measure(&wirebench, name, words, &url, scratch)?;
         let record = scratch.join(format!("{name}.json"));
-        measure.arg("--output").arg(format!("{name}.json"));
-        measure.env(third_party::SUBJECTS_VARIABLE, shell::target().join("subjects"));
-        // Invalid and partial records have a page as well.
-        Process::start(name, BOTH_CORES, &measure, scratch)?.finish_with(&[0, 12, 13], PATIENCE)?;
         shell::output(shell::command(&wirebench).arg("report").arg(&record))?;
         if name != AGAIN {
             reports.push(record.with_extension("html"));
         }
     }
+    measure_series(&wirebench, scratch)?;
 
     let mut import = Command::new(&wirebench);
-    import.args(["history", "import"]).current_dir(scratch);
-    import.args(RECORDS.map(|(name, _)| format!("{name}.json")));
+    import.args(["history", "import", "."]).current_dir(scratch);
     shell::output(&mut import)?;
     let mut open = Command::new("env");
     open.arg("--chdir").arg(scratch).arg(&wirebench).arg("ui");
@@ -71,6 +63,37 @@ pub(crate) fn run(arguments: &PicturesArgs) -> Result<()> {
     ui.signal("INT")?;
     ui.finish_with(&[0], PATIENCE)?;
     println!("{}", folder.display());
+    Ok(())
+}
+
+/// Carries out a command in `scratch`, so that no path of a machine is in a picture; its record is `NAME.json` there.
+fn measure(wirebench: &Path, name: &str, words: &str, url: &str, scratch: &Path) -> Result<()> {
+    eprintln!("  {name}");
+    let mut measure = Command::new("env");
+    measure.arg("--chdir").arg(scratch).arg(wirebench);
+    measure.args(words.split_whitespace().map(|word| if word == "URL" { url } else { word }));
+    measure.arg("--output").arg(format!("{name}.json"));
+    measure.env(third_party::SUBJECTS_VARIABLE, shell::target().join("subjects"));
+    // Invalid and partial records have a page as well.
+    Process::start(name, BOTH_CORES, &measure, scratch)?.finish_with(&[0, 12, 13], PATIENCE)?;
+    Ok(())
+}
+
+/// Measures a trend: the same load of a server at one address, which becomes slower.
+fn measure_series(wirebench: &Path, scratch: &Path) -> Result<()> {
+    let mut address = "127.0.0.1:0".to_owned();
+    for (part, work) in [("before", "10us"), ("after", "50us")] {
+        let mut serve = Command::new(wirebench);
+        serve.args(["serve", "ws", "--work", work, "--listen", &address]);
+        let mut server = Process::start("trend-server", bench::SERVER_CORE, &serve, scratch)?;
+        address = process::await_ready(&mut server)?.to_string();
+        for number in 0..SERIES_HALF {
+            let name = format!("trend-{part}-{number}");
+            measure(wirebench, &name, SERIES, &format!("ws://{address}/"), scratch)?;
+        }
+        server.signal("INT")?;
+        server.finish_with(&[0], PATIENCE)?;
+    }
     Ok(())
 }
 
@@ -109,6 +132,10 @@ const RECORDS: [(&str, &str); 7] = [
 ];
 /// The record that is compared with the first one, and has no picture of its own.
 const AGAIN: &str = "ladder-again";
+/// A load of a trend, in less than a second each time.
+const SERIES: &str = "run URL --connections 4 --duration 500ms --warm-up 100ms";
+/// The records before the server becomes slower, and after: a change takes five on either side.
+const SERIES_HALF: usize = 8;
 /// The end of the paragraph above the page in README.md, and what each line of the page begins with.
 const ABOVE_PAGE: &str = "prints this page in less than 45 seconds:\n\n";
 const INDENT: &str = "    ";
