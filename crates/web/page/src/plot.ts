@@ -21,11 +21,17 @@ export function line(holder: HTMLElement, look: Look, signal: AbortSignal): Plot
   const font = `12px ${getComputedStyle(holder).fontFamily}`;
   const axis = { stroke: () => variable("--soft"), grid: { stroke: () => variable("--grid"), width: 1 }, font };
   const size = (): { width: number; height: number } => ({ width: Math.max(holder.clientWidth, 200), height: 220 });
+  // Without a cursor the legend has the newest numbers.
+  const newest = (plot: uPlot): void => {
+    const last = plot.data[0].length - 1;
+    if (last >= 0 && typeof plot.cursor.idx !== "number") plot.setLegend({ idx: last });
+  };
   const value = (unit: Unit) => (_: uPlot, number: number | null) => (number === null ? "-" : shown(unit, number));
   const plot = new uPlot(
     {
       ...size(),
       legend: { live: true },
+      hooks: { setCursor: [newest] },
       cursor: { y: false, points: { size: 6 } },
       scales: {
         x: { time: look.isDate === true },
@@ -74,8 +80,7 @@ export function line(holder: HTMLElement, look: Look, signal: AbortSignal): Plot
   return {
     set: (data) => {
       plot.setData(data as uPlot.AlignedData);
-      // Without a cursor the legend has the newest numbers.
-      if (typeof plot.cursor.idx !== "number") plot.setLegend({ idx: (data[0]?.length ?? 0) - 1 });
+      newest(plot);
     },
   };
 }

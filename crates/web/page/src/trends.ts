@@ -73,9 +73,12 @@ function lines(trend: Trend): HTMLElement[] {
   const value = (number: number): string => {
     if (trend.metric.startsWith("p")) return shown("time", number);
     if (trend.metric.includes("messages")) return shown("per_second", number);
-    return String(Number(number.toPrecision(3)));
+    if (trend.metric.startsWith("cpu")) return shown("time", number * 1e3);
+    const [unit, name] = number < 2 ** 20 ? [2 ** 10, "KiB"] : [2 ** 20, "MiB"];
+    return `${Number((number / unit).toPrecision(3))} ${name}`;
   };
-  const since = `${value(trend.now)} now; ${trend.changes.length} changes in ${trend.records} records since ${trend.from.slice(0, 10)}`;
+  const count = trend.changes.length === 1 ? "1 change" : `${trend.changes.length} changes`;
+  const since = `${value(trend.now)} now; ${count} in ${trend.records} records since ${trend.from.slice(0, 10)}`;
   const changes = [...trend.changes].reverse().map((change) => {
     const why = change.with.map(({ what, from, to }) => `; ${what} ${from.slice(0, 12)} -> ${to.slice(0, 12)}`).join("");
     return `${change.at.slice(0, 10)} from ${change.id.slice(0, 8)} on: ${value(change.before)} -> ${value(change.after)}${why}`;

@@ -238,6 +238,22 @@ await go(page, "trends");
 await page.locator("main p").first().waitFor();
 await judged(page, "trends");
 
+// A trend has its numbers in their units, and the newest ones below its chart.
+const trending = await tab();
+const series = { experiment: "chat", row: "ws", machine: "m", conditions: "c", records: 10, from: "2026-01-01T10:00:00Z", changes: [] };
+const trends = [["p50", 1.25e6], ["cpu/message", 72.5], ["memory/connection", 12_288]].map(([metric, now]) => ({ ...series, metric, now }));
+await trending.route(/api\/trends/, (route) => route.fulfill({ json: trends }));
+const entries = Array.from({ length: 10 }, (_, day) => {
+  const row = { name: "ws", conditions: "c", p50_ns: 1e6 + (9 - day) * 30_000, p99_ns: 2.5e6 };
+  return { ...series, started_at: `2026-01-${20 - day}T10:00:00Z`, rows: [row] };
+});
+await trending.route(/api\/history/, (route) => route.fulfill({ json: entries }));
+await go(trending, "trends");
+await trending.locator(".u-value", { hasText: "1.27 ms" }).waitFor();
+const trend = await text(trending, "main section");
+await judged(trending, "trend");
+await trending.close();
+
 // A view whose answer comes late leaves the next one alone, and so does the answer to a filter that was changed since.
 const slow = await tab();
 await go(slow, "run");
@@ -289,6 +305,6 @@ console.log(
   JSON.stringify({
     said, foreign, dialogs, tooWide, faults, fields, refused, before, after, firstLines, busy, answer, limited, listed, ofFile, rows,
     markup, images, hostile, filtered, compared, reported, asked,
-    late, drawn, ofMany, guarded, tokenless, stolen, started, left, newest,
+    late, drawn, ofMany, trend, guarded, tokenless, stolen, started, left, newest,
   }),
 );

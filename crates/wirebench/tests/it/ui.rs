@@ -55,6 +55,9 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     said("filtered", "of-a-file");
     said("compared", "Two records side by side");
     said("reported", "changed to 900/s, 990/s");
+    for numbers in ["1.25 ms now; 0 changes", "72.5 us now", "12 KiB now"] {
+        said("trend", numbers);
+    }
     assert_eq!(seen["asked"], "refused", "a report asked for something");
     said("tokenless", "token");
     assert_eq!((&seen["stolen"], &seen["started"]), (&"refused".into(), &4.into()));
