@@ -63,7 +63,7 @@ enum State {
 }
 
 /// A thing that a broker says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard<'a> {
     /// A sign of life, if it was not [`Self::Open`].
     Alive,
@@ -76,6 +76,11 @@ pub enum Heard<'a> {
     },
     /// The broker takes subscriptions.
     Open,
+    /// The broker does not let a subscription be, and goes on with the others.
+    Refused {
+        /// Its reason.
+        said: Excerpt,
+    },
 }
 
 /// The same, with places among the bytes that came.
@@ -85,6 +90,7 @@ enum Found {
     Message { channel: Range<usize>, payload: Range<usize> },
     Nothing,
     Open,
+    Refused { said: Excerpt },
 }
 
 impl Subscriber {
@@ -183,6 +189,7 @@ impl Subscriber {
                 Some(Found::Nothing) => continue,
                 Some(Found::Alive) => Some(Heard::Alive),
                 Some(Found::Open) => Some(Heard::Open),
+                Some(Found::Refused { said }) => Some(Heard::Refused { said }),
                 Some(Found::Message { channel, payload }) => {
                     let (channel, payload) = (&self.bytes[channel], &self.bytes[payload]);
                     Some(Heard::Message { channel, payload })
@@ -206,6 +213,9 @@ impl Subscriber {
         let reply = &rest[found.message];
         let behind = |range: Range<usize>| self.start + range.start..self.start + range.end;
         let heard = match (self.state, redis::read(reply)) {
+            (State::Open, Some(Reply::Error)) if redis::is_of_one_channel(&reply[1..]) => {
+                Found::Refused { said: self.excerpt(&reply[1..]) }
+            }
             (_, Some(Reply::Error)) => return Err(self.refused(&reply[1..])),
             (State::AwaitLogin, Some(Reply::Done)) => {
                 self.state = State::AwaitPong;
@@ -242,7 +252,10 @@ impl Subscriber {
         let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
         let mut next = end + 1;
         let heard = match (self.state, nats::read(line)) {
-            (_, Some(Line::Error)) => return Err(self.refused(&line[b"-ERR".len()..])),
+            (State::Open, Some(Line::Error)) if nats::is_of_one_subscription(line) => {
+                Found::Refused { said: self.excerpt(nats::reason(line)) }
+            }
+            (_, Some(Line::Error)) => return Err(self.refused(nats::reason(line))),
             (State::AwaitInfo, Some(Line::Info { needs_login, needs_tls })) => {
                 if needs_tls {
                     return Err(PeerError::NeedsTls { broker: self.broker });
@@ -299,10 +312,7 @@ impl Subscriber {
     fn refused(&self, said: &[u8]) -> PeerError {
         match self.login {
             None if said.starts_with(b"NOAUTH") => PeerError::NeedsLogin { broker: self.broker },
-            _ => {
-                let said = self.excerpt(said.trim_ascii());
-                PeerError::Refused { broker: self.broker, said }
-            }
+            _ => PeerError::Refused { broker: self.broker, said: self.excerpt(said) },
         }
     }
 
@@ -369,6 +379,11 @@ mod tests {
             ("-NOAUTH Authentication required.\r\n".to_owned(), "error: Redis wants a login, and was given none"),
             ("-DENIED Redis is running in protected mode\r\n".to_owned(),
                 "error: Redis refuses: \"DENIED Redis is running in protected mode\""),
+            (format!("+PONG\r\n-NOPERM No permissions to access a channel\r\n{message}"),
+                "open; refused: \"NOPERM No permissions to access a channel\"; a: hi"),
+            ("-NOPERM User a has no permissions to run the 'ping' command\r\n".to_owned(),
+                "error: Redis refuses: \"NOPERM User a has no"),
+            ("+PONG\r\n-ERR unknown command\r\n".to_owned(), "open; error: Redis refuses: \"ERR unknown command\""),
             ("-ERR max number of clients reached\r\n".to_owned(), "error: Redis refuses: \"ERR max number of clients reached\""),
             ("HTTP/1.1 400 Bad Request\r\n".to_owned(),    "error: Redis: got \"H\", expected a reply of Redis"),
             ("+OK\r\n".to_owned(),                         "error: Redis: got \"+OK\", expected PONG"),
@@ -429,7 +444,14 @@ mod tests {
             ("INFO {\"tls_required\":true}\r\n".to_owned(), "error: NATS wants TLS, which is not spoken with it here"),
             ("INFO {\r\n".to_owned(),                      "error: NATS: got \"INFO {\", expected INFO"),
             ("PONG\r\n".to_owned(),                        "error: NATS: got \"PONG\", expected INFO"),
-            (format!("{info}-ERR 'Authorization Violation'\r\n"), "error: NATS refuses: \"\\'Authorization Violation\\'\""),
+            (format!("{info}-ERR 'Authorization Violation'\r\n"), "error: NATS refuses: \"Authorization Violation\""),
+            (format!("{open}-ERR 'Permissions Violation for Subscription to \"$SYS.x\"'\r\nPING\r\n"),
+                "open; refused: \"Permissions Violation for Subscription to \\\"$SYS.x\\\"\"; alive"),
+            (format!("{open}-ERR 'maximum subscriptions exceeded'\r\nPING\r\n"),
+                "open; refused: \"maximum subscriptions exceeded\"; alive"),
+            (format!("{open}-ERR 'Slow Consumer'\r\n"), "open; error: NATS refuses: \"Slow Consumer\""),
+            (format!("{info}-ERR 'maximum subscriptions exceeded'\r\n"),
+                "error: NATS refuses: \"maximum subscriptions exceeded\""),
             (format!("{info}MSG a 1 2\r\nhi\r\n"),         "error: NATS: got \"MSG a 1 2\", expected PONG"),
             (format!("{open}MSG a 1 9\r\n"),               "open; error: NATS: a message of more than 8 bytes"),
             (format!("{open}MSG a 1 x\r\n"),               "open; error: NATS: got \"MSG a 1 x\""),

@@ -2,6 +2,8 @@
 //! same name. A channel is subscribed to as long as its room has members.
 //!
 //! A connection that fails or is lost is made again after a while, which doubles from [`WAIT_FIRST`] to [`WAIT_MAX`].
+//! Each reason is told once, until a connection has been good for [`WAIT_MAX`]: a broker that takes connections and ends
+//! them at once fills no terminal.
 
 use super::Relay;
 use super::hub::Change;
@@ -24,7 +26,7 @@ impl Relay {
             feed,
             state: State::Waits(Instant::START),
             wait: WAIT_FIRST,
-            told: String::new(),
+            told: Vec::new(),
         };
         self.feeds =
             Feeds { all: feeds.into_iter().map(link).collect(), tell: Some(Box::new(tell)) };
@@ -93,18 +95,23 @@ impl Relay {
                         made.subscriber.subscribe(room, &mut tx);
                     }
                 }
+                Ok(Some(Heard::Refused { said })) => {
+                    if !std::mem::replace(&mut made.was_refused, true) {
+                        let name = &self.feeds.all[feed].feed.name;
+                        let words =
+                            format!("{name}: refuses a subscription: {said}; the others go on");
+                        self.feeds.say(&words);
+                    }
+                }
                 Err(error) => break Some(error.to_string()),
             }
         };
         self.rx = bytes;
         self.totals.bytes_sent += tx.len() as u64;
         engine.send(made.id, &tx);
-        let is_new = made.open_since == Some(now);
         self.feeds.all[feed].state = State::Made(made);
         if let Some(reason) = ended {
             self.feed_is_lost(engine, feed, &reason);
-        } else if is_new {
-            self.feeds.is_there(feed);
         }
     }
 
@@ -116,15 +123,12 @@ impl Relay {
         engine.close(made.id);
         self.totals.feeds.failed += 1;
         let was_open = made.open_since.is_some();
-        if made.open_since.is_some_and(|since| now.since(since) >= WAIT_MAX) {
-            link.wait = WAIT_FIRST;
-        }
         link.state = State::Waits(now + link.wait);
         link.wait = Nanos(link.wait.0.saturating_mul(2)).min(WAIT_MAX);
-        if was_open || link.told != reason {
-            reason.clone_into(&mut link.told);
-            let verb = if was_open { "is lost" } else { "cannot be subscribed at" };
-            let words = format!("{} {verb}: {reason}; it is tried again and again", link.feed.name);
+        if !link.told.iter().any(|told| told == reason) {
+            link.told.push(reason.to_owned());
+            let what = if was_open { "lost" } else { "cannot subscribe" };
+            let words = format!("{}: {what}: {reason}; trying again", link.feed.name);
             self.feeds.say(&words);
         }
     }
@@ -147,6 +151,7 @@ impl Relay {
                         id,
                         subscriber,
                         open_since: None,
+                        was_refused: false,
                         heard_at: now,
                         asked_at: None,
                     }));
@@ -170,16 +175,24 @@ impl Relay {
                     made.subscriber.ping(&mut tx);
                 }
             }
+            let is_good =
+                made.open_since.is_some_and(|since| made.heard_at.since(since) >= WAIT_MAX);
             self.totals.bytes_sent += tx.len() as u64;
             engine.send(made.id, &tx);
-            let is_silent = match made.open_since {
-                Some(_) => made.asked_at.is_some_and(|at| now.since(at) >= QUIET_MAX),
-                None => quiet >= QUIET_MAX,
+            let silent = match made.open_since {
+                Some(_) => made
+                    .asked_at
+                    .is_some_and(|at| now.since(at) >= QUIET_MAX)
+                    .then_some("it did not answer a ping within 10 s"),
+                None => (quiet >= QUIET_MAX).then_some("it says nothing for 10 s"),
             };
-            if is_silent {
-                self.feed_is_lost(engine, feed, "it says nothing for 10 s");
+            if let Some(reason) = silent {
+                self.feed_is_lost(engine, feed, reason);
             } else if engine.unsent(made.id) > UNSENT_MAX {
                 self.feed_is_lost(engine, feed, "it does not read what it is sent");
+            } else if is_good {
+                link.wait = WAIT_FIRST;
+                self.feeds.is_good(feed);
             }
         }
     }
@@ -197,7 +210,8 @@ impl Relay {
 /// The time from the first loss of a connection to the next attempt.
 const WAIT_FIRST: Nanos = Nanos::from_millis(100);
 
-/// The longest time between two attempts. A connection that was open for as long is taken for a good one.
+/// The longest time between two attempts. A connection whose broker says something when it was open for as long is taken
+/// for a good one.
 const WAIT_MAX: Nanos = Nanos::from_secs(10);
 
 /// The time without a sign of life after which a broker is asked for one, and the time that it has to answer.

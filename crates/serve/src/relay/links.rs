@@ -54,8 +54,8 @@ pub(super) struct Link {
     pub(super) state: State,
     /// The time before the next attempt, if this one fails.
     pub(super) wait: Nanos,
-    /// The words that were told last of a failure; empty once the connection was there.
-    pub(super) told: String,
+    /// The reasons of failures that were told since a connection was good last.
+    pub(super) told: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -72,6 +72,8 @@ pub(super) struct Made {
     pub(super) subscriber: Subscriber,
     /// The instant at which it took subscriptions.
     pub(super) open_since: Option<Instant>,
+    /// True once it was told that a subscription is refused.
+    pub(super) was_refused: bool,
     /// The instant at which it was begun, or the broker said something last.
     pub(super) heard_at: Instant,
     /// The instant at which the broker was asked for a sign of life, if it has not said anything since.
@@ -83,11 +85,11 @@ impl Feeds {
         self.all.is_empty()
     }
 
-    /// The connection to a feed takes subscriptions; that is said if another was said to be lost.
-    pub(super) fn is_there(&mut self, feed: usize) {
+    /// The connection to a feed is a good one; that is said if one was said to be lost before.
+    pub(super) fn is_good(&mut self, feed: usize) {
         let link = &mut self.all[feed];
         if !std::mem::take(&mut link.told).is_empty() {
-            let words = format!("{} is there", link.feed.name);
+            let words = format!("{}: connected again", link.feed.name);
             self.say(&words);
         }
     }

@@ -76,21 +76,24 @@ fn a_broker_that_is_lost_is_tried_again_ever_later_and_told_all_rooms() {
         vec![(String::new(), close())],
         vec![(String::new(), close())],
         vec![(String::new(), "HTTP/1.1 400 Bad Request\r\n\r\n".to_owned())],
-        vec![(command(&["PING"]), PONG.to_owned()), (subscribed, published("a", "again"))],
+        vec![
+            (command(&["PING"]), PONG.to_owned()),
+            (subscribed, published("a", "again")),
+            (command(&["PING"]), PONG.to_owned()),
+        ],
     ];
-    let script = [(500, 0, get("/events?room=a")), (8_000, 1, get("/none/at/all"))];
+    let script = [(500, 0, get("/events?room=a")), (15_000, 1, get("/none/at/all"))];
     let (heard, told, broker) = play(&script, Broker::Redis, scripted);
     assert_eq!(heard.stream(0).0, "\r\ndata: again\n\n", "its receivers have stayed");
     let name = "redis://broker";
     assert_eq!(
         told,
         [
-            format!("{name} is lost: the connection ended; it is tried again and again"),
+            format!("{name}: lost: the connection ended; trying again"),
             format!(
-                "{name} cannot be subscribed at: Redis: got \"H\", expected a reply of Redis; it is tried again and \
-                 again"
+                "{name}: cannot subscribe: Redis: got \"H\", expected a reply of Redis; trying again"
             ),
-            format!("{name} is there"),
+            format!("{name}: connected again"),
         ],
         "the same reason is told once"
     );
@@ -116,7 +119,7 @@ fn a_broker_that_refuses_or_is_none_is_named_with_its_reason_and_the_relay_goes_
         (Broker::Redis, "",                                   "it says nothing for 10 s"),
         (Broker::Nats,  "INFO {\"auth_required\":true}\r\n",  "NATS wants a login, and was given none"),
         (Broker::Nats,  "INFO {\"tls_required\":true}\r\n",   "NATS wants TLS, which is not spoken with it here"),
-        (Broker::Nats,  "-ERR 'maximum connections exceeded'\r\n", "NATS refuses: \"\\'maximum connections exceeded\\'\""),
+        (Broker::Nats,  "-ERR 'maximum connections exceeded'\r\n", "NATS refuses: \"maximum connections exceeded\""),
         (Broker::Nats,  "+PONG\r\n",                          "NATS: got \"+PONG\", expected INFO"),
     ];
     for (kind, answer, reason) in table {
@@ -134,17 +137,61 @@ fn a_broker_that_refuses_or_is_none_is_named_with_its_reason_and_the_relay_goes_
 }
 
 #[test]
-fn a_subscription_that_is_refused_or_falls_silent_ends_the_connection() {
+fn a_subscription_that_is_refused_is_told_once_and_the_others_go_on() {
+    let redis = "-NOPERM No permissions to access a channel\r\n";
+    let nats = "-ERR 'Permissions Violation for Subscription to \"x\"'\r\n";
+    let subscribe = |channel| command(&["SUBSCRIBE", channel]);
+    let table = [
+        (
+            Broker::Redis,
+            vec![
+                (command(&["PING"]), PONG.to_owned()),
+                (subscribe("x"), redis.to_owned()),
+                (subscribe("y"), redis.to_owned()),
+                (subscribe("a"), published("a", "hi")),
+            ],
+            "\"NOPERM No permissions to access a channel\"",
+        ),
+        (
+            Broker::Nats,
+            vec![
+                (String::new(), INFO.to_owned()),
+                ("PING\r\n".to_owned(), "PONG\r\n".to_owned()),
+                ("SUB x 1\r\n".to_owned(), nats.to_owned()),
+                ("SUB y 2\r\n".to_owned(), "-ERR 'maximum subscriptions exceeded'\r\n".to_owned()),
+                ("SUB a 3\r\n".to_owned(), "MSG a 3 2\r\nhi\r\n".to_owned()),
+            ],
+            "\"Permissions Violation for Subscription to \\\"x\\\"\"",
+        ),
+    ];
+    for (kind, scripted, reason) in table {
+        let script = [
+            (500, 0, get("/events?room=x")),
+            (1_000, 1, get("/events?room=y")),
+            (1_500, 2, get("/events?room=a")),
+        ];
+        let (heard, told, broker) = play(&script, kind, vec![scripted]);
+        assert_eq!(heard.stream(2).0, "\r\ndata: hi\n\n", "{kind}");
+        let words = format!("redis://broker: refuses a subscription: {reason}; the others go on");
+        assert_eq!(told, [words]);
+        assert!(broker.connections[0].script.is_empty(), "{kind}");
+        assert_eq!(heard.totals.feeds, FeedTotals { published: 1, opened: 1, failed: 0 });
+    }
+}
+
+#[test]
+fn a_connection_that_fails_once_it_is_open_is_told_once_for_each_reason() {
     let opened = (command(&["PING"]), PONG.to_owned());
     for (answer, reason) in [
-        ("-NOPERM no permissions to access a channel\r\n", "refuses: \"NOPERM no permissions"),
-        ("", "it says nothing for 10 s"),
+        ("-ERR no such thing\r\n", "refuses: \"ERR no such thing\""),
+        ("", "it did not answer a ping within 10 s"),
     ] {
         let subscribe = (command(&["SUBSCRIBE", "a"]), answer.to_owned());
         let scripted = vec![vec![opened.clone(), subscribe.clone()]; 200];
         let script = [(500, 0, get("/events?room=a")), (45_000, 1, get("/none/at/all"))];
         let (heard, told, broker) = play(&script, Broker::Redis, scripted);
-        assert!(told[0].contains(" is lost: ") && told[0].contains(reason), "{told:?}");
+        assert!(told[0].contains(": lost: ") && told[0].contains(reason), "{told:?}");
+        assert_eq!(told.len(), 1, "{told:?}");
         let FeedTotals { opened, failed, .. } = heard.totals.feeds;
         assert!(opened >= 2 && (1..=opened).contains(&failed), "{opened} {failed}");
         assert!(broker.connections.len() < 20, "it waits between two attempts");

@@ -49,6 +49,7 @@ fn heard<'p>(
                     events.push(format!("{}: {}", channel.escape_ascii(), payload.escape_ascii()));
                 }
                 Ok(Some(Heard::Open)) => events.push("open".to_owned()),
+                Ok(Some(Heard::Refused { said })) => events.push(format!("refused: {said}")),
                 Err(error) => {
                     events.push(format!("error: {error}"));
                     break 'all;

@@ -53,6 +53,20 @@ pub(super) fn read(line: &[u8]) -> Option<Line> {
     }
 }
 
+/// The reason that a line gives which is an error, without its quotes.
+pub(super) fn reason(line: &[u8]) -> &[u8] {
+    let reason = line.strip_prefix(b"-ERR").unwrap_or(line).trim_ascii();
+    reason.strip_prefix(b"'").and_then(|it| it.strip_suffix(b"'")).unwrap_or(reason)
+}
+
+/// True for an error that is about one subscription: the connection goes on with the others.
+pub(super) fn is_of_one_subscription(line: &[u8]) -> bool {
+    let reason = reason(line).to_ascii_lowercase();
+    [&b"permissions violation for subscription"[..], b"maximum subscriptions exceeded"]
+        .iter()
+        .any(|start| reason.starts_with(start))
+}
+
 /// The facts about a server that matter before anything is said to it.
 #[derive(serde::Deserialize)]
 struct Facts {

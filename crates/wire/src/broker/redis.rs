@@ -43,6 +43,11 @@ pub(super) fn read(reply: &[u8]) -> Option<Reply> {
     }
 }
 
+/// True for the reason of an error that is about one channel: the others go on.
+pub(super) fn is_of_one_channel(reason: &[u8]) -> bool {
+    reason.starts_with(b"NOPERM ")
+}
+
 /// The part of a reply that is not read.
 struct Rest<'a> {
     bytes: &'a [u8],

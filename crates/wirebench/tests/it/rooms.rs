@@ -346,7 +346,7 @@ fn a_relay_delivers_what_is_published_at_brokers_that_we_did_not_write_and_says_
         let all = DeliveryCounts { published: 80, owed: 400, delivered: 400, ..Default::default() };
         assert_eq!(counts, all, "{name}: {ended:?}");
         drop(broker);
-        let gone = format!("{name}://{address} is lost: ");
+        let gone = format!("{name}://{address}: lost: ");
         server.process.wait_for_word(&gone);
         server.process.send(Signal::TERM);
         let ended = server.process.wait();
