@@ -227,6 +227,11 @@ impl Subscriber {
             }
             (State::Open, Some(Reply::Pong)) => Found::Alive,
             (State::Open, Some(Reply::Subscribed)) => Found::Nothing,
+            (State::Open, Some(Reply::Message { payload, .. }))
+                if payload.len() > self.message_max =>
+            {
+                return Err(self.over_limit());
+            }
             (State::Open, Some(Reply::Message { channel, payload })) => {
                 Found::Message { channel: behind(channel), payload: behind(payload) }
             }
@@ -319,6 +324,7 @@ impl Subscriber {
     /// The beginning of what was said, without the password, which some brokers repeat.
     fn excerpt(&self, said: &[u8]) -> Excerpt {
         let secret = self.login.as_ref().map_or(&[][..], |login| login.password.as_bytes());
+        let secret = &secret[..secret.len().min(SECRET_LEN)]; // A broker may have cut off the rest.
         let is_quoted = !secret.is_empty() && said.windows(secret.len()).any(|part| part == secret);
         if is_quoted { Excerpt::new(b"***") } else { Excerpt::new(said) }
     }
@@ -342,6 +348,9 @@ const LINE_LEN_MAX: usize = 64 << 10;
 
 /// The bytes of a reply of Redis around the message in it: the lines of lengths, and the channel.
 const HEAD_LEN_MAX: usize = 1 << 10;
+
+/// The bytes at the beginning of a password that hide what has them in it.
+const SECRET_LEN: usize = 8;
 
 /// Most memory that a quiet connection keeps, in bytes: there are few of them, and what comes is read in such pieces.
 const KEPT_LEN_MAX: usize = 64 << 10;
@@ -393,6 +402,9 @@ mod tests {
             ("+PONG\r\n*2\r\n$7\r\nmessage\r\n$1\r\na\r\n".to_owned(), "open; error: Redis: got \"*2"),
             ("+PONG\r\n*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$99999\r\n".to_owned(),
                 "open; error: Redis: a message of more than 8 bytes"),
+            ("+PONG\r\n*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$9\r\n123456789\r\n".to_owned(),
+                "open; error: Redis: a message of more than 8 bytes"),
+            ("+PONG\r\n*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$8\r\n12345678\r\n".to_owned(), "open; a: 12345678"),
             (String::new(),                                ""),
         ];
         for (said, expected) in table {
@@ -419,6 +431,11 @@ mod tests {
             assert_eq!(events, "error: Redis refuses: \"***\"");
             assert!(!format!("{login:?}").contains("hush"));
         }
+        // Redis shows no more than 128 bytes of what it does not know.
+        let long = Login { user: None, password: "hush-hush".repeat(20) };
+        let echo = format!("-ERR unknown command 'AUTH', args: '{}'\r\n", &long.password[..99]);
+        let (events, _) = heard(Broker::Redis, Some(&long), echo.as_bytes());
+        assert_eq!(events, "error: Redis refuses: \"***\"");
         let connect = "CONNECT {\"verbose\":false,\"pedantic\":false,\"lang\":\"wirebench\",\"version\":\"1\",\"protocol\":1";
         for (user, fields) in [
             (Some("ada"), ",\"user\":\"ada\",\"pass\":\"hush\""),
