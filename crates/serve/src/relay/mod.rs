@@ -452,11 +452,21 @@ impl Relay {
         if seats.iter().any(|seat| hub.is_in(*seat, room)) {
             return Ok(());
         }
-        if seats.len() >= ROOMS_EACH_MAX {
-            return Err("a connection is in at most 1024 rooms");
+        let own = seats.len();
+        let count = match who {
+            Who::Session(number) | Who::Space(number, _) => {
+                sessions.find(number).map_or(own, |session| session.rooms())
+            }
+            Who::Socket(_) => own,
+        };
+        if count >= ROOMS_EACH_MAX {
+            return Err("a connection or session is in at most 1024 rooms");
         }
-        let index = u32::try_from(seats.len()).expect("ROOMS_EACH_MAX fits");
-        seats.push(hub.join(room, who, index));
+        let index = u32::try_from(own).expect("ROOMS_EACH_MAX fits");
+        let seat = hub.join(room, who, index);
+        if let Some(seats) = self::seats(peers, sessions, who) {
+            seats.push(seat);
+        }
         Ok(())
     }
 
@@ -725,5 +735,5 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The most rooms that a connection is in.
+/// The most rooms that a connection is in, or a session in all its namespaces together.
 const ROOMS_EACH_MAX: usize = 1024;

@@ -122,6 +122,12 @@ impl Session {
         self.socketio.as_mut()?.spaces.get_mut(index as usize)
     }
 
+    /// The number of rooms that it is in, each counted in every namespace in which it is there.
+    pub(super) fn rooms(&self) -> usize {
+        let spaces = self.socketio.iter().flat_map(|state| &state.spaces);
+        self.seats.len() + spaces.map(|space| space.seats.len()).sum::<usize>()
+    }
+
     /// The member that a client is in a namespace, if it is in there.
     pub(super) fn member_in(&self, number: u32, namespace: &str) -> Option<Who> {
         let state = self.socketio.as_ref()?;

@@ -35,7 +35,7 @@ fn a_connection_is_in_so_many_rooms_and_no_more() {
     let all: Vec<String> = (0..1025).map(|room| format!("join {room}")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let heard = talk(&[&all, &["publish 7\nx", "publish 1024 id=1\n"]]);
-    assert_eq!(heard[0][1024], "error a connection is in at most 1024 rooms");
+    assert_eq!(heard[0][1024], "error a connection or session is in at most 1024 rooms");
     assert_eq!(heard[0][1025], "message 7\nx");
     assert_eq!(heard[1], ["published id=1 receivers=0"]);
 }

@@ -311,6 +311,45 @@ fn a_session_has_a_limit_of_namespaces() {
 }
 
 #[test]
+fn the_name_of_a_namespace_has_a_limit_and_a_longer_one_is_not_repeated() {
+    let sid = sid(0);
+    let longest = format!("/{}", "n".repeat(255));
+    // The limit is within the two bytes of a letter.
+    let longer = format!("/{}\u{e9}", "n".repeat(254));
+    let longer_by_far = format!("/{}", "n".repeat(100_000));
+    let join = [&longest, &longer, &longer_by_far].map(|name| format!("40{name},")).join("\u{1e}");
+    let heard = play(&[(0, 0, open()), (100, 1, post(&sid, &join)), (600, 0, poll(&sid))]);
+    let answers = heard.answers(0);
+    let packets: Vec<&str> = answers[1].split('\u{1e}').collect();
+    assert!(packets[0].starts_with(&format!("200 40{longest},{{\"sid\":")), "{packets:?}");
+    let invalid = "{\"message\":\"Invalid namespace\"}";
+    let refused = [format!("44{},{invalid}", &longer[..255]), format!("44{longest},{invalid}")];
+    assert_eq!(packets[1..], refused);
+}
+
+#[test]
+fn a_session_is_in_so_many_rooms_in_all_its_namespaces_together() {
+    let sid = sid(0);
+    let joins = |namespace: &str, rooms: std::ops::Range<usize>| {
+        let joins = rooms.map(|room| format!("42{namespace}[\"message\",\"join r{room}\"]"));
+        format!("40{namespace}\u{1e}{}", joins.collect::<Vec<_>>().join("\u{1e}"))
+    };
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 1, post(&sid, &joins("", 0..1_000))),
+        (400, 1, post(&sid, &joins("/x,", 0..25))),
+        (700, 0, poll(&sid)),
+        (900, 1, post(&sid, "41\u{1e}42/x,[\"message\",\"join r25\"]")),
+        (1_000, 0, poll(&sid)),
+    ]);
+    let answers = heard.answers(0);
+    let error = "42/x,[\"message\",\"error a connection or session is in at most 1024 rooms\"]";
+    assert!(answers[1].ends_with(&format!("42/x,[\"message\",\"joined r23\"]\u{1e}{error}")));
+    assert_eq!(answers[2], "200 42/x,[\"message\",\"joined r25\"]");
+    assert_eq!(heard.totals.refused, 1);
+}
+
+#[test]
 fn a_body_above_the_limit_is_refused_and_the_session_goes_on() {
     let sid = sid(0);
     let long = format!("42[\"message\",\"{}\"]", "x".repeat(1_000_000));
