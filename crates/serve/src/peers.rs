@@ -253,6 +253,18 @@ impl<T: Default> Peers<T> {
 
     /// Closes the connections whose time is over.
     pub(crate) fn close_late<E: Engine>(&mut self, engine: &mut E, now: Instant) {
+        for id in self.take_late(engine, now) {
+            self.close(engine, id);
+        }
+    }
+
+    /// The connections whose time is over, for the caller to close: some are counted as timed out.
+    pub(crate) fn take_late<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        now: Instant,
+    ) -> Vec<ConnectionId> {
+        let mut all = Vec::new();
         while let Some(late) = self.lingering.front().copied()
             && late.until <= now
         {
@@ -260,7 +272,7 @@ impl<T: Default> Peers<T> {
             if engine.unsent(late.id) < late.unsent {
                 self.linger(engine, late.id); // It is slow, but it reads.
             } else {
-                self.close(engine, late.id);
+                all.push(late.id);
             }
         }
         let served = self.served.look(now);
@@ -273,15 +285,15 @@ impl<T: Default> Peers<T> {
             let Some(peer) = &slot.peer else { continue };
             let deadline = peer.deadline(self.patience);
             if deadline <= served {
-                let id = peer.id;
                 self.timed_out += 1;
-                self.close(engine, id);
+                all.push(peer.id);
             } else {
                 slot.is_watched = true;
                 let next = deadline.min(served + self.patience.shortest());
                 self.looks.push(Reverse((next, index)));
             }
         }
+        all
     }
 
     /// Counts a handshake as failed if it is not complete.

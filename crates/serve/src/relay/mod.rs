@@ -291,7 +291,10 @@ impl<E: Engine> Node<E> for Relay {
             }
         }
         let now = engine.now();
-        self.peers.close_late(engine, now);
+        for id in self.peers.take_late(engine, now) {
+            self.leave_all(engine, id);
+            self.peers.close(engine, id);
+        }
         self.keep_sessions(engine, now);
         self.hand_over_late(engine, now);
         self.keep_feeds(engine, now);

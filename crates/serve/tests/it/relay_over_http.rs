@@ -3,8 +3,8 @@
 
 use engine::sim::{Conditions, Network, Outcome, Party, Sim};
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
-use serve::Relay;
 use serve::relay::Totals;
+use serve::{Patience, Relay};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos, Random};
@@ -537,6 +537,22 @@ fn a_quiet_receiver_gets_signs_of_life() {
     let heard = play(&[(0, 0, stream("s", "xhr_streaming")), (60_000, 1, poll("t"))]);
     let (body, _) = heard.stream(0);
     assert_eq!(body.strip_prefix(&"h".repeat(2048)), Some("\no\nh\nh\n"));
+}
+
+#[test]
+fn a_session_whose_receiver_is_closed_for_its_silence_ends() {
+    let patience = Patience { receive_max: Nanos::from_secs(10), idle_max: Nanos::from_secs(30) };
+    let script = [
+        (0, 0, stream("s", "xhr_streaming")),
+        (100, 1, post("s", r#"["join a"]"#)),
+        (40_000, 2, say("POST", "/publish?room=a", "", "x")),
+        (40_100, 2, post("s", r#"["join b"]"#)),
+    ];
+    let heard = play_against(&script, |relay| relay.patient(patience));
+    let answers = heard.answers(2);
+    assert_eq!(answers[0], "200 receivers=0\n");
+    assert!(answers[1].starts_with("404 "), "{answers:?}");
+    assert_eq!(heard.totals.timed_out, 2);
 }
 
 #[test]

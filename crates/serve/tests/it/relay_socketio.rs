@@ -155,6 +155,22 @@ fn a_post_that_is_torn_off_ends_the_session() {
 }
 
 #[test]
+fn a_post_that_stalls_ends_the_session_when_its_time_is_over() {
+    let sid = sid(0);
+    let (begun, _) = halves(&sid, "42[\"message\",\"publish a\\nx\"]");
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 0, poll(&sid)),
+        (200, 1, begun),
+        (11_000, 2, post(&sid, "40")),
+        (11_100, 0, poll(&sid)),
+    ]);
+    assert_eq!(heard.answers(0)[1..], [format!("200 {CLOSE}"), UNKNOWN.to_owned()]);
+    assert_eq!(heard.answers(2), [UNKNOWN], "the session has ended before");
+    assert_eq!((heard.totals.timed_out, heard.totals.refused), (1, 2));
+}
+
+#[test]
 fn a_client_that_ends_its_session_has_its_poll_answered_by_a_noop() {
     let sid = sid(0);
     let heard = play(&[
