@@ -19,11 +19,11 @@ impl Relay {
         }
         let request = std::mem::take(&mut self.heard);
         let read = Request::read(&request);
-        if let Some(peer) = self.peers.find(id) {
-            peer.state.posts_to = None;
-            if peer.state.origin.as_deref() != read.origin {
-                peer.state.origin = read.origin.map(Box::from);
-            }
+        self.post_is_over(id);
+        if let Some(peer) = self.peers.find(id)
+            && peer.state.origin.as_deref() != read.origin
+        {
+            peer.state.origin = read.origin.map(Box::from);
         }
         let is_fine = match read.asked {
             _ if self.is_ending() && !self.receives_for_known(&read) => {

@@ -86,8 +86,9 @@ impl Relay {
         let Some(head) = peer.machine.begun() else { return };
         let read = Request::read(head);
         let Some(Asked::Post { sid }) = Asked::read(&read) else { return };
+        let sid = sid.to_owned();
         // What is wrong with it is said once it is whole.
-        let Some(number) = self.sessions.named(sid) else { return };
+        let Ok(number) = self.session_that_polls(&sid) else { return };
         if self.close_overlapped(engine, id, number) {
             return;
         }
@@ -108,24 +109,33 @@ impl Relay {
         number: u32,
     ) -> bool {
         let state = self.sessions.find(number).and_then(|session| session.socketio.as_mut());
-        let Some(other) = state.and_then(|state| state.posting.take()).filter(|it| *it != id)
-        else {
-            return false;
+        let other = state.and_then(|state| state.posting.take()).filter(|it| *it != id);
+        let is_amid = |it: &ConnectionId| {
+            self.peers.find(*it).is_some_and(|peer| peer.state.posts_to == Some(number))
         };
+        let Some(other) = other.filter(is_amid) else { return false };
         self.close_session(engine, number, CLOSE);
         self.leave_all(engine, other);
         self.peers.close(engine, other);
         true
     }
 
-    /// A connection is gone: the session ends whose post it did not bring to its end.
+    /// A connection is gone: the session ends whose post it did not bring to its end, unless that goes on over
+    /// WebSocket.
     pub(super) fn post_is_torn<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
-        let posted = self.peers.find(id).and_then(|peer| peer.state.posts_to.take());
-        let Some(number) = posted else { return };
-        let state = self.sessions.find(number).and_then(|session| session.socketio.as_ref());
-        if state.is_some_and(|state| state.posting == Some(id)) {
+        if let Some(number) = self.post_is_over(id)
+            && self.connection_of(Who::Session(number)).is_none()
+        {
             self.close_session(engine, number, CLOSE);
         }
+    }
+
+    /// A connection posts no more, whether or not its post is taken. Returns the session of Socket.IO that it was known
+    /// to post to.
+    pub(super) fn post_is_over(&mut self, id: ConnectionId) -> Option<u32> {
+        let number = self.peers.find(id)?.state.posts_to.take()?;
+        let state = self.sessions.find(number)?.socketio.as_mut()?;
+        state.posting.take_if(|it| *it == id).map(|_| number)
     }
 
     /// A connection posts packets to a session.

@@ -592,6 +592,36 @@ fn behind_the_upgrade_there_are_no_requests_and_no_second_websocket() {
 }
 
 #[test]
+fn a_post_to_a_session_that_has_upgraded_is_refused_and_does_not_close_it() {
+    let sid = sid(0);
+    let (begun, rest) = halves(&sid, "40");
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 1, socket(&sid)),
+        (200, 1, tell("2probe")),
+        (300, 4, begun.clone()),
+        (350, 4, rest.clone()),
+        (400, 4, begun.clone()), // It does not end before the upgrade.
+        (500, 1, tell("5")),
+        (600, 2, begun.clone()),
+        (700, 2, Do::Leave),
+        (800, 3, begun.clone()),
+        (900, 0, begun),
+        (1_000, 3, rest.clone()),
+        (1_100, 0, rest),
+        (1_200, 4, Do::Leave),
+        (1_300, 1, tell("42[\"message\",\"join a\"]")),
+        (1_400, 0, post(&sid, "40")),
+    ]);
+    let connected = format!("40{{\"sid\":\"{sid}\"}}");
+    assert_eq!(heard.messages[1], ["3probe", &*connected, "42[\"message\",\"joined a\"]"]);
+    assert_eq!(heard.answers(3), [BAD]);
+    assert_eq!(heard.answers(0)[1..], [BAD, BAD]);
+    assert_eq!(heard.answers(4), ["200 ok"]);
+    assert_eq!((heard.totals.refused, heard.totals.broken), (3, 0));
+}
+
+#[test]
 fn an_upgrade_half_done_ends_and_the_session_goes_on_by_polling() {
     let binary = |packet: &str| Do::Tell(Kind::Binary, packet.to_owned());
     #[rustfmt::skip]
