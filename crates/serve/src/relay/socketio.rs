@@ -260,19 +260,21 @@ impl Relay {
         self.tell(engine, number, &connected(namespace, &sid))
     }
 
-    /// A client leaves a namespace, and all rooms that it has joined there.
+    /// A client leaves a namespace, and all rooms that it has joined there; deliveries that wait for their turns do not
+    /// come any more.
     fn leave_namespace(&mut self, number: u32, who: Who) {
         let Some(session) = self.sessions.find(number) else { return };
         let seats = match who {
             Who::Space(_, index) => {
                 let Some(space) = session.space(index) else { return };
-                space.is_connected = false;
+                (space.is_connected, space.line) = (false, None);
                 std::mem::take(&mut space.seats)
             }
             Who::Session(_) | Who::Socket(_) => {
                 if let Some(state) = &mut session.socketio {
                     state.is_connected = false;
                 }
+                session.line = None;
                 std::mem::take(&mut session.seats)
             }
         };

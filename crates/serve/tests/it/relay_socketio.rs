@@ -1,9 +1,9 @@
 //! The relay over Engine.IO's polling and WebSocket, by the bytes of raw clients: the rules of Engine.IO 4 and of
 //! Socket.IO 5.
 
-use crate::relay_over_http::{Do, get, play, play_with, poll as poll_sockjs, say};
-use serve::relay::Totals;
-use units::Random;
+use crate::relay_over_http::{Do, get, play, play_against, play_with, poll as poll_sockjs, say};
+use serve::relay::{Fault, Totals};
+use units::{Nanos, Random};
 use wire::Kind;
 use wire::socketio::server::{CLOSE, NOOP, POLL, SOCKET, new_sid, opening};
 
@@ -288,6 +288,27 @@ fn a_client_has_in_each_namespace_what_it_has_joined_there() {
     assert_eq!(heard.messages[3], over_websocket);
     let receivers: Vec<String> = [2, 2, 1].map(|count| format!("200 receivers={count}\n")).into();
     assert_eq!(heard.answers(2), receivers, "nobody is left but the one that polls");
+}
+
+#[test]
+fn a_delivery_that_waits_for_its_turn_does_not_come_to_a_namespace_that_was_left() {
+    let sid = sid(0);
+    let joins = ["", "/x,", "/y,"]
+        .map(|name| format!("40{name}\u{1e}42{name}[\"message\",\"join a\"]"))
+        .join("\u{1e}");
+    let script = [
+        (0, 0, open()),
+        (100, 1, post(&sid, &joins)),
+        (200, 0, poll(&sid)),
+        (300, 2, publish("m")),
+        (400, 1, post(&sid, "41\u{1e}41/x,")),
+        (500, 1, post(&sid, "40\u{1e}40/x,")),
+        (600, 0, poll(&sid)),
+        (2_000, 0, poll(&sid)),
+    ];
+    let late = Fault { delay: Nanos::from_millis(1_000), ..Fault::default() };
+    let heard = play_against(&script, |relay| relay.with_faults(move |_| late));
+    assert_eq!(heard.answers(0)[3..], ["200 42/y,[\"message\",\"message a\\nm\"]"]);
 }
 
 #[test]
