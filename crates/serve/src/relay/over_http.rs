@@ -235,13 +235,13 @@ impl Relay {
         engine: &mut E,
         number: u32,
     ) -> Option<ConnectionId> {
+        // While it is there: where it leaves a seat, it may be at another one of the same room that moves.
+        while let Some(seat) = self.sessions.find(number)?.take_seat() {
+            self.vacate(seat);
+        }
         let session = self.sessions.end(number)?;
         if let Some(upgrade) = session.upgrade() {
             self.close_socket(engine, upgrade.id);
-        }
-        let spaces = session.socketio.into_iter().flat_map(|it| it.spaces);
-        for seat in session.seats.into_iter().chain(spaces.flat_map(|space| space.seats)) {
-            self.vacate(seat);
         }
         let id = session.receiver?.id;
         if let Some(peer) = self.peers.find(id) {

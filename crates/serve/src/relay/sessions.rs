@@ -128,6 +128,12 @@ impl Session {
         self.seats.len() + spaces.map(|space| space.seats.len()).sum::<usize>()
     }
 
+    /// Takes a seat to leave, in whatever namespace it is.
+    pub(super) fn take_seat(&mut self) -> Option<Seat> {
+        let spaces = self.socketio.iter_mut().flat_map(|state| &mut state.spaces);
+        self.seats.pop().or_else(|| spaces.into_iter().find_map(|space| space.seats.pop()))
+    }
+
     /// The member that a client is in a namespace, if it is in there.
     pub(super) fn member_in(&self, number: u32, namespace: &str) -> Option<Who> {
         let state = self.socketio.as_ref()?;
@@ -267,7 +273,7 @@ impl Sessions {
         number
     }
 
-    /// A session ends; its seats are its owner's to leave.
+    /// A session ends, which has left its seats.
     pub(super) fn end(&mut self, number: u32) -> Option<Session> {
         let session = self.all.get_mut(number as usize)?.take()?;
         self.by_name.remove(&session.name);

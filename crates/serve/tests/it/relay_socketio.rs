@@ -291,6 +291,33 @@ fn a_client_has_in_each_namespace_what_it_has_joined_there() {
 }
 
 #[test]
+fn a_session_that_ends_leaves_a_room_in_which_it_is_by_several_namespaces() {
+    let (ended, stays) = (sid(0), sid(1));
+    let joins = |names: &[&str], room: &str| {
+        let joins =
+            names.iter().map(|name| format!("40{name}\u{1e}42{name}[\"message\",\"join {room}\"]"));
+        joins.collect::<Vec<_>>().join("\u{1e}")
+    };
+    let heard = play(&[
+        (0, 0, open()),
+        (50, 1, open()),
+        (100, 2, post(&ended, &joins(&["", "/x,"], "a"))),
+        (200, 2, post(&ended, &joins(&["", "/x,"], "b"))),
+        (300, 2, post(&stays, &joins(&["", "/x,", "/y,"], "a"))),
+        (400, 2, post(&ended, &joins(&["/y,"], "a"))),
+        (500, 2, post(&ended, "1")),
+        (600, 2, publish("m")),
+        (700, 2, say("POST", "/publish?room=b", "", "n")),
+        (800, 2, post(&stays, "1")),
+        (900, 2, publish("o")),
+    ]);
+    let answers = heard.answers(2);
+    let receivers: Vec<&str> =
+        answers.iter().filter_map(|answer| answer.strip_prefix("200 receivers=")).collect();
+    assert_eq!(receivers, ["3\n", "0\n", "0\n"]);
+}
+
+#[test]
 fn a_delivery_that_waits_for_its_turn_does_not_come_to_a_namespace_that_was_left() {
     let sid = sid(0);
     let joins = ["", "/x,", "/y,"]
