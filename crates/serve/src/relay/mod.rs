@@ -613,6 +613,15 @@ impl Relay {
     /// Drops the receivers that do not read.
     fn drop_slow<E: Engine>(&mut self, engine: &mut E) {
         while let Some(who) = self.slow.pop() {
+            let is_gone = match who {
+                Who::Session(number) | Who::Space(number, _) => {
+                    self.sessions.find(number).is_none()
+                }
+                Who::Socket(id) => self.peers.find(id).is_none(),
+            };
+            if is_gone {
+                continue; // A session is slow in each of its namespaces.
+            }
             let connection = match who {
                 Who::Session(number) | Who::Space(number, _) => {
                     self.sessions.close(number, engine.now());

@@ -517,6 +517,18 @@ fn a_session_that_does_not_poll_is_dropped_when_too_much_waits() {
 }
 
 #[test]
+fn a_session_that_is_slow_in_several_namespaces_counts_once() {
+    let sid = sid(0);
+    let joins = ["", "/x,", "/y,"]
+        .map(|name| format!("40{name}\u{1e}42{name}[\"message\",\"join a\"]"))
+        .join("\u{1e}");
+    let script =
+        [(0, 0, open()), (100, 1, post(&sid, &joins)), (200, 2, publish(&"x".repeat(3000)))];
+    let heard = play_with(2000, &script);
+    assert_eq!(heard.totals.slow, 1);
+}
+
+#[test]
 fn a_page_of_another_origin_may_poll_and_post() {
     let sid = sid(0);
     let origin = "Origin: http://page.example\r\n";
