@@ -188,7 +188,7 @@ impl Relay {
             };
             if let Some(reason) = silent {
                 self.feed_is_lost(engine, feed, reason);
-            } else if engine.unsent(made.id) > UNSENT_MAX {
+            } else if quiet >= QUIET_MAX && engine.unsent(made.id) > UNSENT_MAX {
                 self.feed_is_lost(engine, feed, "it does not read what it is sent");
             } else if is_good {
                 link.wait = WAIT_FIRST;
@@ -217,5 +217,6 @@ const WAIT_MAX: Nanos = Nanos::from_secs(10);
 /// The time without a sign of life after which a broker is asked for one, and the time that it has to answer.
 const QUIET_MAX: Nanos = Nanos::from_secs(10);
 
-/// Bytes of subscriptions that may wait for a broker.
+/// Bytes of subscriptions that may wait for a broker that says nothing for [`QUIET_MAX`]. All that there are go out at
+/// once.
 const UNSENT_MAX: usize = 16 << 20;

@@ -1,6 +1,6 @@
 //! The relay and the brokers that it subscribes at, which answer by a script.
 
-use crate::relay_over_http::{Do, Heard, get, play_beside};
+use crate::relay_over_http::{Do, Heard, get, play_beside, poll, post};
 use engine::sim::Sim;
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
 use serve::relay::{Feed, FeedTotals};
@@ -207,6 +207,32 @@ fn a_broker_that_is_quiet_is_asked_for_a_sign_of_life() {
     assert_eq!(told, Vec::<String>::new());
     assert_eq!(broker.connections[0].all.matches("PING").count(), 4);
     assert_eq!(heard.totals.feeds, FeedTotals { published: 0, opened: 1, failed: 0 });
+}
+
+#[test]
+fn subscriptions_of_many_rooms_may_go_out_at_once() {
+    let rooms = 61 * 1024;
+    let rest = "x".repeat(250);
+    let joins = |session: usize| {
+        let joins = (0..1024).map(|room| format!("\"join {:06}{rest}\"", 1024 * session + room));
+        format!("[{}]", joins.collect::<Vec<_>>().join(","))
+    };
+    let mut script = Vec::new();
+    for session in 0..61 {
+        let (at, name) = (30 * session as u64, format!("s{session}"));
+        script.push((at, 0, poll(&name)));
+        script.push((at + 10, 1, post(&name, &joins(session))));
+    }
+    script.push((4_000, 2, get("/none/at/all")));
+    // The broker takes subscriptions when the rooms are there.
+    let mut scripted = vec![vec![(String::new(), CLOSE.to_owned())]; 5];
+    scripted.push(vec![(command(&["PING"]), PONG.to_owned())]);
+    let (heard, told, broker) = play(&script, Broker::Redis, scripted);
+    assert_eq!(told, ["redis://broker: cannot subscribe: the connection ended; trying again"]);
+    let last = broker.connections.last().unwrap();
+    assert_eq!(last.all.matches("SUBSCRIBE").count(), rooms);
+    assert!(last.all.len() > 16 << 20 && !last.has_ended);
+    assert_eq!(heard.totals.feeds.opened, 1);
 }
 
 #[test]
