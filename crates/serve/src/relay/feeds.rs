@@ -1,9 +1,10 @@
 //! Brokers that the relay subscribes at: what is published there in a channel goes to the receivers of the room of the
 //! same name. A channel is subscribed to as long as its room has members.
 //!
-//! A connection that fails or is lost is made again after a while, which doubles from [`WAIT_FIRST`] to [`WAIT_MAX`].
-//! Each reason is told once, until a connection has been good for [`WAIT_MAX`]: a broker that takes connections and ends
-//! them at once fills no terminal.
+//! A broker that has several addresses is tried at all of them, one after the other, before an attempt has failed. A
+//! connection that fails or is lost is made again after a while, which doubles from [`WAIT_FIRST`] to [`WAIT_MAX`].
+//! Each reason is told once, until a connection has been good for [`WAIT_MAX`]: a broker that takes connections and
+//! ends them at once fills no terminal.
 
 use super::Relay;
 use super::hub::Change;
@@ -25,6 +26,7 @@ impl Relay {
         let link = |feed| Link {
             feed,
             state: State::Waits(Instant::START),
+            at: 0,
             wait: WAIT_FIRST,
             told: Vec::new(),
         };
@@ -123,6 +125,12 @@ impl Relay {
         engine.close(made.id);
         self.totals.feeds.failed += 1;
         let was_open = made.open_since.is_some();
+        link.at = if was_open { 0 } else { link.at + 1 };
+        if (1..link.feed.addresses.len()).contains(&link.at) {
+            link.state = State::Waits(now); // The broker has another address.
+            return;
+        }
+        link.at = 0;
         link.state = State::Waits(now + link.wait);
         link.wait = Nanos(link.wait.0.saturating_mul(2)).min(WAIT_MAX);
         if !link.told.iter().any(|told| told == reason) {
@@ -146,7 +154,7 @@ impl Relay {
                 State::Waits(until) if *until <= now => {
                     let Feed { broker, login, message_max, .. } = &link.feed;
                     let subscriber = Subscriber::new(*broker, login.clone(), *message_max);
-                    let id = engine.connect(&link.feed.address, None);
+                    let id = engine.connect(&link.feed.addresses[link.at], None);
                     link.state = State::Made(Box::new(Made {
                         id,
                         subscriber,
@@ -210,8 +218,8 @@ impl Relay {
 /// The time from the first loss of a connection to the next attempt.
 const WAIT_FIRST: Nanos = Nanos::from_millis(100);
 
-/// The longest time between two attempts. A connection whose broker says something when it was open for as long is taken
-/// for a good one.
+/// The longest time between two attempts. A connection whose broker says something when it was open for as long is
+/// taken for a good one.
 const WAIT_MAX: Nanos = Nanos::from_secs(10);
 
 /// The time without a sign of life after which a broker is asked for one, and the time that it has to answer.

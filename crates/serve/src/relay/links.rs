@@ -12,8 +12,8 @@ pub struct Feed {
     pub broker: Broker,
     /// The name for messages to the user; it has no password in it.
     pub name: String,
-    /// The place of the broker.
-    pub address: Address,
+    /// The places of the broker, at least one; they are tried in turn.
+    pub addresses: Vec<Address>,
     /// The credentials, where it wants some.
     pub login: Option<Login>,
     /// The longest message that is taken, in bytes.
@@ -52,6 +52,8 @@ impl fmt::Debug for Feeds {
 pub(super) struct Link {
     pub(super) feed: Feed,
     pub(super) state: State,
+    /// The index of the address that is connected to, or is next.
+    pub(super) at: usize,
     /// The time before the next attempt, if this one fails.
     pub(super) wait: Nanos,
     /// The reasons of failures that were told since a connection was good last.

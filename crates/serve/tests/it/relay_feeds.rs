@@ -5,7 +5,7 @@ use engine::sim::Sim;
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
 use serve::relay::{Feed, FeedTotals};
 use std::sync::{Arc, Mutex};
-use units::Instant;
+use units::{Instant, Nanos};
 use wire::broker::{Broker, Login};
 
 const PONG: &str = "+PONG\r\n";
@@ -105,6 +105,29 @@ fn a_broker_that_is_lost_is_tried_again_ever_later_and_told_all_rooms() {
         apart[1..].iter().zip(&expected[1..]).all(|(is, least)| (*least..least + 250).contains(is));
     assert!(holds && apart.len() == 4, "{apart:?}");
     assert_eq!(heard.totals.feeds, FeedTotals { published: 1, opened: 2, failed: 4 });
+}
+
+#[test]
+fn a_broker_is_tried_at_all_of_its_addresses_before_it_is_said_to_be_away() {
+    let nobody: Vec<_> =
+        [3, 4].map(|host| Address::Tcp(([10, 0, 0, host], 6379).into())).into_iter().collect();
+    let taken = vec![
+        (command(&["PING"]), PONG.to_owned()),
+        (command(&["SUBSCRIBE", "a"]), published("a", "hi")),
+    ];
+    let script = [(500, 0, get("/events?room=a")), (1_000, 1, get("/none/at/all"))];
+    let (heard, told, broker) =
+        play_with(&script, Broker::Redis, None, nobody.clone(), vec![taken.clone()]);
+    assert_eq!((heard.stream(0).0, told), ("\r\ndata: hi\n\n".to_owned(), vec![]));
+    assert!(broker.connections[0].at < Instant(100_000_000), "they are tried at once");
+    assert_eq!(heard.totals.feeds, FeedTotals { published: 1, opened: 1, failed: 2 });
+    // Where all have failed the first one is next, after a while.
+    let scripted = vec![vec![(String::new(), CLOSE.to_owned())], taken];
+    let (heard, told, broker) = play_with(&script, Broker::Redis, None, nobody, scripted);
+    assert_eq!(told, ["redis://broker: cannot subscribe: the connection ended; trying again"]);
+    let [first, second] = &broker.connections[..] else { panic!("two connections reach it") };
+    assert!(second.at.since(first.at) >= Nanos::from_millis(100));
+    assert_eq!(heard.totals.feeds, FeedTotals { published: 1, opened: 1, failed: 5 });
 }
 
 #[test]
@@ -259,7 +282,7 @@ fn a_login_is_said_to_the_broker_and_to_nobody_else() {
         20
     ];
     let script = [(500, 0, get("/events?room=a")), (2_000, 1, get("/none/at/all"))];
-    let (_, told, broker) = play_with(&script, Broker::Redis, Some(login), scripted);
+    let (_, told, broker) = play_with(&script, Broker::Redis, Some(login), vec![], scripted);
     assert!(broker.connections[0].script.is_empty());
     assert_eq!(told.len(), 1);
     assert!(told[0].contains("Redis refuses: \"***\"") && !told[0].contains("hush"), "{told:?}");
@@ -270,22 +293,24 @@ fn play(
     kind: Broker,
     scripted: Vec<Vec<(String, String)>>,
 ) -> (Heard, Vec<String>, Scripted) {
-    play_with(script, kind, None, scripted)
+    play_with(script, kind, None, vec![], scripted)
 }
 
 /// Plays clients against a relay that subscribes at a broker which answers by a script for each connection: once it has
-/// been told one text, it says the other. Returns also what the relay has said of it.
+/// been told one text, it says the other. Nobody is at the addresses `elsewhere` that its name has, too. Returns also
+/// what the relay has said of it.
 fn play_with(
     script: &[(u64, usize, Do)],
     kind: Broker,
     login: Option<Login>,
+    elsewhere: Vec<Address>,
     scripted: Vec<Vec<(String, String)>>,
 ) -> (Heard, Vec<String>, Scripted) {
     let address = Address::Tcp(([10, 0, 0, 2], 6379).into());
     let feed = Feed {
         broker: kind,
         name: "redis://broker".to_owned(),
-        address: address.clone(),
+        addresses: [elsewhere, vec![address.clone()]].concat(),
         login,
         message_max: 1 << 10,
     };

@@ -15,13 +15,14 @@ use wire::http1::percent_decoded;
 pub(super) struct Brokers {
     /// Deliver what is published in channels of this Redis to the rooms of the same names
     ///
-    /// `redis://HOST:PORT`. Where Redis wants a password, write `redis://USER:PASSWORD@HOST:PORT` into a file, without
-    /// USER if there is none, and name that as @FILE.
+    /// `redis://HOST:PORT`. Where Redis wants a password, write `redis://USER:PASSWORD@HOST:PORT` into a file, or
+    /// `redis://:PASSWORD@HOST:PORT` if there is no user, and name that as @FILE. Both are percent-encoded: `%25` is
+    /// `%`.
     #[arg(long, value_name = "URL|@FILE", hide_short_help = true)]
     redis: Option<String>,
     /// The same for the subjects of this NATS server, `nats://HOST:PORT`
     ///
-    /// In a file there may be `nats://USER:PASSWORD@HOST:PORT`, or `nats://TOKEN@HOST:PORT`.
+    /// In a file there may be `nats://USER:PASSWORD@HOST:PORT`, or `nats://TOKEN@HOST:PORT`, percent-encoded as well.
     #[arg(long, value_name = "URL|@FILE", hide_short_help = true)]
     nats: Option<String>,
 }
@@ -93,15 +94,16 @@ impl Place {
     fn read(broker: Broker, url: &str) -> Result<Self, String> {
         let scheme = scheme_of(broker);
         let form = || format!("takes {scheme}HOST:PORT, and nothing behind that");
-        let authority = url.strip_prefix(scheme).ok_or_else(form)?;
-        let authority = authority.strip_suffix('/').unwrap_or(authority);
-        if authority.contains(['/', '?', '#']) {
-            return Err(form());
-        }
-        let (login, place) = match authority.rsplit_once('@') {
-            None => (None, authority),
+        let rest = url.strip_prefix(scheme).ok_or_else(form)?;
+        // Passwords in base64 have slashes.
+        let (login, place) = match rest.rsplit_once('@') {
+            None => (None, rest),
             Some((login, place)) => (Some(read_login(broker, login)?), place),
         };
+        let place = place.strip_suffix('/').unwrap_or(place);
+        if place.contains(['/', '?', '#']) {
+            return Err(form());
+        }
         let (host, port) = place.rsplit_once(':').ok_or_else(form)?;
         let host = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
         let port = port.parse().map_err(|_| form())?;
@@ -121,9 +123,12 @@ impl Place {
         };
         let option = option_of(broker);
         let found = (&*host, port).to_socket_addrs();
-        let found = found.map_err(|error| format!("{option} {name}: {error}"))?.next();
-        let address = found.ok_or_else(|| format!("{option} {name}: the host has no address"))?;
-        Ok(Feed { broker, name, address: Address::Tcp(address), login, message_max })
+        let found = found.map_err(|error| format!("{option} {name}: {error}"))?;
+        let addresses: Vec<_> = found.map(Address::Tcp).collect();
+        if addresses.is_empty() {
+            return Err(format!("{option} {name}: the host has no address"));
+        }
+        Ok(Feed { broker, name, addresses, login, message_max })
     }
 }
 
@@ -160,6 +165,9 @@ mod tests {
             (Broker::Redis, "redis://127.0.0.1:6379",       at("127.0.0.1", 6379, None)),
             (Broker::Redis, "redis://[::1]:6379/",          at("::1", 6379, None)),
             (Broker::Redis, "redis://:hush@h:1",            at("h", 1, login(None, "hush"))),
+            (Broker::Redis, "redis://:hu/sh?#==@h:1/",      at("h", 1, login(None, "hu/sh?#=="))),
+            (Broker::Redis, "redis://:hu%2Fsh%25@h:1",      at("h", 1, login(None, "hu/sh%"))),
+            (Broker::Redis, "redis://:hush@h:1/0",          Err("takes redis://HOST:PORT")),
             (Broker::Redis, "redis://a%40b:h%3Ash@h:1",     at("h", 1, login(Some("a@b"), "h:sh"))),
             (Broker::Nats,  "nats://token@h:4222",          at("h", 4222, login(None, "token"))),
             (Broker::Nats,  "nats://a:b@h:4222",            at("h", 4222, login(Some("a"), "b"))),
