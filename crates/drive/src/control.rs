@@ -115,12 +115,13 @@ impl Control {
         self.back.store(now.0, Ordering::Release);
     }
 
-    /// The instant at which the server was killed, if a connection that began at `began` and has ended may have ended
-    /// for that: it began before the server was ready again.
-    pub(crate) fn killed_under(&self, began: Instant) -> Option<Instant> {
+    /// The instant at which the server was killed, if a connection that began at `began` and has ended by `now` may
+    /// have ended for that: it began before the server was ready again, and has not ended long after.
+    pub(crate) fn killed_under(&self, began: Instant, now: Instant) -> Option<Instant> {
         let [killed, back] =
             [&self.killed, &self.back].map(|instant| Instant(instant.load(Ordering::Acquire)));
-        (killed != Instant::NEVER && began < back).then_some(killed)
+        let is_under = killed != Instant::NEVER && began < back && now < back + SEEN_LATE;
+        is_under.then_some(killed)
     }
 
     /// One more worker has its connections; the last one to say so starts them all, `lead` later where there are others
@@ -142,3 +143,7 @@ impl Control {
         Instant(self.start.load(Ordering::Acquire))
     }
 }
+
+/// The time in which the end of a connection is seen that the kill of a server has cut. A connection that lives on for
+/// longer was made to the new one.
+const SEEN_LATE: Nanos = Nanos::from_millis(250);

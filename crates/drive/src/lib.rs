@@ -235,7 +235,7 @@ impl<O: Observer> Worker<O> {
     /// The results that it leaves behind, and its observer.
     pub fn finish(mut self) -> (Outcome, O) {
         for connection in self.connections.iter_mut() {
-            self.recorder.forget_messages(&mut connection.in_flight);
+            self.recorder.forget_messages(&mut connection.in_flight, Instant::NEVER);
             self.recorder.ids_found(&mut connection.machine);
         }
         let left = Left {

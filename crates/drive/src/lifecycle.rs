@@ -226,9 +226,13 @@ impl<O: Observer> Worker<O> {
     /// the server that the connection was to: that is no error of the server. Answers with true if so.
     #[cold]
     fn is_excused<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) -> bool {
+        let Some(place) = self.connections.find(id).map(|it| it.place) else { return false };
+        if self.target_at(place).is_other {
+            return false;
+        }
         let Some(connection) = self.connections.find(id) else { return false };
-        let (place, began, now) = (connection.place, connection.began, engine.now());
-        let Some(killed) = self.control.killed_under(began) else { return false };
+        let (began, now) = (connection.began, engine.now());
+        let Some(killed) = self.control.killed_under(began, now) else { return false };
         if let Some(rooms) = &mut self.rooms {
             rooms.unacknowledged(connection.in_flight.due_since(self.recorder.measured_from()));
         }
@@ -482,7 +486,7 @@ impl<O: Observer> Worker<O> {
         if let Some(rooms) = &mut self.rooms {
             rooms.left(place, now, why);
         }
-        self.recorder.forget_messages(&mut connection.in_flight);
+        self.recorder.forget_messages(&mut connection.in_flight, now);
         self.attend();
         self.send_in_turn(engine);
     }
@@ -560,6 +564,10 @@ impl<O: Observer> Worker<O> {
             State::AwaitClose => (ErrorClass::CloseTimedOut, timeouts.close, "answer to our close"),
             State::Unfit => return self.cut_off(engine, id), // Its error was counted with its message.
         };
+        if connection.is_opening() && !connection.resumes && self.is_excused(engine, id) {
+            return;
+        }
+        let Some(connection) = self.connections.find(id) else { return };
         let example = || format!("no {what} within {waited}");
         // One behind another would never get its turn.
         let pipelines = self.pace.in_flight_each() > 1;

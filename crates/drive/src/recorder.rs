@@ -461,10 +461,10 @@ impl Recorder {
         self.tally(ErrorClass::Refused, words);
     }
 
-    /// A connection is gone: messages without a reply get none, and are lost if a later message was answered.
-    pub(crate) fn forget_messages(&mut self, in_flight: &mut InFlight) {
+    /// A connection is gone at `now`: messages without a reply get none, and are lost if a later message was answered.
+    pub(crate) fn forget_messages(&mut self, in_flight: &mut InFlight, now: Instant) {
         for flight in in_flight.awaited() {
-            self.unanswered(flight, self.measured_until);
+            self.unanswered(flight, now);
         }
         let lost = in_flight.end(|flight, is_overtaken| {
             if is_overtaken {

@@ -114,6 +114,8 @@ struct Receiver {
     seen: Vec<Seen>,
     /// The instant at which it was to come back; `None` while it is present.
     back_at: Option<Instant>,
+    /// The instant at which it was proved for the last time.
+    proved_at: Instant,
     /// True from when all receivers were torn off, or their server was killed, until this one is proved again.
     is_torn_off: bool,
 }
@@ -318,7 +320,9 @@ impl Rooms {
                     if share.slow().contains(&place) { &mut room.slow } else { &mut room.present };
                 *present -= 1;
                 let since = receiver.turns.last().map_or(0, |turn| turn.from);
-                if let Leaving::Killed(at) = why {
+                if let Leaving::Killed(at) = why
+                    && receiver.proved_at <= at
+                {
                     if !clock.is_over {
                         storm_at.get_or_insert(at);
                     }
@@ -468,6 +472,7 @@ impl Rooms {
         }
         receiver.turn(room.published, Presence::Present);
         let present =
+        receiver.proved_at = now;
             if share.slow().contains(&place) { &mut room.slow } else { &mut room.present };
         *present += 1;
         *unproved -= 1;

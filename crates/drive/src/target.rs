@@ -16,6 +16,8 @@ pub struct Target {
     pub stack: wire::Stack,
     /// Rooms: the other end of the connections that publish, if it is another.
     pub publishers: Option<Box<Self>>,
+    /// True if it is another server than that of the receivers: it lives on when that is killed.
+    pub is_other: bool,
 }
 
 impl Target {

@@ -238,6 +238,10 @@ impl SetUp {
         target.publishers = publishers.map(Box::new);
         target.sources = sources;
         if let Some((address, what)) = failed.first() {
+        if let Some(publishers) = &mut target.publishers {
+            publishers.is_other =
+                self.is_other(measurement, &publishers.address, &resolved.addresses);
+        }
             self.warnings.push(Warning {
                 code: "address_fallback".to_owned(),
                 message: format!("{url} resolves first to an address that does not answer"),
@@ -272,6 +276,18 @@ impl SetUp {
 
     /// The server of somebody else at an address, looked for once.
     fn server_at(&self, address: &Address) -> Result<FoundServer, String> {
+    /// True if what listens at an address where publishers were told to connect is not the server of a measurement,
+    /// which is at `own`.
+    fn is_other(&self, measurement: &Measurement, address: &Address, own: &[Address]) -> bool {
+        if measurement.spec.publish_to.is_none() || own.contains(address) {
+            return false;
+        }
+        // A server of ours may listen at several ports.
+        let ours = self.servers.of(measurement).map(RunningServer::pids).unwrap_or_default();
+        let there = crate::found::listeners(address).unwrap_or_default();
+        !there.iter().any(|listener| ours.contains(&listener.pid))
+    }
+
         let mut before =
             self.ready.iter().flatten().filter(|ready| ready.target.address == *address);
         let found = before.find_map(|ready| ready.found.clone());

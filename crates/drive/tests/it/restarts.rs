@@ -1,10 +1,11 @@
 //! Rooms whose server is killed and started again: what it cuts is no error, and every delivery is accounted for.
 
+use crate::peers::{Heard, Scripted};
 use crate::rooms::{TRANSPORTS, behaving, counts, cutting, over, relay};
 use crate::world::{Play, Played, TIME_MAX, World, address, ms};
-use engine::Engine as _;
-use engine::sim::{Conditions, Outcome as Ended, Split};
-use record::{DeliveryCounts, Merge};
+use engine::sim::{Conditions, Outcome as Ended, Sim, Split};
+use engine::{ConnectionId, Engine as _};
+use record::{DeliveryCounts, ErrorClass, Merge};
 use spec::Conduct;
 use std::ops::Range;
 use units::{Instant, Nanos, Random};
@@ -48,6 +49,10 @@ fn what_was_handed_to_a_server_that_is_killed_is_nobodys_debt() {
     let waiting = played.outcome.measured;
     let unanswered = waiting.sent - waiting.ok - waiting.failed();
     assert_eq!(unanswered, counts.unacknowledged, "{waiting:?}");
+    // Each of them waited for an acknowledgement until the connection was cut, which takes less than the way there and
+    // back.
+    let most = Nanos(ms(2 * 40).0 * unanswered);
+    assert!(played.outcome.unanswered <= most, "{}", played.outcome.unanswered);
 }
 
 #[test]
@@ -68,6 +73,87 @@ fn connections_that_end_once_the_server_is_back_are_errors_again() {
     assert_eq!((lost, played.outcome.connections.lost), (21, 21), "{:?}", played.errors());
     assert_eq!(counts(&played).check(), Ok(()));
     assert_eq!(counts(&played).torn_off, 20, "once");
+}
+
+#[test]
+fn connections_to_the_new_server_are_excused_no_longer_than_ends_of_the_old_one_are_seen() {
+    // It listens long before anybody knows that it is ready, so all connections to it begin before that is known.
+    let listening = |known_at: Nanos| {
+        let play = restarting(over("ws", 1, 1, 20, "20/s").duration(ms(8000)).warm_up(ms(100)));
+        let mut world = World::new(&play);
+        assert_eq!(world.run(&mut relay(), Instant::START + ms(1500)), Ended::TimeUp);
+        kill(&mut world);
+        world.server.listen(&address()).unwrap();
+        let mut relay = relay();
+        assert_eq!(world.run(&mut relay, Instant::START + known_at), Ended::TimeUp);
+        world.control.is_back(world.network.now());
+        (world, relay)
+    };
+    let ended_at = |(mut world, mut first): (World, _), at: Nanos| {
+        assert_eq!(world.run(&mut first, Instant::START + at), Ended::TimeUp);
+        world.server = world.network.engine();
+        world.server.listen(&address()).unwrap();
+        assert_eq!(world.run(&mut relay(), TIME_MAX), Ended::Done);
+        world.finish()
+    };
+    let played = ended_at(listening(ms(3400)), ms(6400));
+    let lost: u64 = played.errors().iter().map(|(_, count, _)| count).sum();
+    assert_eq!((lost, played.outcome.connections.lost), (21, 21), "{:?}", played.errors());
+    let it = counts(&played);
+    assert_eq!((it.check(), it.torn_off, it.recovered), (Ok(()), 20, 20), "{it:?}");
+    // An end that is seen soon may be that of the old one; but whoever has heard the new one was not torn off from it.
+    let played = ended_at(listening(ms(3400)), ms(3500));
+    let it = counts(&played);
+    assert_eq!((played.errors(), it.check()), (vec![], Ok(())), "{it:?}");
+    assert_eq!((it.torn_off, it.recovered), (20, 20), "{it:?}");
+    let longest = played.outcome.deliveries.as_ref().unwrap().recovered.max();
+    assert!(longest.is_some_and(|longest| longest < ms(1900)), "{longest:?}");
+}
+
+#[test]
+fn publishers_of_another_server_are_not_excused() {
+    for elsewhere in [false, true] {
+        let play = over("room-events", 2, 1, 5, "20/s").duration(ms(6000)).warm_up(ms(100));
+        let play = Play { publishes_elsewhere: elsewhere, ..play };
+        // Both are killed here, and one of them by nobody who said so. What is under way then is cut.
+        let at = ms(1500 + 5);
+        let played = restarted(&restarting(play), at, ms(100));
+        let errors = played.errors();
+        assert_eq!(errors.is_empty(), !elsewhere, "{errors:?}");
+        let failed = played.outcome.connections.failed + played.outcome.connections.lost;
+        assert_eq!(failed > 0, elsewhere, "{:?}", played.outcome.connections);
+        assert_eq!(counts(&played).torn_off, 10, "receivers were to the one that was killed");
+    }
+}
+
+#[test]
+fn a_handshake_that_times_out_is_excused_until_the_server_is_ready() {
+    let played = |is_said: bool| {
+        let play = restarting(over("ws", 1, 1, 5, "20/s").duration(ms(12_000)).warm_up(ms(100)));
+        let mut world = World::new(&play);
+        assert_eq!(world.run(&mut relay(), Instant::START + ms(1500)), Ended::TimeUp);
+        kill(&mut world);
+        // It takes connections, and answers nothing yet.
+        world.server.listen(&address()).unwrap();
+        let mut silent = Scripted(|_: &mut Sim, _: ConnectionId, _: Heard<'_>| {});
+        if !is_said {
+            world.control.is_back(world.network.now());
+        }
+        assert_eq!(world.run(&mut silent, Instant::START + ms(3500)), Ended::TimeUp);
+        world.server = world.network.engine();
+        world.server.listen(&address()).unwrap();
+        if is_said {
+            world.control.is_back(world.network.now());
+        }
+        assert_eq!(world.run(&mut relay(), TIME_MAX), Ended::Done, "it hangs");
+        world.finish()
+    };
+    let it = played(true);
+    assert_eq!(it.errors(), []);
+    assert_eq!((counts(&it).check(), counts(&it).recovered), (Ok(()), 5), "{:?}", counts(&it));
+    assert!(it.outcome.errors.is_empty() && counts(&it).attempts > 5, "{:?}", counts(&it));
+    let late = played(false);
+    assert!(late.outcome.errors.contains_key(&ErrorClass::HandshakeTimedOut));
 }
 
 #[test]

@@ -59,7 +59,13 @@ fn on_loopback(mut play: Play) -> Played {
     let long = Nanos::from_secs(60); // However busy the machine is.
     play.workload.timeouts = Timeouts::all(long);
     let address: Address = told.recv().unwrap();
-    let target = Target { address, sources: Vec::new(), stack: play.stack(), publishers: None };
+    let target = Target {
+        address,
+        sources: Vec::new(),
+        stack: play.stack(),
+        publishers: None,
+        is_other: false,
+    };
     let control = Arc::new(Control::new(1));
     let mut worker = Worker::new(play.workload, target, control, Notes::default());
     run(&mut Epoll::new(Clock::start()).unwrap(), &mut worker);

@@ -71,6 +71,8 @@ pub(crate) struct Play {
     pub(crate) options: ClientOptions,
     /// Rooms: the options of connections that publish, where they are others.
     pub(crate) publishers: Option<ClientOptions>,
+    /// Rooms: those connections are to another server.
+    pub(crate) publishes_elsewhere: bool,
     pub(crate) workload: Workload,
 }
 
@@ -116,6 +118,7 @@ impl Play {
             endpoint: speech.endpoint(),
             options: ClientOptions { reply_len: PAYLOAD_LEN, ..ClientOptions::default() },
             publishers: None,
+            publishes_elsewhere: false,
             workload,
         }
     }
@@ -310,9 +313,12 @@ pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
         sources: Vec::new(),
         stack: play.stack(),
         publishers: None,
+        is_other: false,
     };
     let publishers = play.publishers.clone().map(|options| Play { options, ..play.clone() });
-    let publishers = publishers.map(|publishers| Box::new(target(&publishers)));
+    let is_other = play.publishes_elsewhere;
+    let publishers =
+        publishers.map(|publishers| Box::new(Target { is_other, ..target(&publishers) }));
     let target = Target { publishers, ..target(play) };
     let requests = play.workload.requests.as_ref();
     let kinds = requests.map_or(0..0, |it| 0..u16::try_from(it.kinds().len()).unwrap());

@@ -52,8 +52,13 @@ impl<'a> Asking<'a> {
         let tls = tls(url, &measurement.speech, authority_pem).map_err(words)?;
         let reply_len = reply_len(&measurement.workload);
         let stack = stack(url, &measurement.speech, reply_len, tls).map_err(words)?;
-        let target =
-            Target { address, sources: Vec::new(), stack: stack.probe(), publishers: None };
+        let target = Target {
+            address,
+            sources: Vec::new(),
+            stack: stack.probe(),
+            publishers: None,
+            is_other: false,
+        };
         let requests = measurement.workload.requests.clone();
         let requests = requests.expect("a conversation has requests");
         Ok(Self { measurement, requests, target, context })

@@ -61,6 +61,7 @@ fn delivered(
         sources: Vec::new(),
         stack: stack(url, &measurement.speech, len, tls).map_err(words)?,
         publishers,
+        is_other: false,
     };
     run_once(measurement.workload, 0, target, context).map_err(words)
 }

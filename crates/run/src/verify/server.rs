@@ -68,8 +68,13 @@ impl<'a> Asking<'a> {
         }
         let stack = stack(&url, &speech, reply_len, self.tls.clone());
         let stack = stack.map_err(|error| error.to_string())?;
-        let target =
-            Target { address: self.address.clone(), sources: Vec::new(), stack, publishers: None };
+        let target = Target {
+            address: self.address.clone(),
+            sources: Vec::new(),
+            stack,
+            publishers: None,
+            is_other: false,
+        };
         Conversation::open(&target, self.context)
     }
 

@@ -319,7 +319,13 @@ impl Honest<'_> {
             kind: if settings.is_text { Kind::Text } else { Kind::Binary },
             payload: std::fs::read(&settings.payload).unwrap(),
             expect,
-            target: Target { address, sources: Vec::new(), stack, publishers: None },
+            target: Target {
+                address,
+                sources: Vec::new(),
+                stack,
+                publishers: None,
+                is_other: false,
+            },
             context,
         }
     }
