@@ -464,14 +464,15 @@ impl<'a, 'b> Collector<'a, 'b> {
         if let Some(next) = next {
             self.server = Some(next.sampler());
         }
-        let is_same = next.is_none(); // Else the switches are those of other processes.
+        let is_same = next.is_none(); // Else switches and waits are those of other processes.
+        let server = self.task.server.as_ref().ok().filter(|_| is_same);
         let switches = |together: &mut Together| Some(together.sample()?.switches);
         let reading = Reading {
             cpu,
             system: self.stage.system.as_mut().and_then(|system| system.sample().ok()),
             generator: switches(&mut self.stage.ourselves),
             server: self.server.as_mut().filter(|_| is_same).and_then(switches),
-            waits: Waits::of(&Processes::one(std::process::id()), self.task.server.as_ref().ok()),
+            waits: Waits::of(&Processes::one(std::process::id()), server),
         };
         let begins = phase == Phase::Measure;
         match &mut self.sampler {

@@ -135,6 +135,9 @@ impl Sampler {
             && let Some(next) = self.server.as_ref().and_then(Processes::next)
         {
             (self.server_together, self.goes_on) = (Some(next.sampler()), true);
+            if let Some(last) = &mut self.last {
+                last.held = None; // Of other processes.
+            }
         }
         Snapshot {
             at,
@@ -228,6 +231,23 @@ mod tests {
         assert_eq!((sample.interface_sent_bytes, sample.machine_idle_fraction), (Some(3000), None));
         let unknown = snapshot(1100, 530, None, 0).since(&snapshot(1100, 500, Some(0), 0));
         assert_eq!((unknown.generator_cores_used, unknown.server_cores_used), (None, None));
+    }
+
+    #[test]
+    fn switches_of_one_process_are_not_taken_from_those_of_another() {
+        let ourselves = Processes::one(std::process::id());
+        let mut sampler = Sampler::new(Some(&ourselves), None);
+        let at = |ms| Instant::START + Nanos::from_millis(ms);
+        sampler.begin(at(1000));
+        sampler.tick(at(1100));
+        ourselves.go_on_as(Processes::one(std::process::id()), Some(Nanos::ZERO));
+        for ms in [1200, 1300] {
+            sampler.tick(at(ms));
+        }
+        let samples = sampler.finish().samples;
+        let known: Vec<bool> = samples.iter().map(|it| it.server_switches.is_some()).collect();
+        assert_eq!(known, [true, false, true]);
+        assert!(samples.iter().all(|sample| sample.server_memory_bytes > Some(0)));
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Processes {
 
     /// The waits for a CPU of the threads of those that were known from the start; `None` if nothing is known of them.
     pub(crate) fn run_queue(&self) -> Option<RunQueue> {
-        run_queue(&self.next().unwrap_or(self).known)
+        run_queue(&self.known)
     }
 
     /// Opens a sampler of their memory, threads and switches.
