@@ -178,10 +178,12 @@ impl SetUp {
         context: Context<'_>,
     ) -> Result<Ready, RunError> {
         check_limits(measurement)?;
-        let conduct = measurement.workload.rooms.map(|rooms| rooms.all().conduct);
-        if self.is_elsewhere && conduct.is_some_and(|conduct| conduct.restart.is_some()) {
+        if self.is_elsewhere && restarts(measurement) {
             let reason = "--restart: agents of a fleet do not know when the server is gone; leave it out, or measure on \
                           this machine alone";
+            return Err(RunError::InvalidRequest(reason.to_owned()));
+        }
+        if let Some(reason) = cannot_restart(measurement) {
             return Err(RunError::InvalidRequest(reason.to_owned()));
         }
         let budget = self.memory(measurement);
@@ -236,12 +238,12 @@ impl SetUp {
         let Reached { mut target, failed, answer } =
             verify(&url, &resolved.addresses, measurement, &stacks, asked, context)?;
         target.publishers = publishers.map(Box::new);
-        target.sources = sources;
-        if let Some((address, what)) = failed.first() {
         if let Some(publishers) = &mut target.publishers {
             publishers.is_other =
                 self.is_other(measurement, &publishers.address, &resolved.addresses);
         }
+        target.sources = sources;
+        if let Some((address, what)) = failed.first() {
             self.warnings.push(Warning {
                 code: "address_fallback".to_owned(),
                 message: format!("{url} resolves first to an address that does not answer"),
@@ -274,8 +276,6 @@ impl SetUp {
         Ok(Ready { url, target, resolve: resolved.took, authority_pem, reply, answer, found })
     }
 
-    /// The server of somebody else at an address, looked for once.
-    fn server_at(&self, address: &Address) -> Result<FoundServer, String> {
     /// True if what listens at an address where publishers were told to connect is not the server of a measurement,
     /// which is at `own`.
     fn is_other(&self, measurement: &Measurement, address: &Address, own: &[Address]) -> bool {
@@ -288,6 +288,8 @@ impl SetUp {
         !there.iter().any(|listener| ours.contains(&listener.pid))
     }
 
+    /// The server of somebody else at an address, looked for once.
+    fn server_at(&self, address: &Address) -> Result<FoundServer, String> {
         let mut before =
             self.ready.iter().flatten().filter(|ready| ready.target.address == *address);
         let found = before.find_map(|ready| ready.found.clone());
@@ -306,23 +308,34 @@ impl SetUp {
         context: Context<'_>,
     ) -> Result<(), String> {
         let measurement = &plan.measurements[workload];
-        if self.ready[workload].is_ok() {
-            self.servers.check(measurement)?;
+        if self.ready[workload].is_ok()
+            && let Err(gone) = self.servers.check(measurement)
+        {
+            // The load that killed it has failed, and other loads go on.
+            if restarts(measurement) || !self.servers.forget_killed(measurement) {
+                return Err(gone);
+            }
+            self.prepare_anew(plan, measurement, context);
         }
         if let Some(died) = self.servers.of_mut(measurement).and_then(RunningServer::died_by_now) {
             self.servers.start_again(measurement, &died, context)?;
-            let key = Key::of(measurement);
-            for (index, other) in plan.measurements.iter().enumerate() {
-                if Key::of(other) == key && self.ready.get(index).is_some_and(Result::is_ok) {
-                    let ready = self.prepare(plan, other, context);
-                    self.ready[index] = ready.map_err(|error| error.to_string());
-                }
-            }
+            self.prepare_anew(plan, measurement, context);
         }
         if let Some(server) = self.servers.of(measurement) {
             server.resume();
         }
         Ok(())
+    }
+
+    /// Makes all measurements ready again that were, and have the server of this one.
+    fn prepare_anew(&mut self, plan: &Plan, measurement: &Measurement, context: Context<'_>) {
+        let key = Key::of(measurement);
+        for (index, other) in plan.measurements.iter().enumerate() {
+            if Key::of(other) == key && self.ready.get(index).is_some_and(Result::is_ok) {
+                let ready = self.prepare(plan, other, context);
+                self.ready[index] = ready.map_err(|error| error.to_string());
+            }
+        }
     }
 
     /// The memory that a measurement may take.
@@ -603,6 +616,22 @@ fn is_local(error: &RunError) -> bool {
         | RunError::SelfTest(_)
         | RunError::Shortage(_)
         | RunError::Thread(_) => false,
+    }
+}
+
+/// True if the load of a measurement kills its server and starts it again.
+fn restarts(measurement: &Measurement) -> bool {
+    measurement.workload.rooms.is_some_and(|rooms| rooms.all().conduct.restart.is_some())
+}
+
+/// The reason for which the server of a measurement cannot be started again at its port, where it cannot.
+fn cannot_restart(measurement: &Measurement) -> Option<&'static str> {
+    match &measurement.peer {
+        Peer::Subject(server) if server.scheme.tls && restarts(measurement) => Some(
+            "--restart: a subject is given the port of its plain service alone, and would speak TLS at another \
+                  one; measure it without TLS",
+        ),
+        Peer::Embedded(_) | Peer::Given(_) | Peer::Started(_) | Peer::Subject(_) => None,
     }
 }
 

@@ -178,6 +178,8 @@ pub(crate) struct Servers {
     /// The same for servers of the user's, which may have other CPUs.
     launch_of_users: Launch,
     all: BTreeMap<Key, Result<RunningServer, String>>,
+    /// Servers that `--restart` has killed and that are not back, with the number of times that they had been started.
+    killed: BTreeMap<Key, u32>,
     certificates: Option<Certificates>,
     sockets: Option<PrivateFolder>,
     /// The number of sockets that were named.
@@ -187,8 +189,15 @@ pub(crate) struct Servers {
 impl Servers {
     /// Servers that start by `launch`, on its CPUs, and those of the user's by another.
     pub(crate) fn new(launch: Launch, launch_of_users: Launch) -> Self {
-        let (all, sockets_used) = (BTreeMap::new(), 0);
-        Self { launch, launch_of_users, all, certificates: None, sockets: None, sockets_used }
+        Self {
+            launch,
+            launch_of_users,
+            all: BTreeMap::new(),
+            killed: BTreeMap::new(),
+            certificates: None,
+            sockets: None,
+            sockets_used: 0,
+        }
     }
 
     /// The server of a measurement, which is ours to start; started now if it has not been.
@@ -203,8 +212,10 @@ impl Servers {
     ) -> Result<&mut RunningServer, RunError> {
         let key = Key::of(measurement).expect("only servers of ours are started");
         if !self.all.contains_key(&key) {
-            let started = self.start(measurement, None, context);
+            let mut started = self.start(measurement, None, context);
             context.check()?;
+            let starts_before = self.killed.remove(&key).unwrap_or(0);
+            started.iter_mut().for_each(|server| server.starts += starts_before);
             self.all.insert(key.clone(), started.map_err(|error| error.to_string()));
         }
         let started = self.all.get_mut(&key).expect("it was just inserted").as_mut();
@@ -217,6 +228,13 @@ impl Servers {
     /// The server of a measurement, if it is ours and was started.
     pub(crate) fn of(&self, measurement: &Measurement) -> Option<&RunningServer> {
         self.all.get(&Key::of(measurement)?)?.as_ref().ok()
+    }
+
+    /// Forgets the server of a measurement if `--restart` has killed it and it is not back: it is started anew when it
+    /// is wanted. True if so.
+    pub(crate) fn forget_killed(&mut self, measurement: &Measurement) -> bool {
+        let key = Key::of(measurement).filter(|key| self.killed.contains_key(key));
+        key.is_some_and(|key| self.all.remove(&key).is_some())
     }
 
     /// The server of a measurement is not known to be gone.
@@ -264,7 +282,7 @@ impl Servers {
     ///
     /// # Errors
     ///
-    /// It does not start, or has other places then; it is not tried again.
+    /// It does not start, or has other places then; it is tried again for measurements that do not restart it.
     pub(crate) fn kill_and_start(
         &mut self,
         measurement: &Measurement,
@@ -282,15 +300,19 @@ impl Servers {
             let mut pairs = now.iter().zip(&before);
             if let Some((now, before)) = pairs.find(|(now, before)| now.address != before.address) {
                 return Err(format!(
-                    "it listens at {now} since it was started again, and no more at {before}: it does not take the \
-                     port that it is given"
+                    "it listens at {now} since it was started again, and no more at {before}"
                 ));
             }
-            (server.starts, server.ends, server.verified) = (was.starts + 1, was.ends, was.verified);
+            (server.starts, server.ends, server.verified) =
+                (was.starts + 1, was.ends, was.verified);
             Ok(server)
         });
-        let started =
-            started.map_err(|reason| format!("{}, killed by --restart: {reason}", was.name));
+        let started = started.map_err(|reason| {
+            format!("{} was killed by --restart, and is not back: {reason}", was.name)
+        });
+        if started.is_err() {
+            self.killed.insert(key.clone(), was.starts);
+        }
         self.all.insert(key.clone(), started);
         let started = self.all.get(&key).expect("it was just inserted").as_ref();
         started.map_err(Clone::clone)

@@ -1,9 +1,10 @@
 //! Blocks of subjects.
 
-use crate::plans::{MESSAGES, execute, execute_and_listen, failures, plan, workload};
+use crate::plans::{MESSAGES, execute, execute_and_listen, failures, plan, workload, workload_by};
 use crate::scripts::{Script, state};
 use run::Event;
-use spec::{Expect, Load, Server, Workload};
+use spec::{Expect, Load, Options, Protocol, Scheme, Server, ServerSubject, Workload};
+use units::{Count, Nanos};
 
 crate::tests![
     a_server_and_a_client_of_others_are_measured_and_ended,
@@ -13,6 +14,7 @@ crate::tests![
     a_client_that_lies_is_shown_as_failed,
     a_server_that_answers_wrongly_is_not_timed_and_the_others_are,
     what_a_manifest_rules_out_is_not_timed,
+    a_restart_inside_tls_is_refused_before_anything_is_started,
     what_compiles_while_it_runs_is_warmed_up_before_its_first_block,
     a_version_that_is_not_confirmed_is_waited_for_briefly_and_told,
 ];
@@ -162,12 +164,30 @@ fn what_a_manifest_rules_out_is_not_timed() {
     let (server, client) = (Script::server(&[]), Script::client(&[]));
     let mut at_a_rate = workload("rate", server.as_server());
     at_a_rate.client = Some(client.as_client());
-    at_a_rate.load =
-        Load::ClosedBots { bots: at_a_rate.load.connections(), think: units::Nanos::ZERO };
+    at_a_rate.load = Load::ClosedBots { bots: at_a_rate.load.connections(), think: Nanos::ZERO };
     let record = execute(&plan(vec![at_a_rate, workload("ours", server.as_server())], 1));
     let failures = failures(&record, 0);
     assert!(failures[0].contains("one message in flight"), "{failures:?}");
     assert_eq!((self::failures(&record, 1), client.pids().len()), (vec![String::new()], 0));
+}
+
+fn a_restart_inside_tls_is_refused_before_anything_is_started() {
+    let script = Script::server(&[]);
+    let Server::Subject(server) = script.as_server() else { panic!("it is a subject") };
+    let scheme = Scheme { tls: true, ..Protocol::WebSocket.plain() };
+    let options = Options {
+        publish: Some("20/s".parse().unwrap()),
+        receivers: Some(Count(2)),
+        duration: Some(Nanos::from_secs(2)),
+        restart: Some(Nanos::from_millis(500)),
+        conversation: Some("room".to_owned()),
+        ..Options::default()
+    };
+    let server = Server::Subject(ServerSubject { scheme, ..server });
+    let record = execute(&plan(vec![workload_by(&options, "secured", &server)], 1));
+    let failures = failures(&record, 0);
+    assert!(failures[0].contains("--restart: a subject is given the port"), "{failures:?}");
+    assert!(script.pids().is_empty(), "it was started");
 }
 
 fn what_compiles_while_it_runs_is_warmed_up_before_its_first_block() {
@@ -191,7 +211,7 @@ fn a_version_that_is_not_confirmed_is_waited_for_briefly_and_told() {
     let server = Script::server(&[]).asked_in_vain();
     let began = engine::clock::Clock::start();
     let (record, events) = execute_and_listen(&plan(vec![workload("ours", server.as_server())], 1));
-    assert!(began.now().0 < units::Nanos::from_secs(40).0, "it took {}", began.now().0);
+    assert!(began.now().0 < Nanos::from_secs(40).0, "it took {}", began.now().0);
     let waiting = events
         .iter()
         .find_map(|event| if let Event::Waiting(what) = event { Some(&**what) } else { None });

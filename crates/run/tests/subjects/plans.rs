@@ -23,10 +23,15 @@ pub(crate) fn workload(name: &str, server: Server) -> Workload {
         drain: Some(patience),
         ..Options::default()
     };
+    workload_by(&options, name, &server)
+}
+
+/// The load of `server` that these options ask for.
+pub(crate) fn workload_by(options: &Options, name: &str, server: &Server) -> Workload {
     let read = |path: &str, _| Err(format!("{path} is not there"));
     let pack = |_: &str, _: &[u8], _| Err("nothing is packed".to_owned());
     let context = Context { read: &read, environment: &|_| None, pack: &pack, seed: 7 };
-    options.workloads(name, &server, &context).unwrap().remove(0)
+    options.workloads(name, server, &context).unwrap().remove(0)
 }
 
 /// The workloads in so many rounds.

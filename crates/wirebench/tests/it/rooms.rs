@@ -219,12 +219,39 @@ fn a_server_that_is_killed_and_does_not_start_again_fails_the_block() {
     let ended = sandbox.run("run restart.toml --json");
     let record = record_of(&ended.stdout);
     for (block, expected) in
-        record.blocks.iter().zip(["killed by --restart", "killed by --restart"])
+        record.blocks.iter().zip(["killed by --restart, and is not back", "killed by --restart"])
     {
         let failed = block.failed.as_deref().unwrap_or_default();
         assert!(failed.contains(expected), "{failed}: {ended:?}");
         assert_eq!(block.counts.check(), Ok(()));
     }
+}
+
+#[test]
+fn other_loads_go_on_with_a_server_of_their_own_where_a_restart_fails() {
+    let sandbox = Sandbox::new();
+    // It does not start for the second time alone, which is that after the first kill.
+    let second_fails = "echo >> starts; test $(wc -l < starts) != 2 && exec";
+    let file = format!(
+        "baseline = 'relay'\npublish = '50/s'\nreceivers = 2\nrounds = 2\nduration = '1s'\nwarm-up = '0s'\n\
+         drain = '5s'\n[[load]]\nname = 'restart'\nrestart = '200ms'\n[[load]]\nname = 'steady'\n\
+         [[row]]\nname = 'relay'\nurl = 'ws://127.0.0.1:1'\n\
+         start = '{second_fails} {} serve relay --listen 127.0.0.1:{{port}}'\nconversation = 'room'\n",
+        program()
+    );
+    std::fs::write(sandbox.path().join("restart.toml"), file).unwrap();
+    let ended = sandbox.run("run restart.toml --json");
+    let record = record_of(&ended.stdout);
+    let failed = |restarts: bool| {
+        let of_load = |block: &&record::Block| {
+            let rooms = record.plan.workloads[block.workload].spec.load.rooms().unwrap();
+            rooms.conduct.restart.is_some() == restarts
+        };
+        let blocks = record.blocks.iter().filter(of_load);
+        blocks.map(|block| block.failed.clone().unwrap_or_default()).collect::<Vec<String>>()
+    };
+    assert!(failed(true).iter().any(|reason| reason.contains("is not back")), "{ended:?}");
+    assert_eq!(failed(false), ["", ""], "{ended:?}");
 }
 
 #[test]
