@@ -136,19 +136,29 @@ pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
     }
     let times = times(it).into_iter().find(|(name, _)| *name == RECOVERED);
     let times = times.and_then(|(_, times)| times.histogram().ok());
-    let back_by = |place: u64| {
-        let at = times.as_ref().and_then(|times| times.at_place(place));
-        at.map_or_else(|| "never".to_owned(), |at| number::nanos(at.0))
+    let back_by = |place: u64| Some(number::nanos(times.as_ref()?.at_place(place)?.0));
+    let of_block = |block: &Block| block.deliveries.as_ref().map_or(0, |all| all.counts.torn_off);
+    let receivers = match it.all.iter().filter(|block| of_block(block) > 0).count() {
+        1 => format!("{torn_off} receivers"),
+        blocks => format!("{torn_off} receivers in {blocks} blocks"),
     };
+    let half = match back_by(torn_off.div_ceil(2)) {
+        Some(time) => format!("half of {receivers} were back after {time}"),
+        None => format!("not half of {receivers} were back"),
+    };
+    // Of all blocks together there may be one though there is none of a block, and the number is that of each.
     let of_99 = match it.recovery() {
-        Some(number) => number::interval(Unit::Time, number.value(), number.interval()),
-        None => back_by(torn_off.saturating_mul(99).div_ceil(100)),
+        Some(number) => {
+            let words = number::interval(Unit::Time, number.value(), number.interval());
+            format!("99 % after {words}")
+        }
+        None => "99 % not in each block".to_owned(),
     };
-    lines.push(format!(
-        "half of {torn_off} receivers were back after {}, 99 % after {of_99}, all after {}",
-        back_by(torn_off.div_ceil(2)),
-        back_by(torn_off)
-    ));
+    let all = match back_by(torn_off) {
+        Some(time) => format!("all after {time}"),
+        None => "not all were back".to_owned(),
+    };
+    lines.push(format!("{half}, {of_99}, {all}"));
     let missed = away.lost.saturating_add(edge.lost);
     lines.push(format!(
         "{recovered} of them within the measured time; {missed} deliveries were missed by those who were gone"

@@ -489,7 +489,7 @@ fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
     charts.into_iter().map(named).collect()
 }
 
-/// The deliveries of each second that never came; without lines where none is missing.
+/// The deliveries of each second that had not come when the drain was over; without lines where none is missing.
 fn missed(record: &RunRecord, start: u64) -> Chart {
     let axis = Axis { label: "deliveries a second", unit: Unit::PerSecond, scale: Scale::Linear };
     let mut chart =
@@ -512,8 +512,8 @@ fn missed(record: &RunRecord, start: u64) -> Chart {
         series.into_iter().for_each(|series| series.points.extend(points.clone()));
     }
     Chart {
-        caption: "Deliveries that never came, by the second in which their messages were due: to receivers that were \
-                  there, gone, or on their way back."
+        caption: "Deliveries that had not come when the drain was over, by the second in which their messages were \
+                  due: to receivers that were there, gone, or on their way back."
             .to_owned(),
         strip: true,
         ..chart

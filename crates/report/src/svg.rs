@@ -383,6 +383,9 @@ impl Writer {
                     if left { ("end", x - 5.0) } else { ("start", (x + 5.0).min(right_most)) };
                 self.text(&format!("name {side}"), at, y, label);
                 y += 16.0;
+                if y > frame.bottom - 4.0 {
+                    y = frame.top + 13.0;
+                }
             }
             self.line("</g>");
         }
@@ -612,6 +615,45 @@ mod tests {
         assert_eq!(labels(0.95, 1.7), "1x 1.2x 1.4x 1.6x 1.8x");
         assert_eq!(labels(0.9, 6.2), "1x 2x 5x");
         assert_eq!(labels(0.09, 219.0), "0.1x 1x 10x 100x");
+    }
+
+    #[test]
+    fn names_of_marks_stay_in_a_strip() {
+        let axis = |label| Axis { label, unit: Unit::PerSecond, scale: Scale::Linear };
+        let mark = |at: u32| Mark {
+            subject: 0,
+            label: "restart".to_owned(),
+            at: f64::from(at),
+            low: f64::from(at),
+            high: f64::from(at),
+        };
+        let point = |x| Point { x, y: 1.0, interval: None };
+        let chart = Chart {
+            id: "missed",
+            title: String::new(),
+            caption: String::new(),
+            group: "",
+            x: axis(""),
+            y: axis(""),
+            subjects: vec!["ws".to_owned()],
+            measures: vec!["missed".to_owned()],
+            series: vec![Series { subject: 0, measure: 0, points: vec![point(0.0), point(9.0)] }],
+            marks: (0..9).map(mark).collect(),
+            ideal: false,
+            names_marks: true,
+            strip: true,
+            notes: Vec::new(),
+        };
+        let frame = Frame::of(&chart, Place::Page);
+        let drawing = draw(&Figure::Lines(chart), Place::Page);
+        let names = drawing.lines().filter(|line| line.contains(">restart</text>"));
+        let down = |line: &str| -> f64 {
+            let (_, from) = line.split_once(" y=\"").unwrap();
+            from.split_once('"').unwrap().0.parse().unwrap()
+        };
+        let all: Vec<f64> = names.map(down).collect();
+        assert_eq!(all.len(), 9, "{drawing}");
+        assert!(all.iter().all(|y| frame.top < *y && *y < frame.bottom), "{all:?}");
     }
 
     #[test]

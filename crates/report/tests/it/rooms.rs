@@ -254,7 +254,7 @@ fn a_server_that_was_killed_has_its_recovery_on_every_page() {
     for line in [
         "100 receivers, the server killed and started again after 3 s",
         "recovery the server was killed, and ready again after 240 ms",
-        "half of 400 receivers were back after ",
+        "half of 400 receivers were back after 1.00 s, 99 % after 1.00 s, all after 1.00 s",
         "400 of them within the measured time; 820 deliveries were missed by those who were gone",
         "2 messages were not acknowledged when the server was killed",
     ] {
@@ -268,6 +268,17 @@ fn a_server_that_was_killed_has_its_recovery_on_every_page() {
         &Style::default(),
     );
     assert!(first.contains("recovery"), "{first}");
+    // The rounds together say a time of 99 %, and one of them says none.
+    let mut short = record.clone();
+    let mut second = short.blocks[0].clone();
+    second.round += 1;
+    let of_block = second.deliveries.as_mut().expect("they are rooms");
+    (of_block.counts.recovered, of_block.recovered) = (0, None);
+    short.blocks.push(second);
+    let page = details(&short);
+    let words = page.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let line = "half of 800 receivers in 2 blocks were back after 1.00 s, 99 % not in each block, ";
+    assert!(words.contains(line), "{line}: {page}");
     let of_block = record.blocks[0].deliveries.as_mut().expect("they are rooms");
     of_block.missed = vec![0, 0, 9, 820];
     let html = report::html(&record);

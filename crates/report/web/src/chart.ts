@@ -388,12 +388,13 @@ function names(plot: uPlot, marks: readonly Mark[]): void {
     setLetters(context, ratio);
     marks.forEach((mark, index) => {
       const at = plot.valToPos(mark.at, "x", true);
-      const { left, top, width } = plot.bbox;
+      const { left, top, width, height } = plot.bbox;
+      const rows = Math.max(1, Math.floor(height / (16 * ratio)));
       const wide = context.measureText(mark.label).width;
       // To its left where there is room, else to its right as far as that goes.
       const isLeft = at - left > wide + 8 * ratio;
       const from = isLeft ? at - 5 * ratio - wide : Math.min(at + 5 * ratio, left + width - wide - 2 * ratio);
-      write(context, mark.label, colour(mark.subject), [from, top + (9 + index * 16) * ratio]);
+      write(context, mark.label, colour(mark.subject), [from, top + (9 + (index % rows) * 16) * ratio]);
     });
   });
 }
