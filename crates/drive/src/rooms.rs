@@ -132,7 +132,8 @@ struct Turn {
 pub(crate) enum Presence {
     /// Its subscription was proved, and it stayed.
     Present,
-    /// It connected again and was not proved, or left before [`GUARD`] was over.
+    /// It connected again and was not proved, or left before [`GUARD`] was over; or the message waited in the server
+    /// when we killed it, however long.
     Edge,
     /// It was gone.
     Away,
@@ -471,8 +472,8 @@ impl Rooms {
             room.returning -= 1;
         }
         receiver.turn(room.published, Presence::Present);
-        let present =
         receiver.proved_at = now;
+        let present =
             if share.slow().contains(&place) { &mut room.slow } else { &mut room.present };
         *present += 1;
         *unproved -= 1;

@@ -45,7 +45,8 @@ pub struct DeliveryCounts {
     /// Deliveries to receivers that had been there and were gone: what came of them was kept for them.
     #[serde(default, skip_serializing_if = "DeliveryEnds::is_none")]
     pub away: DeliveryEnds,
-    /// Deliveries to receivers that connected again, or that we tore off less than 250 ms later: nobody's debt.
+    /// Deliveries to receivers that connected again, or that we tore off less than 250 ms later, or that waited in the
+    /// server when we killed it, however long: nobody's debt.
     #[serde(default, skip_serializing_if = "DeliveryEnds::is_none")]
     pub edge: DeliveryEnds,
     /// Connections of receivers that we tore off, one after the other.

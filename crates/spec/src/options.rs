@@ -134,10 +134,10 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storm: Option<Nanos>,
-    /// Rooms: kill the server so long after the measurement has begun, and start it again at once, e.g. 3s
+    /// Rooms: kill the server so long after the measurement has begun, and start it again at its port, e.g. 3s
     ///
-    /// For a server that wirebench starts itself. Receivers come back as after --storm. The time from the kill until
-    /// 50 %, 99 % and all of them receive again is the recovery time (docs/PUSH.md).
+    /// For a server that wirebench starts itself: a file with `start`, a subject, or ours. Receivers come back as after
+    /// --storm. The recovery time is the time from the kill until 99 % of them receive again (docs/PUSH.md).
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Nanos>,

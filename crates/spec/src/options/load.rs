@@ -232,7 +232,7 @@ impl Options {
             return Err(Problem::new(field, message));
         }
         if self.storm.is_some() && self.restart.is_some() {
-            let message = "--storm and --restart have one recovery time each, and a run has one; leave one out";
+            let message = "a run has one recovery time: use --storm or --restart, not both";
             return Err(Problem::new("restart", message));
         }
         let duration = self.duration.unwrap_or(DURATION);

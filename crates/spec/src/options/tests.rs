@@ -618,7 +618,7 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
         (&format!("{rooms}; restart = '3s'"), "restart: only a server that wirebench starts itself"),
         (&format!("{rooms}; slow-receivers = '1%'; restart = '3s'"), "restart: receivers that leave and --slow-receivers are two"),
         (&format!("{rooms}; restart = '10s'"), "restart: 10 s is not inside the measurement of 10 s"),
-        (&format!("{rooms}; storm = '3s'; restart = '3s'"), "restart: --storm and --restart have one recovery time each"),
+        (&format!("{rooms}; storm = '3s'; restart = '3s'"), "restart: a run has one recovery time: use --storm or --restart"),
         (&format!("{rooms}; rate = '1/s'"),   "publish: --rate and --publish are two different loads"),
         (&format!("{rooms}; connections = 2"), "connections: belongs to loads other than --publish"),
         (&format!("{rooms}; rooms = 0"),      "rooms: must be at least 1"),
