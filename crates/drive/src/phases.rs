@@ -149,8 +149,9 @@ impl<O: Observer> Worker<O> {
     /// Nothing more is waited for: deliveries that are missing will not come.
     fn give_up_deliveries(&mut self, now: Instant) {
         let least = self.workload.timeouts.reply;
+        let begin = self.window.map_or(now, |(begin, _)| begin);
         if let Some(rooms) = &mut self.rooms {
-            rooms.give_up(now, least, |due| self.recorder.undelivered(due, now));
+            rooms.give_up(begin, now, least, |due| self.recorder.undelivered(due, now));
         }
     }
 
@@ -278,7 +279,6 @@ impl<O: Observer> Worker<O> {
     /// The measurement begins at `begin`, and it is `now`.
     fn begin_window<E: Metered>(&mut self, engine: &mut E, begin: Instant, now: Instant) {
         self.window = Some((begin, begin));
-        self.rooms.iter_mut().for_each(|rooms| rooms.measure_from(begin));
         self.observer.phase(Phase::Measure, now);
         self.begin_stream(engine);
         self.slow_down(engine, true);

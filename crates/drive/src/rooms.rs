@@ -36,8 +36,6 @@ pub(crate) struct Rooms {
     returning: u32,
     /// The instant at which all receivers were torn off or their server was killed, until the measurement is over.
     storm_at: Option<Instant>,
-    /// The begin of the measured window.
-    measured_from: Instant,
     /// The due instants of messages, as their headers have them.
     clock: Clock,
     /// The messages that another machine sends to these rooms; `None` where we send them.
@@ -180,7 +178,6 @@ impl Rooms {
             unproved: 0,
             returning: 0,
             storm_at: None,
-            measured_from: Instant::START,
             clock: Clock::new(share.is_divided()),
             elsewhere: None,
             marks: if share.is_divided() && !share.publishers().is_empty() { MARKS } else { 0 },
@@ -281,11 +278,6 @@ impl Rooms {
     /// A server was killed that had not answered `count` messages of the measurement.
     pub(crate) fn unacknowledged(&mut self, count: u64) {
         self.outcome.counts.unacknowledged += count;
-    }
-
-    /// The measured window begins.
-    pub(crate) fn measure_from(&mut self, begin: Instant) {
-        self.measured_from = begin;
     }
 
     /// The measurement is over: whoever is not back by now does not recover in it.
@@ -603,11 +595,18 @@ impl Rooms {
         self.share.publishers()
     }
 
-    /// It is `now`, and nothing is waited for any more. Calls `each` for a delivery that is lost or cut off, with the
-    /// instant at which its message was due. A message that is missing somewhere has taken `least` at least.
-    pub(crate) fn give_up(&mut self, now: Instant, least: Nanos, mut each: impl FnMut(Instant)) {
+    /// It is `now`, nothing is waited for any more, and the measured window was from `begin` on. Calls `each` for a
+    /// delivery that is lost or cut off, with the instant at which its message was due. A message that is missing
+    /// somewhere has taken `least` at least.
+    pub(crate) fn give_up(
+        &mut self,
+        begin: Instant,
+        now: Instant,
+        least: Nanos,
+        mut each: impl FnMut(Instant),
+    ) {
         self.note(now);
-        let Self { rooms, places, share, outcome, owed, measured_from, .. } = self;
+        let Self { rooms, places, share, outcome, owed, .. } = self;
         for (place, at) in (0..).zip(places) {
             // Nothing is owed to it any more, whenever it goes.
             let Some(receiver) = at.receiver.take() else { continue };
@@ -617,7 +616,7 @@ impl Rooms {
             receiver.missing(room, |publication, presence, is_overtaken| {
                 let is_gone = publication.number < last;
                 if !is_slow {
-                    outcome.missed_at(publication.due.since(*measured_from));
+                    outcome.missed_at(publication.due.since(begin));
                 }
                 let counts = &mut outcome.counts;
                 match presence {

@@ -35,7 +35,7 @@ fn a_tail_that_was_dropped_is_known_by_a_message_behind_it() {
     rooms.published(0, Instant::START, Instant(2500), Class::Uncounted);
     rooms.received(1, Some(header(0, 3, 0)), Instant(3000));
     let mut given_up = Vec::new();
-    rooms.give_up(Instant(9000), Nanos(500), |due| given_up.push(due));
+    rooms.give_up(Instant::START, Instant(9000), Nanos(500), |due| given_up.push(due));
     let DeliveryCounts { owed, delivered, lost, in_flight_at_end, incomplete, .. } =
         rooms.finish().counts;
     assert_eq!((owed, delivered, lost, in_flight_at_end, incomplete), (4, 0, 2, 2, 2));
@@ -385,7 +385,7 @@ impl World {
         }
         assert_eq!((self.rooms.owed, self.rooms.unproved()), (awaited, unproved));
         let mut given_up = 0;
-        self.rooms.give_up(Instant(self.now), Nanos::ZERO, |_| given_up += 1);
+        self.rooms.give_up(Instant::START, Instant(self.now), Nanos::ZERO, |_| given_up += 1);
         assert_eq!(given_up, self.model.lost + self.model.cut);
         (self.rooms, self.model)
     }
