@@ -34,6 +34,13 @@ pub enum Kind {
     Text,
 }
 
+impl Kind {
+    /// The kind of a payload of which nobody said that: text, if it is UTF-8.
+    pub fn of(payload: &[u8]) -> Self {
+        if std::str::from_utf8(payload).is_ok() { Self::Text } else { Self::Binary }
+    }
+}
+
 /// One application message: sent, and echoed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {

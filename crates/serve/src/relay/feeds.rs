@@ -76,8 +76,7 @@ impl Relay {
             return;
         };
         (made.heard_at, made.asked_at) = (now, None);
-        let rx = std::mem::take(&mut self.rx);
-        let mut bytes = rx;
+        let mut bytes = std::mem::take(&mut self.rx);
         let mut input = Input::new(&mut bytes[..len]);
         let mut tx = Vec::new();
         let ended = loop {
@@ -86,9 +85,7 @@ impl Relay {
                 Ok(Some(Heard::Alive)) => {}
                 Ok(Some(Heard::Message { channel, payload })) => {
                     self.totals.feeds.published += 1;
-                    let is_text = str::from_utf8(payload).is_ok();
-                    let kind = if is_text { Kind::Text } else { Kind::Binary };
-                    self.publish(engine, channel, kind, payload);
+                    self.publish(engine, channel, Kind::of(payload), payload);
                 }
                 Ok(Some(Heard::Open)) => {
                     made.open_since = Some(now);

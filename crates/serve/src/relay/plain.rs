@@ -51,9 +51,7 @@ impl Relay {
                 server::permit(machine, method, request.headers, origin, tx)
             }),
             Ok(Asked::Publish { room }) => {
-                let is_text = str::from_utf8(request.body).is_ok();
-                let kind = if is_text { Kind::Text } else { Kind::Binary };
-                let receivers = self.publish(engine, &room, kind, request.body);
+                let receivers = self.publish(engine, &room, Kind::of(request.body), request.body);
                 self.write(engine, id, |machine, origin, tx| {
                     server::say(machine, "200 OK", &format!("receivers={receivers}\n"), origin, tx)
                 })

@@ -168,8 +168,7 @@ impl Typed {
         if self.protocol.facts().carries == Carries::Bytes {
             bytes.push(b'\n');
         }
-        let kind = if std::str::from_utf8(&bytes).is_ok() { Kind::Text } else { Kind::Binary };
-        Some(Line { kind, bytes })
+        Some(Line { kind: Kind::of(&bytes), bytes })
     }
 }
 
