@@ -1,4 +1,4 @@
-//! The first bytes of something that a peer sent, for an error to carry.
+//! The first bytes of something that a peer sent, for an error or an answer to carry.
 
 use std::fmt;
 
@@ -33,4 +33,13 @@ impl fmt::Debug for Excerpt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// The first `len_max` bytes of text, or a few less: no character is cut in two.
+pub(crate) fn cut(text: &str, len_max: usize) -> &str {
+    let mut len = len_max.min(text.len());
+    while !text.is_char_boundary(len) {
+        len -= 1;
+    }
+    &text[..len]
 }

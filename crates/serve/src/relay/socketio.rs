@@ -7,8 +7,8 @@ use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::Kind;
 use wire::socketio::server::{
-    Asked, CLOSE, CONNECT_TIMEOUT, Fault, NOOP, PAYLOAD_LEN_MAX, PING, POLL, Packet, Said,
-    acknowledged, add, connected, new_sid, no_namespace, opening, packets, refuse,
+    Asked, CLOSE, CONNECT_TIMEOUT, Fault, NAMESPACE_LEN_MAX, NOOP, PAYLOAD_LEN_MAX, PING, POLL,
+    Packet, Said, acknowledged, add, connected, new_sid, no_namespace, opening, packets, refuse,
 };
 use wire::sockjs::server::{self, Receiver, Request};
 
@@ -244,12 +244,9 @@ impl Relay {
         let known = state.spaces.iter_mut().find(|space| *space.name == *namespace);
         if let Some(space) = known {
             space.is_connected = true;
-        } else if namespace.len() > NAMESPACE_LEN_MAX + ",".len() {
-            // It gets the beginning of the name back, and is not kept.
-            let mut ends = (0..=NAMESPACE_LEN_MAX).rev();
-            let end = ends.find(|end| namespace.is_char_boundary(*end)).unwrap_or(0);
-            return self.tell(engine, number, &no_namespace(&format!("{},", &namespace[..end])));
-        } else if state.spaces.len() < SPACES_MAX {
+        } else if namespace.len() <= NAMESPACE_LEN_MAX + ",".len()
+            && state.spaces.len() < SPACES_MAX
+        {
             let (name, seats, line) = (namespace.into(), Vec::new(), None);
             state.spaces.push(Space { name, is_connected: true, seats, line });
         } else {
@@ -342,9 +339,6 @@ impl Relay {
 
 /// The most namespaces that a session has been in, besides the default one.
 const SPACES_MAX: usize = 64;
-
-/// The longest name of a namespace, in bytes, its slash among them.
-const NAMESPACE_LEN_MAX: usize = 256;
 
 /// The words for other events than messages.
 const NO_MESSAGE: &str = "a message is an event called `message` with one text";

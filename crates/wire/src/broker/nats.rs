@@ -33,13 +33,13 @@ pub(super) fn read(line: &[u8]) -> Option<Line> {
         return Some(Line::Info { needs_login, needs_tls });
     }
     if let Some(arguments) = line.strip_prefix(b"MSG ") {
+        let arguments = arguments.trim_ascii_start();
+        let start = line.len() - arguments.len(); // The subject is the first of them.
         let mut words = arguments.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
         let (subject, _number) = (words.next()?, words.next()?);
         let (last, more) = (words.next()?, words.next());
         // The address for a reply stands before the length.
         let len = str::from_utf8(more.unwrap_or(last)).ok()?.parse().ok()?;
-        let start = line.windows(subject.len()).skip(b"MSG ".len());
-        let start = b"MSG ".len() + start.into_iter().position(|part| part == subject)?;
         return words
             .next()
             .is_none()

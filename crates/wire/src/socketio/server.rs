@@ -5,6 +5,7 @@ use super::address::query_of;
 use super::message_of;
 use crate::connection::Connection;
 use crate::contract::MisuseError;
+use crate::excerpt::cut;
 use crate::over_http::SEPARATOR;
 use crate::sockjs::server::{JSON, Receiver, Request, respond};
 use serde::de::IgnoredAny;
@@ -186,9 +187,10 @@ pub fn connected(namespace: &str, sid: &str) -> String {
     format!("40{namespace}{{\"sid\":\"{sid}\"}}")
 }
 
-/// The packet that says that a client cannot join a namespace.
+/// The packet that says that a client cannot join a namespace; of a long name it has the beginning.
 pub fn no_namespace(namespace: &str) -> String {
-    format!("44{namespace}{{\"message\":\"Invalid namespace\"}}")
+    let name = cut(namespace.strip_suffix(',').unwrap_or(namespace), NAMESPACE_LEN_MAX);
+    format!("44{name},{{\"message\":\"Invalid namespace\"}}")
 }
 
 /// Adds a packet to those that wait for the same response.
@@ -244,6 +246,9 @@ pub const CLOSE: &str = "1";
 
 /// The packet that a client answers with a pong.
 pub const PING: &str = "2";
+
+/// The longest name of a namespace that is kept or repeated, in bytes, its slash among them.
+pub const NAMESPACE_LEN_MAX: usize = 256;
 
 /// The longest body of a post, in bytes, as with Socket.IO.
 pub const PAYLOAD_LEN_MAX: usize = 1_000_000;

@@ -7,6 +7,7 @@ use super::definition::{Definition, Integer, Kind};
 use super::field::{DecodeError, Reader, encode_list_len, encode_text};
 use super::json::{CLASS_ID, JsonError, ObjectWriter};
 use super::value;
+use crate::excerpt::cut;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -202,7 +203,7 @@ impl Packer<'_> {
     /// The error for a value at the path that is not of this type.
     fn wrong(&self, kind: &Kind, value: &Value) -> PackError {
         let mut found = value.to_string();
-        found.truncate(value::cut(&found, FOUND_LEN_MAX).len());
+        found.truncate(cut(&found, FOUND_LEN_MAX).len());
         let expected = self.definition.type_name(kind);
         PackError::Value { path: self.path.clone(), expected, found }
     }

@@ -1,10 +1,10 @@
 //! The faults of a definition.
 
-use super::value;
+use crate::excerpt::cut;
 
 /// The part of a name that an error keeps.
 pub(super) fn excerpt(name: &str) -> String {
-    value::cut(name, NAME_LEN_MAX).to_owned()
+    cut(name, NAME_LEN_MAX).to_owned()
 }
 
 /// A fault of a definition, and its place.

@@ -2,6 +2,7 @@
 
 use super::TEXT_LEN_MAX;
 use super::value;
+use crate::excerpt::cut;
 use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Unexpected};
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -178,7 +179,7 @@ impl<'a> Reader<'a> {
 
 /// Appends text behind its length; text longer than [`TEXT_LEN_MAX`] is cut off between two characters.
 pub(super) fn encode_text(text: &str, out: &mut Vec<u8>) {
-    let bytes = value::cut(text, TEXT_LEN_MAX).as_bytes();
+    let bytes = cut(text, TEXT_LEN_MAX).as_bytes();
     let len = u16::try_from(bytes.len()).expect("it was cut to what has a length");
     out.extend_from_slice(&len.to_be_bytes());
     out.extend_from_slice(bytes);

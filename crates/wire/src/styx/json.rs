@@ -4,7 +4,8 @@
 //! unknown ones ignored, absent ones and null the same as empty or 0, the last of several with one name.
 
 use super::field::{Field, Seed, Struct};
-use super::value::{cut, write_integer};
+use super::value::write_integer;
+use crate::excerpt::cut;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;

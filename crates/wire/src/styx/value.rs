@@ -73,12 +73,3 @@ pub(super) fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
 pub(super) fn decode_base64(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
     STANDARD.decode(text)
 }
-
-/// The first `len_max` bytes of text, or a few less: no character is cut in two.
-pub(super) fn cut(text: &str, len_max: usize) -> &str {
-    let mut len = len_max.min(text.len());
-    while !text.is_char_boundary(len) {
-        len -= 1;
-    }
-    &text[..len]
-}

@@ -2,7 +2,7 @@
 
 use super::definition::{Definition, Draft, DraftField, DraftStruct, Enum, Fault};
 use super::fault::{NAME_LEN_MAX, XmlError, XmlFault, excerpt};
-use super::value;
+use crate::excerpt::cut;
 use roxmltree::{Document, Node, ParsingOptions};
 
 impl Definition {
@@ -25,7 +25,7 @@ fn read(text: &str) -> Result<Definition, XmlError> {
     let options = ParsingOptions { nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let at = error.pos();
-        let message = value::cut(&error.to_string(), MESSAGE_LEN_MAX).into();
+        let message = cut(&error.to_string(), MESSAGE_LEN_MAX).into();
         XmlError { line: at.row, column: at.col, fault: XmlFault::Syntax { message } }
     })?;
     read_document(&document).and_then(Draft::resolve).map_err(|(at, fault)| {
