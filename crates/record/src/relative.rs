@@ -104,14 +104,14 @@ fn of_sides(
     Ok((finding(requirement, [low, ratio.value(), high]), relative))
 }
 
-/// A number of workload `index` of `record`, from all its blocks; `None` if it has no such number, or none from all.
-fn number(record: &RunRecord, index: usize, metric: Metric) -> Option<Pooled> {
+/// A number of workload `index` of `record` that its results do not have, from its blocks; `None` for other metrics, or
+/// if a block has none.
+pub(crate) fn of_blocks(record: &RunRecord, index: usize, metric: Metric) -> Option<Pooled> {
     let (plan, blocks) = (&record.plan, &record.blocks[..]);
-    let cpus_allowed = record.environment.cpus_allowed.len();
-    let of_blocks = match metric {
+    match metric {
         Metric::MemoryPerConnection => memory_per_connection(plan, blocks, index),
-        Metric::ServerCpu => server_cpu(plan, blocks, index, cpus_allowed),
         Metric::Recovery => recovery(plan, blocks, index),
+        Metric::ServerCpu => server_cpu(plan, blocks, index, record.environment.cpus_allowed.len()),
         Metric::P50
         | Metric::P90
         | Metric::P99
@@ -123,8 +123,13 @@ fn number(record: &RunRecord, index: usize, metric: Metric) -> Option<Pooled> {
         | Metric::ErrorRate
         | Metric::RefusedRate
         | Metric::AchievedOfOffered => None,
-    };
-    of_blocks.or_else(|| figure(&pooled(plan, blocks, index), metric).cloned())
+    }
+}
+
+/// A number of workload `index` of `record`, from all its blocks; `None` if it has no such number, or none from all.
+fn number(record: &RunRecord, index: usize, metric: Metric) -> Option<Pooled> {
+    let of_results = || figure(&pooled(&record.plan, &record.blocks, index), metric).cloned();
+    of_blocks(record, index, metric).or_else(of_results)
 }
 
 fn finding(requirement: &Requirement, [low, value, high]: [f64; 3]) -> Finding {

@@ -1,8 +1,8 @@
 //! Required limits, held against the numbers of a record.
 
-use crate::pooling::{figure, memory_per_connection, recovery, replies, server_cpu};
+use crate::pooling::{figure, replies};
 use crate::precision::rows;
-use crate::relative::relative;
+use crate::relative::{of_blocks, relative};
 use crate::requirement_check::{Finding, Required, RequirementCheck};
 use crate::{Block, Estimate, RunRecord, Verdict};
 use spec::{Bound, Metric, Requirement};
@@ -92,7 +92,7 @@ fn number(
         missing.unwrap_or_else(|| "no message was answered".to_owned())
     };
     let pooled = figure(&result.pooled, requirement.metric).copied();
-    let cpus_allowed = record.environment.cpus_allowed.len();
+    let of_blocks = || of_blocks(record, workload, requirement.metric).as_ref().map(Estimate::of);
     match requirement.metric {
         Metric::P50 => pooled.ok_or_else(|| percentile("p50_ns")),
         Metric::P90 => pooled.ok_or_else(|| percentile("p90_ns")),
@@ -103,19 +103,13 @@ fn number(
         }
         Metric::CpuPerMessage => pooled.ok_or_else(|| without(&blocks, "server_us_per_message")),
         Metric::MemoryPerConnection => {
-            memory_per_connection(&record.plan, &record.blocks, workload)
-                .map(|number| Estimate::of(&number))
-                .ok_or_else(|| without(&blocks, "server_us_per_message"))
+            of_blocks().ok_or_else(|| without(&blocks, "server_us_per_message"))
         }
-        Metric::ServerCpu => server_cpu(&record.plan, &record.blocks, workload, cpus_allowed)
-            .map(|number| Estimate::of(&number))
-            .ok_or_else(|| without(&blocks, "server_cores_used")),
+        Metric::ServerCpu => of_blocks().ok_or_else(|| without(&blocks, "server_cores_used")),
         Metric::MessagesPerS | Metric::GeneratorCpuPerMessage | Metric::BytesPerMessage => {
             pooled.ok_or_else(|| NOT_KNOWN.to_owned())
         }
-        Metric::Recovery => recovery(&record.plan, &record.blocks, workload)
-            .map(|number| Estimate::of(&number))
-            .ok_or_else(|| not_back(&blocks)),
+        Metric::Recovery => of_blocks().ok_or_else(|| not_back(&blocks)),
         Metric::ErrorRate => share(&blocks, requirement, errors),
         Metric::RefusedRate => share(&blocks, requirement, refusals),
         Metric::AchievedOfOffered => share(&blocks, requirement, replies),
