@@ -3,6 +3,7 @@
 use crate::input;
 use engine::Address;
 use serve::relay::Feed;
+use spec::{Endpoint, Protocol};
 use std::net::ToSocketAddrs;
 use std::path::Path;
 use units::Bytes;
@@ -68,8 +69,8 @@ const fn scheme_of(broker: Broker) -> &'static str {
 /// The parts of a URL.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
-    host: String,
-    port: u16,
+    /// The host and the port, as a URL of the stream that the broker is spoken to over.
+    stream: Endpoint,
     login: Option<Login>,
 }
 
@@ -104,25 +105,17 @@ impl Place {
         if place.contains(['/', '?', '#']) {
             return Err(form());
         }
-        let (host, port) = place.rsplit_once(':').ok_or_else(form)?;
-        let host = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
-        let port = port.parse().map_err(|_| form())?;
-        if host.is_empty() {
-            return Err(form());
-        }
-        Ok(Self { host: host.to_owned(), port, login })
+        let stream = format!("{}://{place}", Protocol::Tcp.plain()).parse().map_err(|_| form())?;
+        Ok(Self { stream, login })
     }
 
     /// The broker there.
     fn feed(self, broker: Broker, message_max: usize) -> Result<Feed, String> {
-        let Self { host, port, login } = self;
-        let is_literal = host.contains(':');
-        let name = match is_literal {
-            true => format!("{}[{host}]:{port}", scheme_of(broker)),
-            false => format!("{}{host}:{port}", scheme_of(broker)),
-        };
+        let Self { stream, login } = self;
+        let place = stream.authority();
+        let name = format!("{}{place}", scheme_of(broker));
         let option = option_of(broker);
-        let found = (&*host, port).to_socket_addrs();
+        let found = place.to_socket_addrs();
         let found = found.map_err(|error| format!("{option} {name}: {error}"))?;
         let addresses: Vec<_> = found.map(Address::Tcp).collect();
         if addresses.is_empty() {
@@ -159,7 +152,10 @@ mod tests {
         let login = |user: Option<&str>, password: &str| {
             Some(Login { user: user.map(str::to_owned), password: password.to_owned() })
         };
-        let at = |host: &str, port, login| Ok(Place { host: host.to_owned(), port, login });
+        let at = |host: &str, port, login| {
+            let address = spec::Address::Host { name: host.to_owned(), port };
+            Ok(Place { stream: Endpoint::new(Protocol::Tcp.plain(), address), login })
+        };
         #[rustfmt::skip]
         let table = [
             (Broker::Redis, "redis://127.0.0.1:6379",       at("127.0.0.1", 6379, None)),
