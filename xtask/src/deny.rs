@@ -26,19 +26,21 @@ pub(crate) fn run() -> Result<()> {
     }
     for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
         eprintln!("{manifest}:");
-        let check = || check(program, &shell::root().join(manifest));
-        shell::run(check().args(CHECKS))?;
+        let manifest = &shell::root().join(manifest);
+        shell::run(check(program, manifest, "--locked").args(CHECKS))?;
         if has_advisories {
-            check().arg("advisories").status()?;
+            // The database is there, and is not waited for again.
+            check(program, manifest, "--frozen").arg("advisories").status()?;
         }
     }
     Ok(())
 }
 
-/// `cargo-deny check` of the workspace of `manifest`.
-fn check(program: &Path, manifest: &Path) -> Command {
+/// `cargo-deny check` of the workspace of `manifest`, whose lock file stays as it is (`--locked`); with `--frozen`
+/// nothing is fetched either.
+fn check(program: &Path, manifest: &Path, how: &str) -> Command {
     let mut check = shell::command(program);
-    check.arg("--locked").arg("--manifest-path").arg(manifest);
+    check.arg(how).arg("--manifest-path").arg(manifest);
     check.arg("--config").arg(shell::root().join("deny.toml")).arg("check");
     check
 }
@@ -119,7 +121,7 @@ mod tests {
             let home = folder.path().join("cargo");
             let mut lock = shell::cargo("generate-lockfile --manifest-path");
             shell::output(lock.arg(&manifest).env("CARGO_HOME", &home)).unwrap();
-            let mut check = check(&program, &manifest);
+            let mut check = check(&program, &manifest, "--locked");
             let output = check.args(CHECKS).env("CARGO_HOME", &home).output().unwrap();
             let [found, words] =
                 [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
