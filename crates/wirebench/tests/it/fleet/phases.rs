@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Nanos;
 
 #[test]
@@ -24,6 +25,7 @@ fn whatever_is_killed_or_stands_still_in_any_phase_the_run_ends_and_its_record_i
     // First those that take longest: the part of an agent that was killed is waited for.
     cells.make_contiguous().sort_by_key(|cell| !cell.loses_a_part());
     let cells = Mutex::new(cells);
+    let measured = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
@@ -31,11 +33,16 @@ fn whatever_is_killed_or_stands_still_in_any_phase_the_run_ends_and_its_record_i
                     let Some(cell) = cells.lock().unwrap().pop_front() else { return };
                     // What fails in it is told with its name.
                     let named = std::thread::Builder::new().name(cell.to_string());
-                    named.spawn(move || cell.check()).unwrap().join().unwrap();
+                    let parts = named.spawn(move || cell.check()).unwrap().join().unwrap();
+                    if cell.phase == Phase::Preparing {
+                        measured.fetch_add(parts, Ordering::Relaxed);
+                    }
                 }
             });
         }
     });
+    // One that begins late is no failure; all of them would be.
+    assert!(measured.into_inner() > 0, "no agent began after a signal while it was prepared");
 }
 
 /// A signal, who gets it, and when.
@@ -82,8 +89,9 @@ impl Cell {
         self.role == Role::Agent && self.kills() && self.phase != Phase::Committing
     }
 
-    fn check(self) {
-        let Some(mut coordination) = Coordination::up("nats") else { return };
+    /// Returns the number of parts that were measured.
+    fn check(self) -> usize {
+        let Some(mut coordination) = Coordination::up("nats") else { return 0 };
         let mut agents = [coordination.agent(0), coordination.agent(1)];
         let ear = coordination.ear();
         let mut run = coordination.start(LOAD);
@@ -145,6 +153,8 @@ impl Cell {
         assert_eq!(records.len(), ends.len());
         records.iter().for_each(|record| self.check_record(record));
         records.windows(2).for_each(|pair| assert_eq!(of_log(&pair[0]), of_log(&pair[1])));
+        let parts = &records[0].blocks[0].agents;
+        parts.iter().filter(|part| part.end == PartEnd::Measured).count()
     }
 
     /// One block, whose planned messages are those of its parts and of the parts that it names as missing.
