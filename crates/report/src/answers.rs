@@ -124,7 +124,7 @@ fn cost(record: &RunRecord, verdict: &Verdict) -> Option<String> {
             of(one).total_cmp(&of(other))
         });
         let would = would_have_shown(smallest.and_then(|it| it.smallest_detectable_fraction));
-        format!("no difference is shown for {} ({would})", listed(&names))
+        (listed(&names), would)
     });
     let time = if first.round_trips().is_some() { "the life of a client" } else { "a round trip" };
     let than = baseline.title();
@@ -136,11 +136,15 @@ fn cost(record: &RunRecord, verdict: &Verdict) -> Option<String> {
                 "On this machine {time} over {what} takes {ratio} of one over {than}, in too few blocks for an interval."
             )
         }
-        ([], Some(unshown)) => {
-            format!("On this machine, for {time} compared with one over {than}, {unshown}.")
+        ([], Some((names, would))) => {
+            format!(
+                "In {time} on this machine, no difference from {than} is shown for {names} ({would})."
+            )
         }
         (costs, unshown) => {
-            let unshown = unshown.map_or_else(String::new, |unshown| format!("; {unshown}"));
+            let unshown = unshown.map_or_else(String::new, |(names, would)| {
+                format!("; no difference is shown for {names} ({would})")
+            });
             let costs = listed(costs);
             format!("Compared with {than}, {time} on this machine takes {costs}{unshown}.")
         }

@@ -309,8 +309,8 @@ fn the_conclusion_is_as_strong_as_the_interval() {
     );
     assert_eq!(
         sentence(Some(0.98), Some(1.02), 1.0),
-        "On this machine, for a round trip compared with one over bare TCP, no difference is shown for WebSocket \
-         (3.1 % or more would have shown)."
+        "In a round trip on this machine, no difference from bare TCP is shown for WebSocket (3.1 % or more would \
+         have shown)."
     );
     assert_eq!(
         sentence(None, None, 1.06),
@@ -514,7 +514,7 @@ fn the_answer_rests_on_rows_without_doubt() {
         (&[(2, &[Number::Ratio], degraded)],                 &[],        "takes 18 % more [16, 20] over HTTP and "),
         (&[(2, &[Number::P99], Level::Invalid)],             &[],        "takes 12 % more [10, 14] over WebSocket, "),
         (&[],                                                &[2],       "; no difference is shown for WebSocket (4.0 % or more would have shown)."),
-        (&[(1, &[], Level::Invalid)],                        &[2, 3],    "no difference is shown for WebSocket and HTTP (4.0 %"),
+        (&[(1, &[], Level::Invalid)],                        &[2, 3],    "no difference from bare TCP is shown for WebSocket and HTTP (4.0 %"),
         (&[(0, &[], degraded)],                              &[],        "none"),
         (&[(1, &[], degraded), (2, &[], degraded), (3, &[], degraded)], &[], "none"),
     ];
