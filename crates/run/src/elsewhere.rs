@@ -37,7 +37,8 @@ pub struct Asked<'a> {
     pub load: Option<&'a Load>,
     /// The whole load, as it is before it is divided.
     pub measurement: &'a Measurement,
-    /// Time from its begin to its end at the latest, closing included.
+    /// Time from its begin to its end at the latest, closing included. A guess where the load ends after a number of
+    /// messages or clients.
     pub lasts: Nanos,
     /// The number of the signal that asks to stop; 0 if none did. Machines that were stopped by somebody else set it.
     pub interrupt: &'a AtomicUsize,

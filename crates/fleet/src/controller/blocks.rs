@@ -17,6 +17,7 @@ use crate::protocol::{
     Refusal, Seat, Slot, SlotKind, Step, Subject, Why, digest,
 };
 use crate::write::Write;
+use spec::Stop;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::{Instant, Nanos};
@@ -251,10 +252,16 @@ impl Controller {
             return self.close(&go);
         }
         let run = self.options.run.clone();
+        let goes_on = self.ends_by_count(&go)
+            && undecided.iter().any(|agent| self.is_at_work(agent, &run, go.block, now));
         let Stage::Open { ends, told, is_open_said } = &mut self.stage else { return };
         if self.stops {
             // Those who hear it stop now, and the others are given no longer.
             *ends = (*ends).min(now);
+        }
+        if now >= *ends && goes_on && !self.stops {
+            // Nobody knows when it ends: the grace begins when nobody is at work any more.
+            (*ends, *is_open_said) = (now + AT_WORK_AGAIN, false);
         }
         let (over, says_open) = (*ends + GRACE, now >= *ends && !*is_open_said);
         *is_open_said |= says_open;
@@ -300,6 +307,20 @@ impl Controller {
             let entry = Entry::Slot(Arc::new(lost));
             self.writes.insert(subject.clone(), Write::new(subject, entry));
         }
+    }
+
+    /// True if the load of a block ends after a number of messages or clients, and [`BlockWork::lasts`] is a guess.
+    fn ends_by_count(&self, go: &Go) -> bool {
+        let plan = self.ledger.plan.as_ref();
+        let workload = plan.and_then(|plan| plan.experiment.workloads.get(go.work.workload));
+        workload.is_some_and(|it| !matches!(it.phases.stop, Stop::After(_)))
+    }
+
+    /// True if an agent is heard of, and says that it is busy with that block.
+    fn is_at_work(&self, agent: &Name, run: &Name, block: BlockId, now: Instant) -> bool {
+        let member = self.members.get(agent).filter(|member| !member.is_silent(now));
+        let busy_with = member.and_then(|member| member.beat.block.as_ref());
+        busy_with.is_some_and(|(of, number)| of == run && *number == block)
     }
 
     /// Writes the end of a block, whose slots are all decided.
@@ -385,6 +406,8 @@ impl Controller {
     }
 }
 
+/// Time from one look at who is still at work to the next, where the end of a load is not known.
+const AT_WORK_AGAIN: Nanos = Nanos::from_secs(1);
 /// The longest wait for the task of one that beats, once there are agents enough.
 const HELLO_MAX: Nanos = Nanos::from_secs(1);
 /// Agents that are waited for are named after this time.

@@ -72,7 +72,8 @@ pub struct BlockWork {
     /// The load in place of that of the workload: a step of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<spec::Load>,
-    /// The time from the begin until every agent has its result: warm-up, measurement, drain, time-out of replies.
+    /// The time from the begin until every agent has its result: warm-up, measurement, drain, time-out of replies. A
+    /// guess where the load ends after a number of messages or clients.
     pub lasts: Nanos,
 }
 

@@ -4,8 +4,12 @@ use crate::sim::faults::Fault;
 use crate::sim::node::Machine;
 use crate::sim::world::{CONTROLLERS, World};
 use fleet::merge::Together;
+use fleet::protocol::{Plan, SlotKind};
 use record::{Counts, Histogram, OpenLoopTimes, Outcome, Stalls, Traffic};
+use spec::{Experiment, Load, Server, Stop, Workload};
+use std::num::NonZeroU32;
 use std::panic::catch_unwind;
+use std::sync::Arc;
 use units::{Nanos, Random};
 
 /// Runs the worlds of these seeds; the first that fails is run once more, and tells what happened in it.
@@ -63,6 +67,53 @@ fn a_run_that_is_stopped_does_not_wait_for_the_block_of_an_agent_that_is_gone() 
         world.run_until(at + 14_000_000_000);
         assert!(world.is_over(), "seed {seed}");
     }
+}
+
+#[test]
+fn a_load_that_ends_by_count_is_waited_for_as_long_as_its_agents_are_at_work() {
+    let (mut measured, mut lost) = (0, 0);
+    for seed in 0..100 {
+        let mut world = World::quiet(seed, Random::new(seed), u64::MAX);
+        let load = Load::Closed {
+            connections: NonZeroU32::MIN,
+            in_flight: NonZeroU32::MIN,
+            in_flight_max: None,
+        };
+        let server = Server::Given("tcp://h:1".parse().unwrap());
+        let counted = Workload::new("counted", server, load);
+        assert!(matches!(counted.phases.stop, Stop::Messages(_)));
+        let experiment = Experiment { workloads: vec![counted], ..Experiment::default() };
+        let plan = (*world.plan).clone();
+        world.plan = Arc::new(Plan { experiment, agents_min: 1, repeats: 0, mixed: true, ..plan });
+        world.blocks.truncate(1);
+        world.overrun = Nanos::from_secs(120);
+        let agents = world.nodes.len() - CONTROLLERS;
+        let victim =
+            world.nodes[CONTROLLERS + usize::try_from(seed).unwrap() % agents].name.clone();
+        let is_killed = seed % 2 == 1;
+        if is_killed {
+            // Once the block has begun, and again if a twin takes the place.
+            for index in CONTROLLERS..world.nodes.len() {
+                if world.nodes[index].name == victim {
+                    world.fault_at(60_000_000_000, Fault::Crash(index));
+                }
+            }
+        }
+        world.run_until(200_000_000_000);
+        assert!(world.is_over(), "seed {seed}");
+        let closed = world.nodes.iter().find_map(|node| match &node.machine {
+            Machine::Controller { machine, .. } => machine.closed().first(),
+            Machine::Agent { .. } => None,
+        });
+        let Some(closed) = closed else { continue }; // None of its agents could get ready.
+        for (seat, slot) in closed.parts() {
+            let is_lost = is_killed && seat.agent == victim;
+            let expected = if is_lost { SlotKind::Lost } else { SlotKind::Result };
+            assert_eq!(slot.kind(), expected, "seed {seed}: {}", seat.agent);
+            (measured, lost) = (measured + u32::from(!is_lost), lost + u32::from(is_lost));
+        }
+    }
+    assert!(measured >= 80 && lost >= 10, "{measured} parts, and {lost} lost");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use fleet::controller::{self, NoAnswer};
 use fleet::protocol::{Answer, BlockWork, Command, Entry, Instance, Name, Plan, Step, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use units::Random;
+use units::{Nanos, Random};
 
 pub(crate) struct World {
     pub(crate) seed: u64,
@@ -33,6 +33,8 @@ pub(crate) struct World {
     pub(crate) run: Name,
     pub(crate) plan: Arc<Plan>,
     pub(crate) blocks: Vec<BlockWork>,
+    /// The time by which the parts of a block end later than its work says.
+    pub(crate) overrun: Nanos,
     /// Operations and questions that have not ended.
     underway: BTreeSet<u64>,
     /// The askers of questions, by number: the controller, its process, and the number there.

@@ -304,13 +304,14 @@ impl World {
                 }
             }
             agent::Action::Start { block, at, latest } => {
+                let overrun = self.overrun;
                 let Machine::Agent { engine, .. } = &mut self.nodes[index].machine else { return };
                 let Some(lasts) = engine.task.as_ref().map(|task| task.work.lasts) else { return };
                 engine.begun = Some(Begun {
                     block,
                     at,
                     latest,
-                    ends: at + Nanos(lasts.0 / 5 * 4),
+                    ends: at + Nanos(lasts.0 / 5 * 4) + overrun,
                     has_started: false,
                     late: Nanos::ZERO,
                 });

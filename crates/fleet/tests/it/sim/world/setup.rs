@@ -67,6 +67,7 @@ impl World {
             run,
             plan,
             blocks,
+            overrun: Nanos::ZERO,
             underway: BTreeSet::new(),
             asked: BTreeMap::new(),
             invariants: Invariants::new(seed),
