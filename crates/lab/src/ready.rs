@@ -95,6 +95,21 @@ impl StartError {
     pub(crate) fn no_keeper(reason: impl std::fmt::Display) -> Self {
         Self::NoKeeper { reason: reason.to_string() }
     }
+
+    /// True if the program has said that another one has its port.
+    pub fn says_port_is_taken(&self) -> bool {
+        match self {
+            Self::PortTaken { .. } => true,
+            Self::Ended { said, .. }
+            | Self::NeverListened { said, .. }
+            | Self::NeverPrinted { said, .. }
+            | Self::NeverReady { said, .. } => is_of_port(said),
+            Self::Garbage { .. }
+            | Self::NoKeeper { .. }
+            | Self::NotStarted { .. }
+            | Self::Unsupported { .. } => false,
+        }
+    }
 }
 
 /// An instant to wait for.
@@ -159,10 +174,9 @@ pub(crate) fn ended(process: &mut Process, port: u16) -> StartError {
     if let Some(reason) = process.not_started() {
         return StartError::NotStarted { reason };
     }
-    let lower = said.to_lowercase();
     if code == Some(UNSUPPORTED) {
         StartError::Unsupported { said }
-    } else if PORT_TAKEN.iter().any(|words| lower.contains(words)) {
+    } else if is_of_port(&said) {
         StartError::PortTaken { port, said }
     } else {
         StartError::Ended { status, said }
@@ -189,6 +203,12 @@ pub(crate) fn ended_by_itself(process: &mut Process) -> (String, Option<i32>) {
     (status, process.end().code)
 }
 
+/// True if these are a program's words for a port that another one has.
+fn is_of_port(said: &str) -> bool {
+    let lower = said.to_lowercase();
+    PORT_TAKEN.iter().any(|words| lower.contains(words))
+}
+
 /// A program's words, to stand behind an error.
 pub(crate) fn shown(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!("; it said:\n{said}") }
@@ -208,3 +228,27 @@ const PORT_TAKEN: [&str; 5] = [
     "java.net.bindexception",
     "port is already in use",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_taken_is_known_by_the_words_of_the_program() {
+        let ended = |said: &str| StartError::Ended { status: String::new(), said: said.to_owned() };
+        #[rustfmt::skip]
+        let table = [
+            ("Error: listen EADDRINUSE: address already in use 127.0.0.1:80",       true),
+            ("OSError: [Errno 98] error while attempting to bind on address ('127.0.0.1', 80): address already in use", true),
+            ("listen tcp 127.0.0.1:80: bind: address already in use",               true),
+            ("java.net.BindException: Address already in use",                      true),
+            ("Error: listen EACCES: permission denied 127.0.0.1:80",                false),
+            ("",                                                                    false),
+        ];
+        for (said, expected) in table {
+            assert_eq!(ended(said).says_port_is_taken(), expected, "{said}");
+        }
+        let reason = "address already in use".to_owned();
+        assert!(!StartError::NotStarted { reason }.says_port_is_taken(), "these are our words");
+    }
+}

@@ -145,6 +145,7 @@ impl SetUp {
                 continue;
             }
             let ready = set_up.prepare(plan, measurement, context);
+            set_up.warnings.extend(set_up.servers.take_warnings());
             if let (Ok(_), Peer::Subject(server)) = (&ready, &measurement.peer) {
                 set_up.ask_version(server, &host.launch, feed)?;
             }

@@ -10,7 +10,7 @@ use crate::RunError;
 use crate::plan::{Measurement, Peer, Speech};
 use crate::reach::Context;
 use lab::{Launch, PrivateFolder, Server, ServerSettings};
-use record::Block;
+use record::{Block, Warning};
 use spec::{Address, Endpoint, Protocol, Scheme};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -184,6 +184,8 @@ pub(crate) struct Servers {
     sockets: Option<PrivateFolder>,
     /// The number of sockets that were named.
     sockets_used: u32,
+    /// Remarks on how they were started, which nobody has taken yet.
+    warnings: Vec<Warning>,
 }
 
 impl Servers {
@@ -197,6 +199,7 @@ impl Servers {
             certificates: None,
             sockets: None,
             sockets_used: 0,
+            warnings: Vec::new(),
         }
     }
 
@@ -318,6 +321,11 @@ impl Servers {
         started.map_err(Clone::clone)
     }
 
+    /// Takes the remarks on how servers were started.
+    pub(crate) fn take_warnings(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.warnings)
+    }
+
     /// Starts the server of a measurement, at the port that it had before, if that is given.
     fn start(
         &mut self,
@@ -343,9 +351,10 @@ impl Servers {
                 let timeout = measurement.workload.timeouts.resolve;
                 let started = started::start(server, port, timeout, &self.launch_of_users, context);
                 let name = format!("{}, `{}`,", server.row, server.command);
-                let server = started.map_err(|reason| {
+                let (server, warnings) = started.map_err(|reason| {
                     RunError::Program(format!("{name} did not start: {reason}"))
                 })?;
+                self.warnings.extend(warnings);
                 Ok(RunningServer {
                     server,
                     name,

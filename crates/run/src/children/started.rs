@@ -1,20 +1,23 @@
 //! Servers of the user's that the run starts: the place where one is to listen is free before, and its own after.
 //!
 //! A server that was there before is never measured in its stead, nor is one that takes the place meanwhile: the socket
-//! that listens has to be held by a process of the one that was started.
+//! that listens has to be held by a process of the one that was started. A port that was chosen here, and that another
+//! program took before the server did, is chosen anew.
 
 use crate::found::listeners;
 use crate::reach::{Context, resolve};
 use engine::Address;
 use lab::{Launch, OfUser, Server};
 use probe::Unseen;
+use record::Warning;
 use spec::{Endpoint, Started};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use units::Nanos;
 
 /// Starts a server of the user's, and waits until it listens at its URL, whose name may take `resolve_timeout` to be
-/// looked up. `port` is the one that it had before, if it is started again.
+/// looked up. `port` is the one that it had before, if it is started again. With a warning for each port that was free,
+/// and that another program took before the server did.
 ///
 /// # Errors
 ///
@@ -25,19 +28,71 @@ pub(super) fn start(
     resolve_timeout: Nanos,
     launch: &Launch,
     context: Context<'_>,
-) -> Result<Server, String> {
+) -> Result<(Server, Vec<Warning>), String> {
     let folder = Path::new(started.folder.as_deref().unwrap_or("."));
     if !folder.is_dir() {
         return Err(format!("there is no folder {}", folder.display()));
     }
-    let (url, line) = placed(started, port, resolve_timeout, context)?;
-    let places = places(&url, resolve_timeout, context)?;
+    let is_chosen = started.takes_port() && port.is_none();
+    let mut taken = Vec::new();
+    loop {
+        let (url, line) = placed(started, port, resolve_timeout, context)?;
+        let places = places(&url, resolve_timeout, context)?;
+        let ready_line = started.ready_line.as_deref();
+        let server = OfUser { line: &line, folder, url: url.whole(), ready_line };
+        match start_at(&places, server, started.start_timeout, launch, context) {
+            Ok(server) => return Ok((server, taken)),
+            Err(failure) if !failure.is_of_port || !is_chosen => return Err(failure.reason),
+            Err(failure) if taken.len() + 1 == PORTS_MAX => {
+                return Err(format!(
+                    "{} ({PORTS_MAX} ports that were free were tried one after another)",
+                    failure.reason
+                ));
+            }
+            Err(failure) => taken.push(warning(started, &url, &failure)),
+        }
+    }
+}
+
+/// The reason for which a server does not listen.
+struct Failure {
+    reason: String,
+    /// True if another program has its port.
+    is_of_port: bool,
+}
+
+/// The warning about a port that was free, and then was not.
+fn warning(started: &Started, url: &Endpoint, failure: &Failure) -> Warning {
+    Warning {
+        code: "port_taken".to_owned(),
+        message: format!(
+            "another program took the port that was chosen for {}, which was started again at another one",
+            started.row
+        ),
+        evidence: format!("{url}: {}", failure.reason),
+        advice: format!(
+            "nothing has to be done; a port that stands in the command itself, not as {}, is never changed",
+            Started::PORT
+        ),
+    }
+}
+
+/// Starts a server, and waits until it listens at one of `places`.
+fn start_at(
+    places: &[Address],
+    server: OfUser<'_>,
+    start_timeout: Nanos,
+    launch: &Launch,
+    context: Context<'_>,
+) -> Result<Server, Failure> {
     if let Some(place) = places.iter().find(|place| holders(place).is_some()) {
-        return Err(format!(
+        let reason = format!(
             "another program listens at {place} already, and would be measured in its stead; end it, or name another \
              port"
-        ));
+        );
+        return Err(Failure { reason, is_of_port: true });
     }
+    let url = server.url.clone();
     let listens = |pids: &[u32]| {
         if context.check().is_err() {
             return Err("it was interrupted".to_owned());
@@ -52,10 +107,13 @@ pub(super) fn start(
             )),
         }
     };
-    let launch = Launch { ready_timeout: started.start_timeout, ..launch.clone() };
-    let ready_line = started.ready_line.as_deref();
-    let server = OfUser { line: &line, folder, url: url.whole(), ready_line };
-    Server::of_user(server, &launch, &listens).map_err(|error| error.to_string())
+    let launch = Launch { ready_timeout: start_timeout, ..launch.clone() };
+    Server::of_user(server, &launch, &listens).map_err(|error| {
+        // Nothing of it is left: whoever listens there now is another program.
+        let has_stranger = || places.iter().any(|place| holders(place).is_some());
+        let is_of_port = error.says_port_is_taken() || has_stranger();
+        Failure { reason: error.to_string(), is_of_port: is_of_port && context.check().is_ok() }
+    })
 }
 
 /// The URL and the command with a port that is free, or with the one that is given, where it takes one.
@@ -127,3 +185,6 @@ fn reached(address: SocketAddr) -> SocketAddr {
         IpAddr::V4(_) | IpAddr::V6(_) => address,
     }
 }
+
+/// The most ports that are chosen for one start of a server.
+const PORTS_MAX: usize = 3;

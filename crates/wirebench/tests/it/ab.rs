@@ -1,8 +1,9 @@
 //! `wirebench ab`: two servers that take turns, started by their commands or not.
 
-use crate::harness::{Ended, Running, Sandbox, Server, record_of};
+use crate::harness::{Ended, Running, Sandbox, Server, pause, record_of};
 use record::{Change, Kind, Level, RunRecord};
 use spec::Metric;
+use std::os::fd::OwnedFd;
 
 #[test]
 fn a_side_that_is_slower_is_found_and_ends_with_11_where_that_is_asked_for() {
@@ -207,6 +208,115 @@ fn a_stranger_is_never_measured_in_the_place_of_a_side() {
     let ended = Running::start(words).wait();
     ended.check(15, &["did not start: another program listens at", "end it, or name another port"]);
     ended.check_no_result();
+}
+
+#[test]
+fn a_port_that_another_program_takes_is_chosen_anew_and_told() {
+    // Somebody who listens is seen at once, and who only has the port is named by the server that it keeps out.
+    for (listens, taken) in [(true, 1), (false, 2)] {
+        let sides = Thief::of(taken, listens);
+        let ended = sides.compare("{port}");
+        ended.check_measured(&[]);
+        let record = record_in(&sides.sandbox, "ab.json");
+        let told: Vec<&str> = record
+            .warnings
+            .iter()
+            .filter(|warning| warning.code == "port_taken")
+            .map(|warning| &warning.evidence[..])
+            .collect();
+        assert_eq!(told.len(), taken, "{told:?}");
+        for (told, port) in told.iter().zip(sides.ports()) {
+            let reason = if listens { "another program listens at" } else { "in use" };
+            assert!(told.starts_with(&format!("tcp://127.0.0.1:{port}")), "{told}");
+            assert!(told.to_lowercase().contains(reason), "{told}");
+        }
+        assert!(record.blocks.iter().all(|block| block.failed.is_none()), "{:?}", record.blocks);
+    }
+}
+
+#[test]
+fn a_port_is_chosen_three_times_at_most_and_one_of_the_users_own_once() {
+    let sides = Thief::of(usize::MAX, true);
+    let ended = sides.compare("{port}");
+    ended.check(15, &["did not start: another program listens at", "3 ports that were free"]);
+    ended.check_no_result();
+    assert_eq!(sides.ports().len(), 3);
+
+    let own = engine::free_port([127, 0, 0, 1].into()).unwrap();
+    let sides = Thief::of(usize::MAX, true);
+    let ended = sides.compare(&own.to_string());
+    ended.check(15, &["did not start: another program listens at"]);
+    assert!(!ended.stderr.contains("ports that were free"), "{ended:?}");
+    assert_eq!(sides.ports(), [own]);
+}
+
+/// A server that is started by a script, and somebody who takes the first ports that it is given before it does.
+struct Thief {
+    sandbox: Sandbox,
+    /// The ports to take.
+    count: usize,
+    /// True if somebody listens there; otherwise the port is had, and nothing more.
+    listens: bool,
+}
+
+impl Thief {
+    fn of(count: usize, listens: bool) -> Self {
+        let sandbox = Sandbox::new();
+        let program = env!("CARGO_BIN_EXE_wirebench");
+        // It waits until it is told to go on: by then its port has been taken, or has not.
+        let script = format!(
+            "echo $1 >> asked\nwhile [ ! -e answered.$1 ]; do sleep 0.01; done\n\
+             exec '{program}' serve tcp --listen 127.0.0.1:$1\n"
+        );
+        std::fs::write(sandbox.path().join("server.sh"), script).unwrap();
+        Self { sandbox, count, listens }
+    }
+
+    /// The ports that the server was given until now.
+    fn ports(&self) -> Vec<u16> {
+        let asked = std::fs::read_to_string(self.sandbox.path().join("asked")).unwrap_or_default();
+        asked
+            .split_inclusive('\n')
+            .filter_map(|line| line.strip_suffix('\n')?.parse().ok())
+            .collect()
+    }
+
+    /// Compares the server, which is given `port`, with one that nobody disturbs.
+    fn compare(&self, port: &str) -> Ended {
+        let base = if port == "{port}" { "9" } else { port };
+        let urls = format!("tcp://127.0.0.1:{base} tcp://127.0.0.1:9");
+        let mut words = self.sandbox.command(&format!("ab {urls} --rounds 6"));
+        let base = format!("exec sh server.sh {port}");
+        words.args(LOAD).args(["--start-base", &base, "--start-head", &started("")]);
+        words.args(["-o", "ab.json"]);
+        let mut run = Running::start(words);
+        let mut taken = Vec::new();
+        let mut answered = 0;
+        while !run.has_ended() {
+            for port in self.ports().into_iter().skip(answered) {
+                if answered < self.count {
+                    taken.push(take(port, self.listens));
+                }
+                let answer = self.sandbox.path().join(format!("answered.{port}"));
+                std::fs::write(answer, "").unwrap();
+                answered += 1;
+            }
+            pause();
+        }
+        run.wait()
+    }
+}
+
+/// Takes a port, as long as what is given back lives.
+fn take(port: u16, listens: bool) -> OwnedFd {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
+    let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
+    let taken = socket_with(family, kind, SocketFlags::CLOEXEC, None).unwrap();
+    bind(&taken, &std::net::SocketAddr::from(([127, 0, 0, 1], port))).unwrap();
+    if listens {
+        listen(&taken, 1).unwrap();
+    }
+    taken
 }
 
 #[test]
