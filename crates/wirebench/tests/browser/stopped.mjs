@@ -1,6 +1,7 @@
 // A browser that is stopped while it watches a run: `stopped.mjs URL SERVER COUNT` starts a run against the server and
 // has two browsers watch it. One of them stands still until the other has seen COUNT lines more, and then loses its
-// connections. Prints what both have seen in the end as JSON.
+// connections. After that a third one comes. Prints what all have seen in the end as JSON, and `meanwhile`, the messages
+// that were sent in each second by the lines that came while one stood still.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -23,16 +24,20 @@ function states(group) {
   return stats.filter((stat) => stat?.[2] === group && stat[1] !== "Z").map((stat) => stat[1]);
 }
 
-/** Runs in each page: notes the number of each line of a run, and how often the page has asked for them. */
+/** Runs in each page: notes the number of each line of a run and what was sent, and how often the page has asked. */
 function note() {
   window.seen = [];
+  window.sent = [];
   window.asked = 0;
   const Own = window.EventSource;
   window.EventSource = class extends Own {
     constructor(...words) {
       super(...words);
       this.addEventListener("open", () => (window.asked += 1));
-      this.addEventListener("message", ({ lastEventId }) => window.seen.push(Number(lastEventId)));
+      this.addEventListener("message", ({ lastEventId, data }) => {
+        window.seen.push(Number(lastEventId));
+        window.sent.push(JSON.parse(data).sent_per_s);
+      });
     }
   };
 }
@@ -79,6 +84,7 @@ try {
   const had = await seen(watches);
   await hasSeen(watches, had + Number(count));
   const stopped = states(group);
+  const meanwhile = await watches.evaluate((had) => window.sent.slice(had), had);
   process.kill(-group, "SIGCONT");
   await hasSeen(stands, had + Number(count));
 
@@ -86,9 +92,13 @@ try {
   await stands.waitForFunction(() => window.asked > 1, null, { timeout: 0 });
   await hasSeen(stands, await seen(watches));
 
+  const late = await contexts[0].newPage();
+  await late.goto(`${url}#run/0`);
+  await hasSeen(late, await seen(watches));
+
   await watches.locator("button.stop").click();
   const ends = [];
-  for (const page of [watches, stands]) {
+  for (const page of [watches, stands, late]) {
     await page.locator(".state", { hasText: "over after" }).waitFor();
     await page.locator("a", { hasText: "Read the report" }).waitFor();
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
@@ -98,7 +108,7 @@ try {
       shown: await text(page, "main"),
     });
   }
-  console.log(JSON.stringify({ stopped, watches: ends[0], stands: ends[1] }));
+  console.log(JSON.stringify({ stopped, meanwhile, watches: ends[0], stands: ends[1], late: ends[2] }));
 } finally {
   process.kill(-group, "SIGCONT");
   await Promise.all([steady, still].map((browser) => browser.close()));

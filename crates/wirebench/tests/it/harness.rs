@@ -255,7 +255,7 @@ fn kill_after(patience: Duration, pid: Pid) -> Sender<()> {
 }
 
 /// The longest that a process may take in all, on a machine that is busy with other things.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An embedded server, and its URL.
 pub(crate) struct Server {

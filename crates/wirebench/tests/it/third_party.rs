@@ -3,10 +3,11 @@
 //!
 //! They are subjects, in `subjects` of the repository; `cargo xtask check` installs them and says where they are.
 
-use crate::harness::{Ended, Running, Sandbox, record_of, say_skipped};
+use crate::harness::{Ended, PATIENCE, Running, Sandbox, record_of, say_skipped};
 use record::{Block, Connections, Counts, RunRecord};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 #[test]
 fn node_ws_answers_every_message() {
@@ -420,9 +421,18 @@ pub(crate) fn installed(name: &str) -> Option<PathBuf> {
 
 /// Runs a client that others wrote, which has to end well; gives its stdout.
 pub(crate) fn run_client(folder: &Path, arguments: &[&str]) -> String {
+    run_client_with_patience(folder, arguments, PATIENCE)
+}
+
+/// The same for one that takes longer than others.
+pub(crate) fn run_client_with_patience(
+    folder: &Path,
+    arguments: &[&str],
+    patience: Duration,
+) -> String {
     let mut command = Command::new(folder.join("start"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let ended = Running::start(command).wait();
+    let ended = Running::start_with_patience(command, patience).wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended.stdout
 }

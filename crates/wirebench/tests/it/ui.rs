@@ -1,12 +1,13 @@
 //! `wirebench ui` and `--ui` in a real browser, and `--feed`, which both are made of.
 
 use crate::harness::{Running, Sandbox, Server};
-use crate::third_party::{installed, run_client};
+use crate::third_party::{installed, run_client, run_client_with_patience};
 use crate::{hostile, records};
 use record::RunRecord;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::process::Stdio;
+use std::time::Duration;
 
 #[test]
 fn a_browser_starts_watches_changes_stops_and_compares_runs() {
@@ -76,36 +77,38 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
 }
 
 #[test]
-fn a_browser_that_stands_still_or_is_cut_off_sees_all_of_a_run_that_does_not_wait_for_it() {
-    check_stopped_for(20);
-}
-
-#[test]
-#[ignore = "takes a minute: cargo test -p wirebench --test it -- --ignored stands_still_for_30_s"]
-fn a_browser_that_stands_still_for_30_s_sees_all_of_a_run() {
-    check_stopped_for(300);
-}
-
-/// A browser stands still for `lines` of a run, ten a second, which another one sees as they come.
-fn check_stopped_for(lines: usize) {
+fn a_browser_that_stands_still_for_30_s_or_is_cut_off_sees_all_of_a_run_that_does_not_wait_for_it()
+{
+    // Ten lines of a run are told in a second.
+    const LINES: usize = 300;
     let Some(browser) = installed("browser") else { return };
     let sandbox = Sandbox::new();
     let server = Server::start(&Sandbox::new(), "tcp");
     let mut page = Running::start(sandbox.command("ui"));
     let url = page.line();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/browser/stopped.mjs");
-    let seen = run_client(&browser, &[script, url.trim(), &server.url, &lines.to_string()]);
+    let arguments = [script, url.trim(), &server.url, &LINES.to_string()];
+    let seen = run_client_with_patience(&browser, &arguments, Duration::from_secs(300));
     let seen: Value = serde_json::from_str(&seen).unwrap();
     let (watches, stands) = (&seen["watches"], &seen["stands"]);
     let stopped = seen["stopped"].as_array().unwrap();
     assert!(stopped.len() > 1 && stopped.iter().all(|state| state == "T"), "{stopped:?}");
     let numbers = watches["seen"].as_array().unwrap();
-    assert!(numbers.len() > lines, "{numbers:?}");
+    assert!(numbers.len() > LINES, "{numbers:?}");
     assert!(numbers.iter().enumerate().all(|(index, number)| *number == index), "{numbers:?}");
+    // The run went on meanwhile: its lines came, and nearly all of them with messages that were sent.
+    let meanwhile = seen["meanwhile"].as_array().unwrap();
+    let sent = meanwhile.iter().filter(|per_s| per_s.as_f64() > Some(0.0)).count();
+    assert!(meanwhile.len() >= LINES && sent * 10 >= meanwhile.len() * 9, "{meanwhile:?}");
     // Each line once, though it asked twice: it had to come back.
     assert_eq!(stands["seen"], watches["seen"]);
     assert_eq!((&watches["asked"], stands["asked"].as_u64() > Some(1)), (&1.into(), true));
     assert_eq!(stands["shown"], watches["shown"]);
+    // One that came after that has all lines too.
+    assert_eq!(
+        (&seen["late"]["seen"], &seen["late"]["shown"]),
+        (&watches["seen"], &watches["shown"])
+    );
     page.send(Signal::INT);
     page.wait().check(0, &[]);
 }
