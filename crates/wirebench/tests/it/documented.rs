@@ -1,18 +1,24 @@
-//! Every command in a block of README.md and of the pages in `docs`, followed as a reader would follow it; of those in
-//! sentences the arguments are read.
+//! Every command of README.md and of the pages in `docs`, followed as a reader would follow it: those in blocks, and
+//! those that stand whole in a sentence.
 //!
 //! A command is given to a shell, in a folder with the files that its page names. The addresses in it become those of
-//! servers of ours, and its numbers become small. What needs machines, packages or servers of others is not carried
-//! out: its experiment is resolved, or its arguments are read.
+//! servers of ours, its numbers become small, and of a lab one row is measured. What cannot be carried out here is
+//! listed by name with the reason ([`NOT_CARRIED_OUT`]), and no other command is left out. Of what only names a
+//! command, or leaves something open, the arguments are read.
 
-use crate::harness::{Ended, Running, Sandbox, Server};
+use crate::harness::{Ended, Running, Sandbox, Server, say_skipped};
+use crate::peers::{self, Peer, Stream};
+use crate::third_party::{installed, installed_subjects};
 use rustix::process::Signal;
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 #[test]
 fn the_commands_of_the_readme_do_what_they_say() {
@@ -32,18 +38,37 @@ fn the_commands_of_all_other_pages_do_what_they_say() {
 }
 
 #[test]
-fn the_commands_in_sentences_are_understood() {
+fn what_sentences_leave_open_is_understood() {
     let mut commands = BTreeSet::new();
-    for page in pages().iter().map(String::as_str).chain(["README.md"]) {
-        let text = fs::read_to_string(repository().join(page)).unwrap();
-        commands.extend(mentioned(&text).into_iter().map(|command| (command, page.to_owned())));
+    for (page, text) in texts() {
+        let open = mentioned(&text).into_iter().filter(|command| !is_whole(command));
+        commands.extend(open.map(|command| (command, page.clone())));
     }
-    assert!(commands.len() >= 60, "{commands:?}");
+    assert!(commands.len() >= 40, "{commands:?}");
     let sandbox = Sandbox::new();
     for (command, page) in commands {
-        let ended = sandbox.run(&format!("{command} --help"));
+        let Some(arguments) = command.strip_prefix("wirebench") else { continue };
+        let word = |word| OPEN.iter().find(|(open, _)| *open == word).map_or(word, |(_, it)| *it);
+        let arguments = arguments.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
+        let ended = sandbox.run(&format!("{arguments} --help"));
         assert_eq!(ended.code, Some(0), "{page}: {command}: {ended:?}");
     }
+}
+
+#[test]
+fn what_is_not_carried_out_stands_on_a_page() {
+    let all: BTreeSet<String> = texts().iter().flat_map(|(_, text)| followed(text)).collect();
+    for (command, reason) in NOT_CARRIED_OUT {
+        assert!(all.contains(*command) || !is_built(command), "on no page: {command} ({reason})");
+    }
+}
+
+/// README.md and the pages in `docs`, each with its text.
+fn texts() -> Vec<(String, String)> {
+    let mut all = pages();
+    all.push("README.md".to_owned());
+    let text = |page: &String| fs::read_to_string(repository().join(page)).unwrap();
+    all.into_iter().map(|page| (page.clone(), text(&page))).collect()
 }
 
 /// The pages in `docs`, by their paths.
@@ -63,22 +88,37 @@ const COMPARING: &[&str] = &["docs/CI.md", "docs/COMPARING.md", "docs/HISTORY.md
 /// Follows all commands of these pages; gives their number.
 fn check(pages: &[&str]) -> usize {
     let mut count = 0;
+    let mut failed = Vec::new();
     for page in pages {
         let text = fs::read_to_string(repository().join(page)).unwrap();
-        let commands = commands(&text);
+        let commands = followed(&text);
         if commands.is_empty() {
             continue;
         }
         let reader = Reader::of(&text);
         for command in &commands {
-            reader.follow(page, command);
+            // All that fails is told, each with its own words.
+            let followed = catch_unwind(AssertUnwindSafe(|| reader.follow(page, command)));
+            failed.extend(followed.is_err().then(|| format!("{page}: {command}")));
         }
         count += commands.len();
     }
+    assert!(failed.is_empty(), "{failed:#?}");
     count
 }
 
-/// The commands of this program in the blocks of a page.
+/// All commands of a page that are followed: those in blocks, and then what sentences have besides.
+fn followed(text: &str) -> Vec<String> {
+    let mut all = commands(text);
+    for command in mentioned(text).into_iter().filter(|command| is_whole(command)) {
+        if !all.contains(&command) {
+            all.push(command);
+        }
+    }
+    all
+}
+
+/// The commands in the blocks of a page.
 fn commands(text: &str) -> Vec<String> {
     let mut commands = Vec::new();
     let mut in_fence = false;
@@ -93,37 +133,54 @@ fn commands(text: &str) -> Vec<String> {
             line = format!("{} {}", begun.trim_end(), lines.next().unwrap_or_default().trim());
         }
         let line = line.split(" # ").next().unwrap_or_default();
-        commands.extend(line.split(" && ").filter_map(|part| ours(part.trim())));
+        commands.extend(line.split(" && ").filter_map(|part| command(part.trim())));
     }
     commands.retain(|command| is_built(command));
     commands
 }
 
-/// The arguments of the commands of this program in the sentences and tables of a page, with values in the places of
-/// what they leave open.
+/// The commands in the sentences and tables of a page.
 fn mentioned(text: &str) -> Vec<String> {
     let mut in_fence = false;
     let mut prose = String::new();
     for line in text.lines() {
         in_fence ^= line.starts_with("```");
         if !in_fence && !line.starts_with("    ") {
-            prose += line;
+            prose += line.trim_start();
             prose.push(' ');
         }
     }
     let mut mentioned = Vec::new();
-    for part in prose.split("`wirebench ").skip(1) {
-        let line = part.split('`').next().unwrap_or_default();
-        // What is in brackets may be left out.
-        let line = line.split(" [").next().unwrap_or_default();
-        for command in line.split(" && wirebench ").filter(|command| is_built(command)) {
-            let word =
-                |word| OPEN.iter().find(|(open, _)| *open == word).map_or(word, |(_, it)| *it);
-            mentioned.push(command.split_whitespace().map(word).collect::<Vec<_>>().join(" "));
+    for program in PROGRAMS.iter().chain(&["wirebench"]) {
+        for part in prose.split(&format!("`{program} ")).skip(1) {
+            let line = part.split('`').next().unwrap_or_default();
+            // What is in brackets may be left out.
+            let line = line.split(" [").next().unwrap_or_default();
+            let line = format!("{program} {line}");
+            mentioned.extend(line.split(" && ").filter_map(|part| command(part.trim())));
         }
     }
+    mentioned.retain(|command| is_built(command));
     mentioned
 }
+
+/// True for a command in a sentence that can be carried out as it stands, and is more than the name of a command.
+fn is_whole(command: &str) -> bool {
+    let words: Vec<&str> = command.split(' ').collect();
+    // `wirebench lab` is a name; so is `cargo`.
+    let words_min = if words[0] == "wirebench" { 3 } else { 2 };
+    words.len() >= words_min && !words.iter().any(|word| is_open(word)) && !NAMES.contains(&command)
+}
+
+/// True for a word that stands for something of a reader's own, as those in capitals do.
+fn is_open(word: &str) -> bool {
+    let mut capitals = word.split(|letter: char| !letter.is_ascii_uppercase());
+    capitals.any(|part| part.len() > 1) || OPEN.iter().any(|(open, _)| *open == word)
+}
+
+/// Names of commands that have several words, and want more behind them.
+const NAMES: &[&str] =
+    &["wirebench import google-benchmark", "wirebench run game://", "wirebench subjects check"];
 
 /// Words that stand for something of a reader's own, each with what it may be.
 #[rustfmt::skip]
@@ -140,9 +197,28 @@ const OPEN: &[(&str, &str)] = &[
 fn is_built(command: &str) -> bool {
     let is_of = |word: &str| command.contains(word);
     (cfg!(feature = "fleet") || !["fleet", "agent ", "watch "].into_iter().any(is_of))
-        && (cfg!(feature = "web")
-            || !["ui", "wirebench ui"].into_iter().any(|it| command.starts_with(it)))
+        && (cfg!(feature = "web") || !command.starts_with("wirebench ui"))
+        && (cfg!(feature = "otlp") || !is_of("--otlp "))
 }
+
+/// A command line of this program, as it is once the program is installed, or of another one; `None` for other text.
+fn command(line: &str) -> Option<String> {
+    ours(line).or_else(|| {
+        // Settings for its environment may stand before it.
+        let mut words = line.split_whitespace().skip_while(|word| word.contains('='));
+        words.next().filter(|word| PROGRAMS.contains(word)).map(|_| line.to_owned())
+    })
+}
+
+/// The programs of others whose commands pages have.
+#[rustfmt::skip]
+const PROGRAMS: &[&str] = &[
+    "ab", "apt-get", "benchstat", "cargo", "compare.py", "curl", "docker", "export", "git", "go", "hey", "kubectl",
+    "node", "npm", "oha", "pip", "podman", "sqlite3", "sudo", "sysctl", "systemctl", "tcpkali", "websocket-bench", "wrk",
+];
+
+/// The programs of others whose commands are carried out.
+const FOLLOWED: &[&str] = &["benchstat", "compare.py", "curl", "sqlite3"];
 
 /// A command line of this program, as it is once the program is installed; `None` for another program.
 fn ours(line: &str) -> Option<String> {
@@ -154,33 +230,71 @@ fn ours(line: &str) -> Option<String> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| format!("wirebench{rest}"))
 }
 
+/// Commands that are not carried out here, each with the reason. One that is on no page any more has to leave the list.
+#[rustfmt::skip]
+const NOT_CARRIED_OUT: &[(&str, &str)] = &[
+    ("ab -n 20000 -c 10 http://127.0.0.1:8080/",     "a tool of others, which the gate does not have"),
+    ("hey -z 30s -c 100 -q 20 http://127.0.0.1:8080/", "the same"),
+    ("oha -z 30s -c 100 -q 2000 --latency-correction http://127.0.0.1:8080/", "the same"),
+    ("tcpkali -c100 -r200 -T30s -m 'ping' 127.0.0.1:7000", "the same"),
+    ("websocket-bench broadcast ws://127.0.0.1:8080/ws --concurrent 4 --sample-size 100 --step-size 1000", "the same"),
+    ("wrk -t2 -c100 -d30s --latency http://127.0.0.1:8080/", "the same"),
+    ("wrk -t2 -c100 -d30s -R2000 --latency http://127.0.0.1:8080/", "the same"),
+    ("apt-get update",                               "changes the machine"),
+    ("cargo build --release --features otlp",        "these tests are of a build with that feature"),
+    ("cargo build --release --features postgres",    "these tests are of a build with that feature"),
+    ("cargo install --locked --path crates/wirebench", "minutes of compiling; `anywhere` tries the program alone"),
+    ("cargo xtask bench fleet",                      "90 minutes of a quiet machine"),
+    ("cargo xtask bench knee",                       "an hour of a quiet machine"),
+    ("cargo xtask bench liars",                      "installs every load generator, and needs a quiet machine"),
+    ("cargo xtask bench noise",                      "hours of a quiet machine"),
+    ("cargo xtask bench noise --sockets",            "80 minutes of a quiet machine"),
+    ("cargo xtask bench noise --sockets --only quiet", "7 minutes of a quiet machine"),
+    ("cargo xtask bench noise --sockets --only quiet --truth tail", "15 minutes of a quiet machine"),
+    ("cargo xtask bench pairs",                      "15 minutes of a quiet machine"),
+    ("cargo xtask bench pairs --neighbours 1 --rounds 20", "as long"),
+    ("cargo xtask check",                            "runs this test"),
+    ("cargo xtask dist",                             "half an hour of compiling"),
+    ("cargo xtask dist --try",                       "the same, and a system of its own"),
+    ("cargo xtask dist --twice",                     "the same twice"),
+    ("cargo xtask mutants",                          "a step of the gate beside this test"),
+    ("cargo xtask tidy",                             "a step of the gate beside this test"),
+    ("compare.py benchmarks before after",           "two programs of others; what wirebench writes is compared"),
+    ("export WIREBENCH_STORE=postgres://ada@db.example/bench?sslmode=verify-full", "a machine of somebody else; `postgres` has a server"),
+    ("node chat.js",                                 "a server, which `third_party` starts, as does this test"),
+    ("npm ci",                                       "the gate does it before, to install the subject"),
+    ("npm install ws@8.23.0",                        "asks a registry"),
+    ("sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"", "changes the machine"),
+    ("systemctl enable --now wirebench-serve@ws",    "changes the machine; `deploying` has the unit verified"),
+    ("wirebench agent --join a0.join --allow-target chat.example", "one of many machines; `fleet` has agents on this one"),
+    ("wirebench agent --join a0.join -H @fields",    "the same"),
+    ("wirebench fleet status --fleet keys/controller.join", "the same"),
+    ("wirebench watch --join w0.join --port 8080",   "the same"),
+    ("wirebench ws://chat.example --rate 64k/s -c 10k --fleet keys/controller.join", "the same"),
+    ("WIREBENCH_INSTALLED=~/.cache/wirebench/subjects cargo test -p wirebench --test it looking_subjects -- --ignored --nocapture", "minutes: connections are a second apart"),
+];
+
 /// The way in which a command is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trial {
-    /// Its arguments are read: `--help` stands behind them.
-    Arguments,
+    /// It begins, and is interrupted once it says this.
+    Begins(&'static str),
     /// It runs to its end.
     Ends,
     /// Its experiment is resolved: `--dry-run` stands behind it.
     Resolved,
     /// It serves, and is ended once it says where.
     Serves,
+    /// It goes on, as long as its page is followed.
+    Stays,
 }
 
 /// Parts of commands that are followed in another way than to their ends; the first that a command has decides.
 #[rustfmt::skip]
 const TRIALS: &[(&str, Trial)] = &[
-    ("wirebench fleet ",     Trial::Arguments),
-    ("--fleet ",             Trial::Arguments),
-    ("--otlp ",              Trial::Arguments), // a collector, which has a test of its own
-    ("wirebench footprint ", Trial::Arguments), // subjects of others: `lab` and `footprint` have tests of their own
-    ("wirebench lab ",       Trial::Arguments),
-    ("wirebench subjects ",  Trial::Arguments),
-    ("wirebench selftest",   Trial::Arguments), // takes a minute, and has a test of its own
-    ("talk ws://127.0.0.1:8080 --conversation ./", Trial::Arguments), // servers of others
-    ("--conversation ./",    Trial::Resolved),
-    ("/orders ",             Trial::Resolved),
-    ("--preset ",            Trial::Resolved), // takes minutes
+    ("wirebench fleet up",   Trial::Stays),
+    ("wirebench selftest",   Trial::Begins("how late messages are sent")), // takes a minute, and has a test of its own
+    ("--dry-run",            Trial::Resolved),
     ("wirebench serve ",     Trial::Serves),
     ("wirebench ui",         Trial::Serves),
 ];
@@ -208,6 +322,7 @@ const SHORT: &[(&str, &str)] = &[
 /// of the line, from 0, in which that says the address. The first that a command has decides.
 #[rustfmt::skip]
 const SERVERS: &[(&str, &str, usize)] = &[
+    ("curl ",                   "relay",                                       0),
     ("--conversation json-rpc", "oracle ws --speak json-rpc",                  0),
     ("--conversation room",     "relay",                                       0),
     ("wirebench init ",         "oracle ws --speak json-rpc",                  0),
@@ -229,6 +344,8 @@ struct Reader {
     text: String,
     /// The server of `chat.toml`.
     _server: Server,
+    /// The program that was started and stays.
+    stays: RefCell<Option<Running>>,
 }
 
 impl Reader {
@@ -243,10 +360,22 @@ impl Reader {
             }
             false => EXPERIMENT.replace("URL", &server.url),
         };
-        let reader = Self { sandbox, text: page.to_owned(), _server: server };
+        let stays = RefCell::default();
+        let reader = Self { sandbox, text: page.to_owned(), _server: server, stays };
         reader.write("chat.toml", &chat);
+        reader.write("x.toml", &chat);
         reader.write("relay.toml", block(page, "[publishers]").unwrap_or_default());
-        reader.write("order.json", "{}");
+        // Its template speaks TCP, and not what the steps of the page make of it.
+        let mine = block(page, "How does mine do?").unwrap_or_default();
+        reader.write("mine.toml", &mine.replace("transport = \"ws\"", "transport = \"tcp\""));
+        let mut restart = block(page, "restart = ").unwrap_or_default().to_owned();
+        for (long, short) in SHORT_RESTART {
+            restart = restart.replace(long, short);
+        }
+        reader.write("restart.toml", &restart);
+        symlink(repository().join("experiments"), reader.sandbox.path().join("experiments"))
+            .unwrap();
+        reader.write("order.json", ORDER);
         reader.write("token", "X-Token: secret");
         let program = env!("CARGO_BIN_EXE_wirebench");
         let start = format!("#!/bin/sh\nexec '{program}' serve ws --listen 127.0.0.1:$2\n");
@@ -259,6 +388,21 @@ impl Reader {
         let programs = reader.sandbox.path().join("bin");
         fs::create_dir(&programs).unwrap();
         symlink(program, programs.join("wirebench")).unwrap();
+        for (name, folder) in READERS {
+            let is_named = page.contains(&format!("    {name} "));
+            if let Some(start) = is_named.then(|| start_of(folder)).flatten() {
+                let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", start.display());
+                let file = reader.write(&format!("bin/{name}"), &script);
+                fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+        }
+        if page.contains("wirebench footprint cpp-") {
+            for name in ["own-server", "own-client"] {
+                let role = name.trim_start_matches("own-");
+                let new = format!("wirebench subjects new {name} --role {role} --language python");
+                reader.run(&new).check(0, &[]);
+            }
+        }
         for record in ["before.json", "after.json", "3f9a", "81c0"] {
             if page.contains(&format!(" {record}")) {
                 let file = if record.ends_with(".json") { record } else { "kept.json" };
@@ -276,14 +420,43 @@ impl Reader {
     }
 
     fn follow(&self, page: &str, command: &str) {
+        if NOT_CARRIED_OUT.iter().any(|(known, _)| *known == command) {
+            return;
+        }
+        let program = command.split(' ').next().unwrap_or_default();
+        assert!(
+            program == "wirebench" || FOLLOWED.contains(&program),
+            "{page}: {command}: carry it out here, or say in NOT_CARRIED_OUT why it is not"
+        );
+        if let Some(missing) = self.missing(command) {
+            say_skipped(&format!("{page}: {command}: {missing}"));
+            if command.starts_with("wirebench") {
+                let ended = self.run(&format!("{command} --help"));
+                assert_eq!(ended.code, Some(0), "{page}: {command}: {ended:?}");
+            }
+            return;
+        }
+        if command.contains("--recover") {
+            let mut killed =
+                Running::start(self.command("wirebench run chat.toml --rounds 100 -v"));
+            killed.wait_for_word("block 3/");
+            killed.send(Signal::KILL);
+        }
+        if command.contains(" --fleet ") && self.stays.borrow().is_none() {
+            self.stay("wirebench fleet up --local 2");
+        }
         let trial = TRIALS.iter().find(|(part, _)| command.contains(part));
         let trial = trial.map_or(Trial::Ends, |(_, trial)| *trial);
         let short = self.with_names(&short(command));
         match trial {
-            Trial::Arguments => {
-                let ended = self.run(&format!("{command} --help"));
-                assert_eq!(ended.code, Some(0), "{page}: {command}: {ended:?}");
+            Trial::Begins(word) => {
+                let mut begun = Running::start(self.command(&short));
+                begun.wait_for_word(word);
+                begun.send(Signal::INT);
+                let ended = begun.wait();
+                assert_eq!(ended.code, Some(130), "{page}: {command}: {ended:?}");
             }
+            Trial::Stays => self.stay(&short),
             Trial::Resolved => {
                 let dry = if short.contains("--dry-run") { "" } else { "--dry-run" };
                 let ended = self.run(&format!("{short} {dry}"));
@@ -306,15 +479,57 @@ impl Reader {
             Trial::Ends => {
                 let (started, _servers) = self.with_servers(&short);
                 let ended = self.run(&started);
-                // A machine that is busy makes a measurement invalid, or lets a limit not hold.
-                let codes: &[i32] = if measures(command) { &[0, 10, 11, 12, 13] } else { &[0, 12] };
-                let may_be_busy = ended.stderr.contains(INVALID_BASELINE);
+                let codes: &[i32] = if measures(command) {
+                    // A machine that is busy makes a measurement invalid, or lets a limit not hold.
+                    &[0, 10, 11, 12, 13]
+                } else if command.starts_with("curl ") {
+                    &[0, CURL_TIMED_OUT]
+                } else {
+                    &[0, 12]
+                };
+                // Agents that begin too late have measured nothing.
+                let is_late = command.contains(" --fleet ") && ended.code == Some(15);
+                let may_be_busy = ended.stderr.contains(INVALID_BASELINE) || is_late;
                 let is_fine = ended.code.is_some_and(|code| codes.contains(&code));
                 assert!(is_fine || may_be_busy, "{page}: {command}: {started}: {ended:?}");
                 let has_record = ended.stderr.contains("record: ");
                 assert!(has_record || may_be_busy || !measures(command), "{command}: {ended:?}");
             }
         }
+    }
+
+    /// The reason for which this machine cannot carry out a command, if there is one.
+    fn missing(&self, command: &str) -> Option<String> {
+        let program = command.split_whitespace().next().unwrap_or_default();
+        let is_there =
+            |program: &str| self.run(&format!("sh -c 'command -v {program}'")).code == Some(0);
+        let lacks = |program: &str| Some(format!("there is no {program}"));
+        if !is_there(program) {
+            return lacks(program);
+        }
+        if command.contains("--language javascript") || command.contains(" my-ws") {
+            return lacks("node").filter(|_| !is_there("node"));
+        }
+        if command.contains(" --fleet ") || command.starts_with("wirebench fleet up") {
+            return lacks("nats-server").filter(|_| start_of("nats-server").is_none());
+        }
+        let row = if chats(command) { Some(CHAT) } else { row(command) };
+        let row = row.filter(|row| *row != OURS)?;
+        let known = SUBJECTS.iter().find(|(known, _)| *known == row);
+        let (_, needed) =
+            known.unwrap_or_else(|| panic!("{command}: say in SUBJECTS what {row} needs"));
+        // Nothing is installed here: other tests use these folders meanwhile.
+        let folder = installed_subjects();
+        let is_there = |name| folder.as_ref().is_some_and(|folder| folder.join(name).exists());
+        let missing = needed.iter().find(|name| !is_there(**name))?;
+        Some(format!("{missing} is not installed"))
+    }
+
+    /// Starts what goes on, once it is ready.
+    fn stay(&self, command: &str) {
+        let mut started = Running::start(self.command(command));
+        started.wait_for_line("next: ");
+        *self.stays.borrow_mut() = Some(started);
     }
 
     /// The lines that the page has below the prompt with this command.
@@ -328,6 +543,9 @@ impl Reader {
     fn with_names(&self, command: &str) -> String {
         let mut command =
             command.replace("10k bots", "10 bots").replace("/etc/bash_completion.d/", "./");
+        for (other, own) in OWN {
+            command = command.replace(other, own);
+        }
         if command.contains("3f9a") || command.contains("81c0") {
             let list = self.run("wirebench history --json").stdout;
             let list: Vec<Value> = serde_json::from_str(&list).unwrap();
@@ -347,8 +565,26 @@ impl Reader {
     fn with_servers(&self, command: &str) -> (String, Vec<Server>) {
         let mut servers = Vec::new();
         let mut changed = command.to_owned();
-        let known = SERVERS.iter().find(|(part, ..)| command.contains(part));
+        if command.contains("--conversation ./relay.toml") {
+            let [receivers, publishers] = peers::relay();
+            changed = changed.replace("sockjs://127.0.0.1:8090", &receivers.url("sockjs"));
+            return (changed.replace("http://127.0.0.1:8080", &publishers.url("http")), servers);
+        }
+        let (measured, _) = command.split_once(" --otlp ").unwrap_or((command, ""));
+        let known = SERVERS.iter().find(|(part, ..)| measured.contains(part));
         for address in addresses(command) {
+            if command.contains(&format!("--otlp http://{address}")) {
+                // A collector that takes all, and says nothing about it.
+                let collector = Server::start(&self.sandbox, "http --reply=");
+                let (_, place) = collector.url.split_once("://").unwrap();
+                changed = changed.replace(address, place.trim_end_matches('/'));
+                servers.push(collector);
+                continue;
+            }
+            if let Some(url) = self.other(command) {
+                changed = changed.replace(address, url.split_once("://").unwrap().1);
+                continue;
+            }
             let (_, line, skipped) = known.unwrap_or_else(|| panic!("no server for {command}"));
             let mut server = Server::start(&self.sandbox, line);
             for _ in 0..*skipped {
@@ -361,11 +597,43 @@ impl Reader {
         (changed, servers)
     }
 
+    /// The URL of a server that is no `wirebench serve`, where a command wants one.
+    fn other(&self, command: &str) -> Option<String> {
+        if command.contains("--expect-status 201") {
+            return Some(Peer::start(|stream, _| take_orders(stream)).url("http"));
+        }
+        if !chats(command) {
+            return None;
+        }
+        let folder = installed_subjects()?.join(CHAT);
+        let mut chat = Command::new("node");
+        chat.arg("chat.js").current_dir(folder);
+        chat.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut chat = Running::start(chat);
+        let port = chat.line();
+        // It goes on until the next one.
+        *self.stays.borrow_mut() = Some(chat);
+        Some(format!("ws://127.0.0.1:{}", port.trim()))
+    }
+
     fn command(&self, line: &str) -> Command {
         let mut shell = self.sandbox.other("/bin/sh", "-c");
         shell.arg(format!("exec {line}"));
-        let programs = self.sandbox.path().join("bin");
-        shell.env("PATH", format!("{}:/usr/bin:/bin", programs.display()));
+        let folder = |name: &str| self.sandbox.path().join(name);
+        let mut path = folder("bin").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap());
+        shell.env("PATH", path);
+        shell.env("HOME", folder("home"));
+        // Labs have the subjects of this repository; whoever makes some has those, and else the program its own.
+        if line.starts_with("wirebench lab") && !line.contains("mine.toml") {
+            shell.env("WIREBENCH_SUBJECTS", repository().join("subjects"));
+        }
+        let others = row(line).filter(|row| *row != OURS).and_then(|_| installed_subjects());
+        shell.env("WIREBENCH_INSTALLED", others.unwrap_or_else(|| folder("installed")));
+        if line.contains("fleet up") {
+            shell.envs(start_of("nats-server").map(|start| ("WIREBENCH_NATS_SERVER", start)));
+        }
         shell
     }
 
@@ -373,6 +641,84 @@ impl Reader {
         Running::start(self.command(line)).wait()
     }
 }
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(stays) = self.stays.take() {
+            stays.send(Signal::INT);
+            stays.wait();
+        }
+    }
+}
+
+/// The program of somebody else that is called `name`, where it is installed.
+fn start_of(name: &str) -> Option<PathBuf> {
+    installed(name).map(|folder| folder.join("start")).filter(|start| start.exists())
+}
+
+/// True if the command is held with the chat server of the page on conversations.
+fn chats(command: &str) -> bool {
+    command.contains(" --conversation ./chat.toml") && !command.contains("--dry-run")
+}
+
+/// Answers each order with "created".
+fn take_orders(stream: &mut Stream) -> io::Result<()> {
+    loop {
+        peers::head(stream)?;
+        stream.read_exact(&mut [0; ORDER.len()])?;
+        stream.write_all(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")?;
+    }
+}
+
+/// The row of a lab that is measured; `None` for another command.
+fn row(command: &str) -> Option<&str> {
+    let file = command.strip_prefix("wirebench lab ")?;
+    if let Some((_, named)) = command.split_once(" --only ") {
+        return named.split(' ').next();
+    }
+    let known = ROWS.iter().find(|(part, _)| file.contains(part));
+    Some(known.map_or(OURS, |(_, row)| row))
+}
+
+/// The rows that are measured of labs without a server of ours, by a part of their names.
+const ROWS: &[(&str, &str)] =
+    &[("accelbyte", "cpp-raw"), ("cargomedia-relay", "redis"), ("conversations", CHAT)];
+/// The row that is measured of all other labs.
+const OURS: &str = "embedded";
+/// The subject with the chat server.
+const CHAT: &str = "node-ws";
+
+/// The subjects that rows of others need.
+const SUBJECTS: &[(&str, &[&str])] = &[
+    ("cpp-raw", &["cpp-raw", "nginx", "simple-websocket-server"]),
+    ("go-gorilla-client", &["go-gorilla-client", "simple-websocket-server"]),
+    (CHAT, &[CHAT]),
+    ("redis", &["redis"]),
+];
+
+/// Programs that read what this one writes, and the folders in which they are installed.
+const READERS: &[(&str, &str)] = &[("benchstat", "benchstat"), ("compare.py", "compare-py")];
+
+/// Names of others in commands, and what takes their places here.
+const OWN: &[(&str, &str)] = &[
+    ("chat.example", "127.0.0.1:8080"),
+    ("--fleet controller.join", "--fleet .wirebench/fleet.join"),
+    ("footprint cpp-cpprest cpp-libcurl", "footprint own-server own-client"),
+];
+
+/// Numbers of the file about a restart, and small ones.
+const SHORT_RESTART: &[(&str, &str)] = &[
+    ("receivers = 1000", "receivers = 4"),
+    ("duration = \"30s\"", "duration = \"2s\""),
+    ("restart = \"3s\"", "restart = \"200ms\""),
+    ("rounds = 6", "rounds = 1"),
+];
+
+/// The exit code of curl when the time that it was given is over: a stream of events has no end.
+const CURL_TIMED_OUT: i32 = 28;
+
+/// An order.
+const ORDER: &str = "{}";
 
 /// An experiment of one server, with a limit that every machine keeps.
 const EXPERIMENT: &str = "require = 'p50 < 60s'\nrounds = 6\nduration = '200ms'\nwarm-up = '0s'\n\
@@ -389,6 +735,9 @@ fn block<'a>(page: &'a str, word: &str) -> Option<&'a str> {
 
 /// The command with small numbers, and with an end where it has none.
 fn short(command: &str) -> String {
+    if command.starts_with("curl ") {
+        return format!("{command} --fail --max-time 0.5");
+    }
     let mut words: Vec<&str> = Vec::new();
     let mut value = None;
     for word in command.split(' ') {
@@ -397,11 +746,18 @@ fn short(command: &str) -> String {
     }
     let has = |option: &str| words.contains(&option);
     let mut more = Vec::new();
+    let only = row(command).map(|row| format!("--only {row}"));
     if command == "wirebench" {
         more.push("--rounds 1 --block 1ms -c 1");
+    } else if let Some(only) = &only {
+        more.push("--rounds 1");
+        // A storm has its instant.
+        more.extend((!command.contains("-faults")).then_some("--block 50ms"));
+        more.extend((!has("--quick")).then_some("--quick"));
+        more.extend((!has("--only") && !command.contains("mine.toml")).then_some(only.as_str()));
     } else if command == "wirebench serve game" {
         more.push("--listen 127.0.0.1:0 --web 127.0.0.1:0");
-    } else if measures(command) && !command.contains(".toml") {
+    } else if measures(command) && !words.iter().any(|word| is_experiment(word)) {
         if !has("--clients") && !has("--duration") && !has("-d") {
             // A block of a sweep has a hundred messages.
             more.push(if has("receivers") { "-d 2s" } else { "-d 200ms" });
@@ -426,12 +782,17 @@ fn short(command: &str) -> String {
     [words, more].concat().join(" ")
 }
 
+/// True for the file of an experiment; that of a conversation has its folder before it.
+fn is_experiment(word: &str) -> bool {
+    word.ends_with(".toml") && !word.starts_with("./")
+}
+
 /// True if the command ends with a record.
 fn measures(command: &str) -> bool {
-    command
-        .split(' ')
-        .nth(1)
-        .is_none_or(|word| word.contains("://") || ["ab", "gate", "run", "sweep"].contains(&word))
+    command.starts_with("wirebench")
+        && command.split(' ').nth(1).is_none_or(|word| {
+            word.contains("://") || ["ab", "gate", "lab", "run", "sweep"].contains(&word)
+        })
 }
 
 /// The addresses of loopback in a command.

@@ -3,9 +3,11 @@
 //! Their WebSocket handshakes and frames are those of tungstenite; what breaks a protocol is written by hand. The
 //! first connection of every run is the one that asks, before anything is measured, whether the server answers at all.
 
+use serde_json::{Value, json};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use tungstenite::protocol::Role;
 use tungstenite::{Message, WebSocket};
 
 #[expect(clippy::disallowed_types, reason = "the other end is no engine of ours")]
@@ -117,6 +119,54 @@ fn next_message(socket: &mut WebSocket<Stream>) -> io::Result<Message> {
             return Ok(message);
         }
     }
+}
+
+/// The relay of docs/PUSH.md that has two servers: receivers subscribe to channels over SockJS at the first, and
+/// publishers post to channels at the second.
+pub(crate) fn relay() -> [Peer; 2] {
+    let members = Arc::new(Mutex::new(Vec::<(String, WebSocket<Stream>)>::new()));
+    let all = Arc::clone(&members);
+    let receivers = Peer::start(move |stream, _| {
+        let mut socket = open_websocket(stream)?;
+        socket.send(Message::text("o")).map_err(io::Error::other)?;
+        let said = next_message(&mut socket)?;
+        let [said] = serde_json::from_slice::<[String; 1]>(&said.into_data())?;
+        let said: Value = serde_json::from_str(&said)?;
+        let channel = said["data"]["channel"].as_str().unwrap_or_default().to_owned();
+        let own = WebSocket::from_raw_socket(stream.try_clone()?, Role::Server, None);
+        all.lock().unwrap().push((channel, own));
+        next_message(&mut socket).map(drop)
+    });
+    let publishers = Peer::start(move |stream, _| {
+        loop {
+            let (path, body) = request(stream)?;
+            let said: Value = serde_json::from_slice(&body)?;
+            let event = json!({ "event": "message", "data": said["text"] }).to_string();
+            let message = Message::text(format!("a{}", json!([event])));
+            let channel = path.trim_start_matches("/publish/");
+            members.lock().unwrap().retain_mut(|(of, socket)| {
+                of.as_str() != channel || socket.send(message.clone()).is_ok()
+            });
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
+        }
+    });
+    [receivers, publishers]
+}
+
+/// The path and the body of the next request.
+fn request(stream: &mut Stream) -> io::Result<(String, Vec<u8>)> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut next = [0];
+        stream.read_exact(&mut next)?;
+        head.extend(next);
+    }
+    let head = String::from_utf8_lossy(&head).to_lowercase();
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    let len = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let mut body = vec![0; len.and_then(|len| len.trim().parse().ok()).unwrap_or(0)];
+    stream.read_exact(&mut body)?;
+    Ok((path, body))
 }
 
 /// An HTTP echo of requests with 64 bytes until the other side ends.
