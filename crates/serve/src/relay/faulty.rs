@@ -102,8 +102,7 @@ impl Relay {
     /// The deliveries that wait for a member, unless it is gone.
     fn line(&mut self, who: Who) -> Option<&mut Line> {
         let line = match who {
-            Who::Session(number) => &mut self.sessions.find(number)?.line,
-            Who::Space(number, index) => &mut self.sessions.find(number)?.space(index)?.line,
+            Who::Session(number, index) => &mut self.sessions.space(number, index)?.line,
             Who::Socket(id) => &mut self.peers.find(id)?.state.line,
         };
         Some(&mut **line.get_or_insert_default())

@@ -31,12 +31,18 @@ struct Room {
 /// A member of rooms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
-    /// A session of SockJS over HTTP, of Socket.IO, or of long polls.
-    Session(u32),
+    /// A session of SockJS over HTTP, of Socket.IO, or of long polls, in the namespace of this index. The first one is
+    /// the default one, and there are others of Socket.IO alone.
+    Session(u32, u32),
     /// A connection over WebSocket without a session, or one that reads server-sent events.
     Socket(ConnectionId),
-    /// A session of Socket.IO in a namespace that is not the default one, by the index among those.
-    Space(u32, u32),
+}
+
+impl Who {
+    /// A session in its default namespace.
+    pub(super) const fn session(number: u32) -> Self {
+        Self::Session(number, 0)
+    }
 }
 
 /// A place in a room.

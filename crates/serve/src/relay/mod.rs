@@ -457,7 +457,7 @@ impl Relay {
         }
         let own = seats.len();
         let count = match who {
-            Who::Session(number) | Who::Space(number, _) => {
+            Who::Session(number, _) => {
                 sessions.find(number).map_or(own, |session| session.rooms())
             }
             Who::Socket(_) => own,
@@ -527,7 +527,7 @@ impl Relay {
     /// The things that a member's messages are; `None` if it is gone.
     fn speaks(&mut self, who: Who) -> Option<Speaks> {
         match who {
-            Who::Session(number) | Who::Space(number, _) => match self.sessions.find(number)? {
+            Who::Session(number, _) => match self.sessions.find(number)? {
                 session if session.socket().is_some() => Some(Speaks::Packets),
                 session if session.plain.is_some() => Some(Speaks::Polls),
                 _ => Some(Speaks::Requests),
@@ -541,9 +541,14 @@ impl Relay {
     /// The connection that a member gets forms by; `None` for a session whose requests are answered.
     fn connection_of(&mut self, who: Who) -> Option<ConnectionId> {
         match who {
-            Who::Session(number) | Who::Space(number, _) => self.sessions.find(number)?.socket(),
+            Who::Session(number, _) => self.socket_of(number),
             Who::Socket(id) => Some(id),
         }
+    }
+
+    /// The WebSocket of a session, if it has one.
+    fn socket_of(&mut self, number: u32) -> Option<ConnectionId> {
+        self.sessions.find(number)?.socket()
     }
 
     /// Writes a message in the form that a member gets it in, unless it is written so already. Returns false for a
@@ -599,7 +604,7 @@ impl Relay {
     ) -> bool {
         let to = match (self.connection_of(who), who) {
             (Some(to), _) | (None, Who::Socket(to)) => to,
-            (None, Who::Session(number) | Who::Space(number, _)) => {
+            (None, Who::Session(number, _)) => {
                 let text = texts.for_session(speaks);
                 return text.is_none_or(|text| self.give(engine, who, number, text));
             }
@@ -614,16 +619,14 @@ impl Relay {
     fn drop_slow<E: Engine>(&mut self, engine: &mut E) {
         while let Some(who) = self.slow.pop() {
             let is_gone = match who {
-                Who::Session(number) | Who::Space(number, _) => {
-                    self.sessions.find(number).is_none()
-                }
+                Who::Session(number, _) => self.sessions.find(number).is_none(),
                 Who::Socket(id) => self.peers.find(id).is_none(),
             };
             if is_gone {
                 continue; // A session is slow in each of its namespaces.
             }
             let connection = match who {
-                Who::Session(number) | Who::Space(number, _) => {
+                Who::Session(number, _) => {
                     self.sessions.close(number, engine.now());
                     self.end_session(engine, number)
                 }
@@ -649,7 +652,7 @@ impl Relay {
         let mut words = words.concat();
         let id = match who {
             Who::Socket(id) => id,
-            Who::Session(number) | Who::Space(number, _) => {
+            Who::Session(number, _) => {
                 // The name of its room may be none that JSON can hold.
                 if let Some(json) = json_of(&words)
                     && !self.give(engine, who, number, &json)
@@ -701,8 +704,7 @@ fn seats<'a>(
     who: Who,
 ) -> Option<&'a mut Vec<Seat>> {
     match who {
-        Who::Session(number) => Some(&mut sessions.find(number)?.seats),
-        Who::Space(number, index) => Some(&mut sessions.find(number)?.space(index)?.seats),
+        Who::Session(number, index) => Some(&mut sessions.space(number, index)?.seats),
         Who::Socket(id) => Some(&mut peers.find(id)?.state.seats),
     }
 }

@@ -137,7 +137,7 @@ impl Relay {
         let is_fine = self
             .write(engine, id, |machine, origin, tx| server::accept(machine, sender, origin, tx));
         for text in texts {
-            self.hear(engine, Who::Session(number), wire::Kind::Text, text.as_bytes());
+            self.hear(engine, Who::session(number), wire::Kind::Text, text.as_bytes());
         }
         is_fine
     }

@@ -82,7 +82,7 @@ impl Relay {
             return self.refuse_request(engine, id, "409 Conflict", words);
         }
         session.plain.get_or_insert_default();
-        if let Err(words) = self.join(Who::Session(number), room) {
+        if let Err(words) = self.join(Who::session(number), room) {
             return self.refuse_request(engine, id, BAD, &format!("{words}\n"));
         }
         self.attach(engine, id, number, POLL);

@@ -27,7 +27,8 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) name: Box<str>,
-    pub(super) seats: Vec<Seat>,
+    /// The namespaces that it is or was in, the default one before all others.
+    pub(super) spaces: Vec<Space>,
     /// The connection whose request is not answered, whose response goes on, or which is its WebSocket.
     pub(super) receiver: Option<Receiver>,
     /// `None`: it speaks SockJS, or polls without either.
@@ -40,8 +41,6 @@ pub(super) struct Session {
     pub(super) streamed_len: usize,
     /// The instant of its last frame, or at which its receiver has left.
     pub(super) since: Instant,
-    /// The deliveries that wait for it, where the relay has faults.
-    pub(super) line: Option<Box<Line>>,
 }
 
 /// Messages of which each is a response.
@@ -72,11 +71,7 @@ const fn memory_of(message: &str) -> usize {
 /// The state of a session of Socket.IO.
 #[derive(Debug)]
 pub(super) struct SocketIo {
-    /// True in the default namespace.
-    pub(super) is_connected: bool,
-    /// The other namespaces that it is or was in.
-    pub(super) spaces: Vec<Space>,
-    /// The instant by which the client has to join one for the first time; none once it has.
+    /// The instant by which the client has to join a namespace for the first time; none once it has.
     pub(super) joins_by: Instant,
     pub(super) heart: Heart,
     /// The connection of a post whose body has not come whole.
@@ -85,10 +80,10 @@ pub(super) struct SocketIo {
     pub(super) upgrade: Option<Upgrade>,
 }
 
-/// A namespace of Socket.IO that is not the default one, as a session has it.
+/// A namespace of Socket.IO, as a session has it; sessions of SockJS and of long polls are in the default one.
 #[derive(Debug)]
 pub(super) struct Space {
-    /// As it stands in packets, with its slash and a comma behind it.
+    /// As it stands in packets, with its slash and a comma behind it; empty for the default one.
     pub(super) name: Box<str>,
     /// True from when the client joined it until it leaves.
     pub(super) is_connected: bool,
@@ -116,32 +111,40 @@ pub(super) enum Heart {
     AwaitPong(Instant),
 }
 
-impl Session {
-    /// The namespace with this index, among those that are not the default one.
-    pub(super) fn space(&mut self, index: u32) -> Option<&mut Space> {
-        self.socketio.as_mut()?.spaces.get_mut(index as usize)
+impl Space {
+    fn new(name: &str) -> Self {
+        Self { name: name.into(), is_connected: true, seats: Vec::new(), line: None }
     }
+}
 
+impl Session {
     /// The number of rooms that it is in, each counted in every namespace in which it is there.
     pub(super) fn rooms(&self) -> usize {
-        let spaces = self.socketio.iter().flat_map(|state| &state.spaces);
-        self.seats.len() + spaces.map(|space| space.seats.len()).sum::<usize>()
+        self.spaces.iter().map(|space| space.seats.len()).sum()
     }
 
     /// Takes a seat to leave, in whatever namespace it is.
     pub(super) fn take_seat(&mut self) -> Option<Seat> {
-        let spaces = self.socketio.iter_mut().flat_map(|state| &mut state.spaces);
-        self.seats.pop().or_else(|| spaces.into_iter().find_map(|space| space.seats.pop()))
+        self.spaces.iter_mut().find_map(|space| space.seats.pop())
     }
 
-    /// The member that a client is in a namespace, if it is in there.
-    pub(super) fn member_in(&self, number: u32, namespace: &str) -> Option<Who> {
-        let state = self.socketio.as_ref()?;
-        if namespace.is_empty() {
-            return state.is_connected.then_some(Who::Session(number));
+    /// The index of a namespace, if its client is in there.
+    pub(super) fn index_of(&self, namespace: &str) -> Option<u32> {
+        let is_it = |space: &Space| space.is_connected && *space.name == *namespace;
+        u32::try_from(self.spaces.iter().position(is_it)?).ok()
+    }
+
+    /// Its client joins a namespace; false if that would be one too many.
+    pub(super) fn enter(&mut self, namespace: &str) -> bool {
+        if let Some(known) = self.spaces.iter_mut().find(|space| *space.name == *namespace) {
+            known.is_connected = true;
+            return true;
         }
-        let index = state.spaces.iter().position(|it| it.is_connected && *it.name == *namespace)?;
-        Some(Who::Space(number, u32::try_from(index).ok()?))
+        let may_enter = self.spaces.len() <= SPACES_MAX;
+        if may_enter {
+            self.spaces.push(Space::new(namespace));
+        }
+        may_enter
     }
 
     /// Adds a message to what waits, given as JSON or, if it polls without SockJS and Socket.IO, as it is; over
@@ -255,14 +258,13 @@ impl Sessions {
     pub(super) fn begin(&mut self, name: &str, now: Instant) -> u32 {
         let session = Session {
             name: name.into(),
-            seats: Vec::new(),
+            spaces: vec![Space::new("")],
             receiver: None,
             socketio: None,
             plain: None,
             waiting: String::new(),
             streamed_len: 0,
             since: now,
-            line: None,
         };
         let number = self.vacant.pop().unwrap_or_else(|| {
             self.all.push(None);
@@ -302,12 +304,15 @@ impl Sessions {
         self.all.get_mut(number as usize)?.as_mut()
     }
 
+    /// A session in one of its namespaces, unless it has ended.
+    pub(super) fn space(&mut self, number: u32, index: u32) -> Option<&mut Space> {
+        self.find(number)?.spaces.get_mut(index as usize)
+    }
+
     /// The namespace that a member is in, as it stands in packets; empty for the default one, or none.
-    pub(super) fn namespace(&self, who: Who) -> &str {
-        let Who::Space(number, index) = who else { return "" };
-        let session = self.all.get(number as usize).and_then(Option::as_ref);
-        let space = session.and_then(|it| it.socketio.as_ref()?.spaces.get(index as usize));
-        space.map_or("", |space| &space.name)
+    pub(super) fn namespace(&mut self, who: Who) -> &str {
+        let Who::Session(number, index) = who else { return "" };
+        self.space(number, index).map_or("", |space| &space.name)
     }
 
     /// The numbers of all sessions.
@@ -327,6 +332,9 @@ impl Sessions {
         all.filter_map(|(number, session)| session.as_ref()?.due(number, now)).collect()
     }
 }
+
+/// The most namespaces that a session has been in, besides the default one.
+const SPACES_MAX: usize = 64;
 
 /// The time between two looks at all sessions.
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);

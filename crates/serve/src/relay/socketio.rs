@@ -2,7 +2,7 @@
 
 use super::Relay;
 use super::hub::Who;
-use super::sessions::{Heart, SocketIo, Space};
+use super::sessions::{Heart, SocketIo};
 use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::Kind;
@@ -44,14 +44,8 @@ impl Relay {
         if let Some(session) = self.sessions.find(number) {
             let heart = Heart::Beats(now);
             let joins_by = now + CONNECT_TIMEOUT;
-            session.socketio = Some(SocketIo {
-                is_connected: false,
-                spaces: Vec::new(),
-                joins_by,
-                heart,
-                posting: None,
-                upgrade: None,
-            });
+            session.socketio = Some(SocketIo { joins_by, heart, posting: None, upgrade: None });
+            session.spaces[0].is_connected = false;
             add(&opening(&sid, way.transport), &mut session.waiting);
         }
         self.attach(engine, id, number, way);
@@ -124,7 +118,7 @@ impl Relay {
     /// WebSocket.
     pub(super) fn post_is_torn<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if let Some(number) = self.post_is_over(id)
-            && self.connection_of(Who::Session(number)).is_none()
+            && self.socket_of(number).is_none()
         {
             self.close_session(engine, number, CLOSE);
         }
@@ -193,31 +187,30 @@ impl Relay {
             }
             Said::Inside { packet: Packet::Acknowledged, .. } => {}
             Said::Inside { namespace, packet } => {
-                let Some(who) = session.member_in(number, &namespace) else {
+                let Some(index) = session.index_of(&namespace) else {
                     self.totals.broken += 1;
                     self.close_session(engine, number, CLOSE);
                     return false;
                 };
-                return self.understand_inside(engine, number, who, &namespace, packet);
+                return self.understand_inside(engine, (number, index), &namespace, packet);
             }
         }
         true
     }
 
-    /// Does what a packet of a namespace asks for that the client is in, as the member `who`; `false` if its session
-    /// has ended.
+    /// Does what a packet asks for, to a session in the namespace of this index; `false` if the session has ended.
     fn understand_inside<E: Engine>(
         &mut self,
         engine: &mut E,
-        number: u32,
-        who: Who,
+        (number, index): (u32, u32),
         namespace: &str,
         packet: Packet,
     ) -> bool {
+        let who = Who::Session(number, index);
         let ack = match packet {
             Packet::Acknowledged | Packet::Connect => None,
             Packet::Disconnect => {
-                self.leave_namespace(number, who);
+                self.leave_namespace(number, index);
                 None
             }
             Packet::Message { text, ack } => {
@@ -235,47 +228,25 @@ impl Relay {
     /// A client joins a namespace, any of which is there; `false` if its session has ended.
     fn join_namespace<E: Engine>(&mut self, engine: &mut E, number: u32, namespace: &str) -> bool {
         let Some(session) = self.sessions.find(number) else { return false };
-        let Some(state) = &mut session.socketio else { return false };
-        if namespace.is_empty() {
-            (state.is_connected, state.joins_by) = (true, Instant::NEVER);
-            let packet = connected("", &session.name);
-            return self.tell(engine, number, &packet);
-        }
-        let known = state.spaces.iter_mut().find(|space| *space.name == *namespace);
-        if let Some(space) = known {
-            space.is_connected = true;
-        } else if namespace.len() <= NAMESPACE_LEN_MAX + ",".len()
-            && state.spaces.len() < SPACES_MAX
-        {
-            let (name, seats, line) = (namespace.into(), Vec::new(), None);
-            state.spaces.push(Space { name, is_connected: true, seats, line });
-        } else {
+        if namespace.len() > NAMESPACE_LEN_MAX + ",".len() || !session.enter(namespace) {
             return self.tell(engine, number, &no_namespace(namespace));
         }
-        state.joins_by = Instant::NEVER;
-        let sid = new_sid(&mut self.entropy);
-        self.tell(engine, number, &connected(namespace, &sid))
+        if let Some(state) = &mut session.socketio {
+            state.joins_by = Instant::NEVER;
+        }
+        let packet = match namespace {
+            "" => connected("", &session.name),
+            _ => connected(namespace, &new_sid(&mut self.entropy)),
+        };
+        self.tell(engine, number, &packet)
     }
 
     /// A client leaves a namespace, and all rooms that it has joined there; deliveries that wait for their turns do not
     /// come any more.
-    fn leave_namespace(&mut self, number: u32, who: Who) {
-        let Some(session) = self.sessions.find(number) else { return };
-        let seats = match who {
-            Who::Space(_, index) => {
-                let Some(space) = session.space(index) else { return };
-                (space.is_connected, space.line) = (false, None);
-                std::mem::take(&mut space.seats)
-            }
-            Who::Session(_) | Who::Socket(_) => {
-                if let Some(state) = &mut session.socketio {
-                    state.is_connected = false;
-                }
-                session.line = None;
-                std::mem::take(&mut session.seats)
-            }
-        };
-        for seat in seats {
+    fn leave_namespace(&mut self, number: u32, index: u32) {
+        let Some(space) = self.sessions.space(number, index) else { return };
+        (space.is_connected, space.line) = (false, None);
+        for seat in std::mem::take(&mut space.seats) {
             self.vacate(seat);
         }
     }
@@ -286,7 +257,7 @@ impl Relay {
         add(packet, &mut session.waiting);
         let is_fine = self.hand_out(engine, number);
         if !is_fine {
-            self.slow.push(Who::Session(number));
+            self.slow.push(Who::session(number));
             self.drop_slow(engine);
         }
         is_fine
@@ -307,7 +278,7 @@ impl Relay {
 
     /// A session ends; the poll that waits, if one does, is answered by `last`, and its WebSocket is closed.
     pub(super) fn close_session<E: Engine>(&mut self, engine: &mut E, number: u32, last: &str) {
-        let socket = self.connection_of(Who::Session(number));
+        let socket = self.socket_of(number);
         if socket.is_none() {
             self.say(engine, number, last);
         }
@@ -320,7 +291,7 @@ impl Relay {
     /// The session of this name, for requests; those over WebSocket take none.
     fn session_that_polls(&mut self, sid: &str) -> Result<u32, Fault> {
         let number = self.session_of_socketio(sid).ok_or(Fault::UnknownSession)?;
-        match self.connection_of(Who::Session(number)) {
+        match self.socket_of(number) {
             Some(_) => Err(Fault::BadRequest),
             None => Ok(number),
         }
@@ -336,9 +307,6 @@ impl Relay {
         self.write(engine, id, |machine, origin, tx| refuse(machine, fault, origin, tx))
     }
 }
-
-/// The most namespaces that a session has been in, besides the default one.
-const SPACES_MAX: usize = 64;
 
 /// The words for other events than messages.
 const NO_MESSAGE: &str = "a message is an event called `message` with one text";
