@@ -1,5 +1,6 @@
 // Socket.IO behind Redis: an application in PHP publishes, Redis carries it, and what is published in a room goes to all
-// who have joined it. Every event `message` is answered by one, as by a server of Socket.IO that echoes.
+// who have joined it. Every event `message` is answered by one, text by text and bytes by bytes, as by a server of
+// Socket.IO that echoes.
 "use strict";
 
 const http = require("http");
@@ -8,6 +9,9 @@ const { createClient } = require("redis");
 const { Server } = require("socket.io");
 const { host, port, reply, backlog, messageMax, ready } = require("./node/server.js");
 const { startRedis, startPublisher } = require("./php-redis/php-redis.js");
+
+/** A fixed reply is text or bytes, as what it answers. */
+const answer = (message) => (reply === undefined ? message : Buffer.isBuffer(message) ? Buffer.from(reply) : reply);
 
 async function main() {
   const redis = await startRedis();
@@ -20,7 +24,7 @@ async function main() {
   const server = http.createServer();
   const io = new Server(server, { adapter: createAdapter(publishing, subscribed), maxHttpBufferSize: messageMax });
   io.on("connection", (socket) => {
-    socket.on("message", (message) => socket.emit("message", reply ?? message));
+    socket.on("message", (message) => socket.emit("message", answer(message)));
     socket.on("join", (room, acknowledge) => {
       socket.join(room);
       acknowledge("joined");

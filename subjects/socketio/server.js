@@ -1,4 +1,4 @@
-// An echo by Socket.IO: every event `message` is answered by one. `echo` acknowledges with what was sent, `tenth` refuses
+// An echo by Socket.IO: every event `message` is answered by one, text by text and bytes by bytes. `echo` acknowledges with what was sent, `tenth` refuses
 // every tenth id of a connection, and `say` tells all who are connected. What is published in a room goes to all who
 // have joined it. The namespace `/other` has the same.
 "use strict";
@@ -7,10 +7,13 @@ const http = require("http");
 const { Server } = require("socket.io");
 const { host, port, reply, backlog, messageMax, ready } = require("./node/server.js");
 
+/** A fixed reply is text or bytes, as what it answers. */
+const answer = (message) => (reply === undefined ? message : Buffer.isBuffer(message) ? Buffer.from(reply) : reply);
+
 const server = http.createServer();
 const io = new Server(server, { maxHttpBufferSize: messageMax });
 const greet = (space) => space.on("connection", (socket) => {
-  socket.on("message", (message) => socket.emit("message", reply ?? message));
+  socket.on("message", (message) => socket.emit("message", answer(message)));
   socket.on("echo", (text, acknowledge) => acknowledge(text));
   socket.on("tenth", (id, acknowledge) => acknowledge(id % 10 === 9 ? { error: "every tenth is refused" } : { id }));
   socket.on("say", (said, acknowledge) => {

@@ -38,7 +38,10 @@ pub(crate) fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
         | Carries::Bytes
         | Carries::Events
         | Carries::Lines
-        | Carries::Text => "an echo; if it answers with a fixed reply, name that with --expect",
+        | Carries::Text
+        | Carries::TextOrBinary => {
+            "an echo; if it answers with a fixed reply, name that with --expect"
+        }
     };
     format!("Is it {words}? Then {next}. What {scheme}:// measures without more is {usual}")
 }

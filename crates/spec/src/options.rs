@@ -211,7 +211,7 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub text: bool,
-    /// Send WebSocket messages as binary
+    /// Send messages of WebSocket or Socket.IO as binary
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub binary: bool,

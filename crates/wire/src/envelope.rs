@@ -2,7 +2,8 @@
 //! [`SockJs`](crate::sockjs::SockJs) and [`SocketIo`](crate::socketio::SocketIo).
 //!
 //! [`Enveloped`] is the layer, for the client alone; a [`Dialect`] says what such a text looks like and what it means.
-//! Messages are text: binary ones are refused, in both directions.
+//! A binary message goes by itself, behind a text that announces it; where a dialect has none, they are refused in both
+//! directions.
 //!
 //! Left out: the servers' halves, and the transports of these protocols, which carry such texts.
 
@@ -24,11 +25,16 @@ pub trait Dialect: Default + fmt::Debug {
     /// The name of the protocol.
     const NAME: &'static str;
 
-    /// The text that the server must send before the connection is open; `None` once it has come.
+    /// The thing that the server must send next: before the connection is open, or of a message that has begun.
     fn awaited(&self) -> Option<&'static str>;
 
     /// Appends a message to `packet`, as the text that carries it.
     fn write(&self, message: &str, packet: &mut Vec<u8>);
+
+    /// Appends the text that announces a binary message, which follows by itself; false where there are none.
+    fn announce(&self, _packet: &mut Vec<u8>) -> bool {
+        false
+    }
 
     /// Appends the text that a client sends before it ends the connection, if there is one.
     fn write_farewell(&self, packet: &mut Vec<u8>);
@@ -44,6 +50,20 @@ pub trait Dialect: Default + fmt::Debug {
         messages: &mut Messages,
         answer: &mut Vec<u8>,
     ) -> Result<Heard, PeerError>;
+
+    /// Understands a binary message of the server, in the same way.
+    ///
+    /// # Errors
+    ///
+    /// There are none, or no text has announced it.
+    fn read_binary(
+        &mut self,
+        payload: &[u8],
+        _messages: &mut Messages,
+        _answer: &mut Vec<u8>,
+    ) -> Result<Heard, PeerError> {
+        Err(PeerError::Binary { protocol: Self::NAME, len: payload.len() })
+    }
 
     /// The error for a `packet` that is not the awaited one.
     fn unexpected(packet: &str, awaited: &'static str) -> PeerError {
@@ -69,6 +89,8 @@ pub trait Dialect: Default + fmt::Debug {
 pub enum Heard {
     /// A sign of life.
     Alive,
+    /// A text that announces a message.
+    Announced,
     /// The server ends the connection.
     Closed {
         /// The protocol's code for the end.
@@ -142,14 +164,23 @@ impl<C: TwoSockets, D: Dialect> Protocol for Enveloped<C, D> {
         if self.state != State::Open {
             return Err(MisuseError::NotOpen);
         }
-        if message.kind == Kind::Binary {
-            return Err(MisuseError::Malformed { expected: "text" });
-        }
-        let text = std::str::from_utf8(message.payload).map_err(|_| MisuseError::NotUtf8)?;
         self.packet.clear();
-        self.dialect.write(text, &mut self.packet);
-        let growth = growth(text.len(), self.packet.len());
+        let growth = match message.kind {
+            Kind::Binary if !self.dialect.announce(&mut self.packet) => {
+                return Err(MisuseError::Malformed { expected: "text" });
+            }
+            Kind::Binary => growth(0, self.packet.len()),
+            Kind::Text => {
+                let text =
+                    std::str::from_utf8(message.payload).map_err(|_| MisuseError::NotUtf8)?;
+                self.dialect.write(text, &mut self.packet);
+                growth(text.len(), self.packet.len())
+            }
+        };
         self.say(tx)?;
+        if message.kind == Kind::Binary {
+            self.inner.send(message, tx)?;
+        }
         self.encoding_sent += growth;
         Ok(())
     }
@@ -188,7 +219,7 @@ impl<C: TwoSockets, D: Dialect> Protocol for Enveloped<C, D> {
             return Ok(Event::Closed(Closed::default()));
         }
         let event = self.inner.end()?;
-        match self.dialect.awaited().filter(|_| state == State::AwaitOpen) {
+        match self.dialect.awaited().filter(|_| state != State::AwaitClose) {
             None => Ok(event),
             Some(awaited) => Err(PeerError::Cut { protocol: D::NAME, awaited }.into()),
         }
@@ -238,25 +269,27 @@ impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
                 input.take_all();
                 return Ok(None);
             }
-            if let Some(message) = self.messages.next() {
+            if let Some((kind, message)) = self.messages.next() {
                 let payload = &self.messages.bytes[message];
-                return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
+                return Ok(Some(Event::Message(Message { kind, payload })));
             }
             self.messages.release();
             match S::receive(&mut self.inner, input, tx)? {
                 None => return Ok(None),
                 Some(Event::Message(_)) if self.state == State::AwaitClose => {}
-                Some(Event::Message(Message { kind: Kind::Binary, payload })) => {
+                Some(Event::Message(Message { kind, payload })) => {
+                    let Self { dialect, messages, packet: answer, .. } = self;
                     let len = payload.len();
-                    return Err(PeerError::Binary { protocol: D::NAME, len }.into());
-                }
-                Some(Event::Message(Message { kind: Kind::Text, payload })) => {
-                    let len = payload.len();
-                    // The connection inside has checked that the payload is UTF-8.
-                    let packet = str::from_utf8(payload).unwrap_or_default();
-                    self.packet.clear();
-                    let heard = self.dialect.read(packet, &mut self.messages, &mut self.packet)?;
-                    if heard == Heard::Messages {
+                    answer.clear();
+                    let heard = match kind {
+                        Kind::Binary => dialect.read_binary(payload, messages, answer)?,
+                        Kind::Text => {
+                            // The connection inside has checked that the payload is UTF-8.
+                            let packet = str::from_utf8(payload).unwrap_or_default();
+                            dialect.read(packet, messages, answer)?
+                        }
+                    };
+                    if matches!(heard, Heard::Announced | Heard::Messages) {
                         self.encoding_received += growth(self.messages.bytes.len(), len);
                     }
                     if let Some(event) = self.heard(heard, tx)? {
@@ -308,8 +341,8 @@ impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
                 self.inner.close(tx);
                 Some(Found::Closed(Closed { code, reason: reason.into() }))
             }
-            Heard::Messages | Heard::Nothing => None,
-            Heard::Notice => self.messages.next().map(Found::Notice),
+            Heard::Announced | Heard::Messages | Heard::Nothing => None,
+            Heard::Notice => self.messages.next().map(|(_, notice)| Found::Notice(notice)),
             Heard::Open => {
                 self.state = State::Open;
                 Some(Found::Open)
@@ -339,23 +372,28 @@ impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
     }
 }
 
-/// Messages that came in one text, until all of them are handed out.
+/// Messages that came at once, until all of them are handed out.
 #[derive(Debug, Default)]
 pub struct Messages {
     bytes: Vec<u8>,
-    waiting: VecDeque<Range<usize>>,
+    waiting: VecDeque<(Kind, Range<usize>)>,
 }
 
 impl Messages {
-    /// Adds a message.
+    /// Adds a text.
     pub fn push(&mut self, message: &str) {
+        self.add(Kind::Text, message.as_bytes());
+    }
+
+    /// Adds a message.
+    pub fn add(&mut self, kind: Kind, message: &[u8]) {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(message.as_bytes());
-        self.waiting.push_back(start..self.bytes.len());
+        self.bytes.extend_from_slice(message);
+        self.waiting.push_back((kind, start..self.bytes.len()));
     }
 
     #[inline]
-    fn next(&mut self) -> Option<Range<usize>> {
+    fn next(&mut self) -> Option<(Kind, Range<usize>)> {
         self.waiting.pop_front()
     }
 

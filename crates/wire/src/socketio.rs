@@ -8,7 +8,14 @@
 //! server: 41 or 1              the end                   client: 41   the same
 //! ```
 //!
-//! A message is an event called `message` with one text; every other packet is a notice. [`SocketIo`] is the client's
+//! A message is an event called `message` with one text, or with one binary attachment; every other packet is a notice.
+//! Attachments come as binary messages of their own, behind the packet that announces them:
+//!
+//! ```text
+//! 451-["message",{"_placeholder":true,"num":0}], and the bytes: over WebSocket as they are, over HTTP `b` and Base64
+//! ```
+//!
+//! [`SocketIo`] is the client's
 //! half. Over WebSocket a packet is a text message ([`websocket_target`] makes the path); over HTTP packets are polled
 //! for and posted, several in one body, by [`OverHttp`](crate::over_http::OverHttp) ([`session()`] has its requests).
 //! [`server`] reads those requests and packets, and writes those responses; sessions belong to whoever serves them, and
@@ -26,8 +33,8 @@
 //!
 //! An event that asks for an acknowledgement gets an empty one: `427["news"]` is answered by `437[]`.
 //!
-//! Left out: several namespaces in one client, requests for acknowledgements, binary events, and the end of a
-//! connection whose server has not pinged for long.
+//! Left out: several namespaces in one client, requests for acknowledgements, messages with several attachments, and
+//! the end of a connection whose server has not pinged for long.
 
 mod address;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -36,12 +43,14 @@ pub mod server;
 mod upgrade;
 mod upgrading;
 
+use crate::contract::Kind;
 use crate::envelope::{Dialect, Enveloped, Heard, Messages, PeerError};
 use crate::excerpt::Excerpt;
 use crate::http1::request::path_and_query;
 use crate::over_http::{Body, Form, Post, Session, head_of};
 use crate::styx::write_text;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -59,6 +68,18 @@ pub struct Packets {
     /// The namespace as it stands in packets, with its slash and a comma behind it; empty for the default one.
     namespace: Box<str>,
     state: State,
+    /// The packet whose attachments come.
+    announced: Option<Announced>,
+}
+
+/// A packet of which attachments have not come.
+#[derive(Debug)]
+struct Announced {
+    attachments: usize,
+    /// The packet, if it is no message.
+    notice: Option<Box<str>>,
+    /// The number under which the server wants to hear that it came; empty if it does not.
+    ack: Box<str>,
 }
 
 impl Packets {
@@ -71,11 +92,105 @@ impl Packets {
         Self { namespace: namespace.into(), ..Self::default() }
     }
 
-    /// The rest of a packet of this namespace, behind its first two letters; `None` for that of another.
-    fn own<'p>(&self, packet: &'p str) -> Option<&'p str> {
-        let rest = packet.get(2..)?.strip_prefix(&*self.namespace)?;
+    /// The rest of a packet of this namespace, of which `rest` stands behind its kind; `None` for that of another.
+    fn own<'p>(&self, rest: &'p str) -> Option<&'p str> {
+        let rest = rest.strip_prefix(&*self.namespace)?;
         (!rest.starts_with('/')).then_some(rest)
     }
+
+    /// Reads a packet that announces attachments.
+    fn announced(&self, packet: &str) -> Result<Announced, PeerError> {
+        let rest = packet.get(2..).unwrap_or_default();
+        let (attachments, rest) = announcement_of(packet, rest)?;
+        let own = self.own(rest);
+        let data = match own {
+            Some(own) => own,
+            None if rest.starts_with('/') => rest.split_once(',').map_or("", |(_, data)| data),
+            None => rest,
+        };
+        let (ack, data) = data.split_at(digits_of(data));
+        let is_event = packet.starts_with("45");
+        let is_message = is_binary_message(packet, data, attachments)? && is_event && own.is_some();
+        let ack = if is_event && own.is_some() { ack } else { "" };
+        let notice = (!is_message).then(|| packet.into());
+        Ok(Announced { attachments, notice, ack: ack.into() })
+    }
+
+    /// Tells of a packet of which all attachments have come, the last of which is `attachment`.
+    fn complete(
+        &self,
+        announced: &Announced,
+        attachment: &[u8],
+        messages: &mut Messages,
+        answer: &mut Vec<u8>,
+    ) -> Heard {
+        self.acknowledge(&announced.ack, answer);
+        match &announced.notice {
+            Some(packet) => notice(packet, messages),
+            None => {
+                messages.add(Kind::Binary, attachment);
+                Heard::Messages
+            }
+        }
+    }
+
+    /// Says that an event came, if the server wants to hear it under a number.
+    fn acknowledge(&self, ack: &str, answer: &mut Vec<u8>) {
+        if ack.is_empty() {
+            return;
+        }
+        answer.extend_from_slice(b"43");
+        answer.extend_from_slice(self.namespace.as_bytes());
+        answer.extend_from_slice(ack.as_bytes());
+        answer.extend_from_slice(b"[]");
+    }
+}
+
+/// The length of the number at the beginning of a text.
+fn digits_of(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+/// The number of attachments that a packet announces, and what stands behind it; `rest` stands behind its kind.
+fn announcement_of<'p>(packet: &str, rest: &'p str) -> Result<(usize, &'p str), PeerError> {
+    let (count, behind) = rest.split_at(digits_of(rest));
+    let behind = behind.strip_prefix('-').filter(|_| !count.bytes().all(|digit| digit == b'0'));
+    let behind = behind.ok_or_else(|| Packets::unexpected(packet, "a number of attachments"))?;
+    let count = count.parse().ok().filter(|count| *count <= ATTACHMENTS_MAX);
+    let count = count.ok_or_else(|| Packets::unexpected(packet, "at most 10 attachments"))?;
+    Ok((count, behind))
+}
+
+/// True if what a `packet` carries, given as JSON, is a message: the name of it, and its only attachment.
+fn is_binary_message(packet: &str, data: &str, attachments: usize) -> Result<bool, PeerError> {
+    if data == ATTACHED && attachments == 1 {
+        return Ok(true);
+    }
+    let data: Vec<Value> =
+        serde_json::from_str(data).map_err(|error| Packets::broken(packet, &error))?;
+    if !data.iter().all(|value| has_its_attachments(value, attachments)) {
+        return Err(Packets::unexpected(packet, "places of the attachments that it announces"));
+    }
+    let [Value::String(name), of] = &data[..] else { return Ok(false) };
+    Ok(name == MESSAGE && attachments == 1 && is_placeholder(of))
+}
+
+/// True if each place of an attachment in a value is that of one of so many.
+fn has_its_attachments(value: &Value, attachments: usize) -> bool {
+    match value {
+        Value::Object(fields) if is_placeholder(value) => {
+            let number = fields.get("num").and_then(Value::as_u64);
+            number.is_some_and(|number| number < attachments as u64)
+        }
+        Value::Object(fields) => fields.values().all(|it| has_its_attachments(it, attachments)),
+        Value::Array(values) => values.iter().all(|it| has_its_attachments(it, attachments)),
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+/// True for a value that stands for an attachment.
+fn is_placeholder(value: &Value) -> bool {
+    value.get("_placeholder") == Some(&Value::Bool(true))
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +249,7 @@ impl Dialect for Packets {
         match self.state {
             State::AwaitOpen => Some("the packet `0`"),
             State::AwaitConnect => Some("the packet `40`"),
-            State::Connected => None,
+            State::Connected => self.announced.as_ref().map(|_| "the attachments of a packet"),
         }
     }
 
@@ -144,6 +259,13 @@ impl Dialect for Packets {
         packet.extend_from_slice(b"[\"message\",");
         write_text(message, packet);
         packet.push(b']');
+    }
+
+    fn announce(&self, packet: &mut Vec<u8>) -> bool {
+        packet.extend_from_slice(b"451-");
+        packet.extend_from_slice(self.namespace.as_bytes());
+        packet.extend_from_slice(ATTACHED.as_bytes());
+        true
     }
 
     fn write_farewell(&self, packet: &mut Vec<u8>) {
@@ -159,9 +281,12 @@ impl Dialect for Packets {
         answer: &mut Vec<u8>,
     ) -> Result<Heard, PeerError> {
         let unexpected = |awaited| Self::unexpected(packet, awaited);
-        let own = self.own(packet).unwrap_or(OF_ANOTHER);
-        let (ack, event) = own.split_at(own.bytes().take_while(u8::is_ascii_digit).count());
+        let own = packet.get(2..).and_then(|rest| self.own(rest)).unwrap_or(OF_ANOTHER);
+        let (ack, event) = own.split_at(digits_of(own));
         match (self.state, packet.as_bytes()) {
+            (_, [b'4', ..]) if self.announced.is_some() => {
+                Err(unexpected("the attachments of the packet before"))
+            }
             (_, [b'1', ..]) => Ok(Heard::Closed { code: None, reason: String::new() }),
             (_, [b'2', rest @ ..]) => {
                 answer.push(b'3');
@@ -189,12 +314,7 @@ impl Dialect for Packets {
                 Ok(Heard::Closed { code: None, reason: "disconnected".to_owned() })
             }
             (State::Connected, [b'4', b'2', ..]) if event.starts_with('[') => {
-                if !ack.is_empty() {
-                    answer.extend_from_slice(b"43");
-                    answer.extend_from_slice(self.namespace.as_bytes());
-                    answer.extend_from_slice(ack.as_bytes());
-                    answer.extend_from_slice(b"[]");
-                }
+                self.acknowledge(ack, answer);
                 match message_of(event).map_err(|error| Self::broken(packet, &error))? {
                     Some(text) => {
                         messages.push(&text);
@@ -204,8 +324,33 @@ impl Dialect for Packets {
                 }
             }
             (State::Connected, [b'4', b'0'..=b'4', ..]) => Ok(notice(packet, messages)),
-            (State::Connected, [b'4', b'5' | b'6', ..]) => Err(unexpected("a packet of text")),
+            (State::Connected, [b'4', b'5' | b'6', ..]) => {
+                let announced = self.announced(packet)?;
+                let heard = match announced.notice {
+                    Some(_) => Heard::Nothing,
+                    None => Heard::Announced,
+                };
+                self.announced = Some(announced);
+                Ok(heard)
+            }
             (State::Connected, _) => Err(unexpected("a packet of Engine.IO")),
+        }
+    }
+
+    #[inline]
+    fn read_binary(
+        &mut self,
+        payload: &[u8],
+        messages: &mut Messages,
+        answer: &mut Vec<u8>,
+    ) -> Result<Heard, PeerError> {
+        let Some(announced) = &mut self.announced else {
+            return Err(PeerError::Unannounced { protocol: Self::NAME, len: payload.len() });
+        };
+        announced.attachments -= 1;
+        match self.announced.take_if(|announced| announced.attachments == 0) {
+            Some(announced) => Ok(self.complete(&announced, payload, messages, answer)),
+            None => Ok(Heard::Nothing),
         }
     }
 }
@@ -256,12 +401,18 @@ const OF_ANOTHER: &str = "/";
 /// The name of the event that carries a message.
 const MESSAGE: &str = "message";
 
+/// The event that carries a binary message, as JSON.
+const ATTACHED: &str = r#"["message",{"_placeholder":true,"num":0}]"#;
+
+/// The most attachments of a packet, as with socket.io-parser.
+const ATTACHMENTS_MAX: usize = 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::Protocol;
+    use crate::contract::{Event, Message, Protocol};
     use crate::envelope::fuzz::{client, frame};
-    use crate::transcript::{Transcript, check_splits};
+    use crate::transcript::check_splits;
     use crate::websocket::{Limits, WebSocket};
 
     /// The greeting, texts from the server, or texts to it.
@@ -299,7 +450,7 @@ mod tests {
             (GREETED, &["2", "40"],             "ping \"\"; open", &["3"]),
             (OPEN,    &["2probe", "3", "6"],    "ping \"\"", &["3probe"]),
             (OPEN,    &["42[\"message\",\"Pong\"]"], "Text \"Pong\"", &["42[\"message\",\"Pong\"]"]),
-            (OPEN,    &["42[\"message\",\"\\u0041\\n\"]"], "Text \"A\\n\"", &["42[\"message\",\"A\\\\n\"]"]),
+            (OPEN,    &["42[\"message\",\"\\u0041\\n\"]"], "Text \"A\\n\"", &["42[\"message\",\"A\\n\"]"]),
             (OPEN,    &["42[\"news\",{}]"],     "Notice \"42[\\\"news\\\",{}]\"", &[]),
             (OPEN,    &["42[\"message\",\"a\",1]"], "Notice \"42[\\\"message\\\",\\\"a\\\",1]\"", &[]),
             (OPEN,    &["4213[\"message\",\"a\"]"], "Text \"a\"", &["4313[]", "42[\"message\",\"a\"]"]),
@@ -307,7 +458,6 @@ mod tests {
             (OPEN,    &["4213[\"a\""],          "error: Socket.IO: EOF while parsing a list at line 1 column 4: \"4213[\\\"a\\\"\"", &[]),
             (OPEN,    &["4313[\"a\"]"],         "Notice \"4313[\\\"a\\\"]\"", &[]),
             (OPEN,    &["41", "42[\"message\",\"a\"]"], "closed None \"disconnected\"", &[]),
-            (OPEN,    &["451-[\"message\"]"],   "error: Socket.IO: got \"451-[\\\"message\\\"]\", expected a packet of text", &[]),
             (OPEN,    &["42[\"message\""],      "error: Socket.IO: EOF while parsing a list at line 1 column 10: \"42[\\\"message\\\"\"", &[]),
             (OPEN,    &["9"],                   "error: Socket.IO: got \"9\", expected a packet of Engine.IO", &[]),
         ];
@@ -319,9 +469,74 @@ mod tests {
             assert_eq!(events.join("; "), expected, "{texts:?}");
             assert_eq!(said(&transcript.tx), answers, "{texts:?}");
         }
-        let binary = check_splits(b"\x82\x01a", &|| client::<Packets>(OPEN));
-        let error = "error: Socket.IO: binary message of 1 bytes, only text is allowed";
-        assert_eq!(binary.events, [error]);
+    }
+
+    #[test]
+    fn an_attachment_comes_behind_the_packet_that_announces_it() {
+        const EVENT: &str = r#"51-["message",{"_placeholder":true,"num":0}]"#;
+        let error = |packet: &str, expected: &str| {
+            let said = Excerpt::new(packet.as_bytes());
+            format!("error: Socket.IO: got {said}, expected {expected}")
+        };
+        let notice = |packet: &str| format!("Notice \"{}\"", packet.escape_default());
+        let message = format!("4{EVENT}");
+        let with_ack = message.replace("-[", "-7[");
+        let spaced = r#"451-["message", {"num": 0, "_placeholder": true}]"#;
+        let two = r#"452-["news",{"a":[{"_placeholder":true,"num":1}],"b":{"_placeholder":true,"num":0}}]"#;
+        let wrong = r#"451-["news",{"_placeholder":true,"num":1}]"#;
+        let (attachments, places) =
+            ("the attachments of the packet before", "places of the attachments that it announces");
+        let of_another = "451-/a,7[\"x\",{\"_placeholder\":true,\"num\":0}]";
+        #[rustfmt::skip]
+        let table: [(&[&str], &[&str], &[&str]); _] = [
+            // Behind a NUL they are bytes.
+            (&[&message, "\0\u{1}a"],        &[r#"Binary "\x01a""#], &[&message, "\0\u{1}a"]),
+            (&[&message, "2", "\0"],         &["ping \"\"", "Binary \"\""], &["3", &message, "\0"]),
+            (&[&with_ack, "\0a"],            &["Binary \"a\""],       &["437[]", &message, "\0a"]),
+            (&[spaced, "\0a"],               &["Binary \"a\""],       &[&message, "\0a"]),
+            (&[two, "\0a", "\0b"],           &[&notice(two)],        &[]),
+            (&["451-[\"news\"]", "\0a"],      &[&notice("451-[\"news\"]")], &[]),
+            (&["461-7[{\"_placeholder\":true,\"num\":0}]", "\0a"], &[&notice("461-7[{\"_placeholder\":true,\"num\":0}]")], &[]),
+            (&[of_another, "\0a"],           &[&notice(of_another)], &[]),
+            (&[&message],                    &["end: error: connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)"], &[]),
+            (&[&message, "42[\"a\"]"],        &[&error("42[\"a\"]", attachments)], &[]),
+            (&[&message, &message],          &[&error(&message, attachments)], &[]),
+            (&[two, "\0a", "41"],            &[&error("41", attachments)], &[]),
+            (&["\0a"],                       &["error: Socket.IO: binary message of 1 bytes that no event has announced"], &[]),
+            (&[&message, "\0a", "\0b"],      &["Binary \"a\"", "error: Socket.IO: binary message of 1 bytes that no event has announced"], &[&message, "\0a"]),
+            (&[wrong],                       &[&error(wrong, places)], &[]),
+            (&["451-[\"a\",{\"_placeholder\":true}]"], &[&error("451-[\"a\",{\"_placeholder\":true}]", places)], &[]),
+            (&["450-[\"news\"]"],             &[&error("450-[\"news\"]", "a number of attachments")], &[]),
+            (&["45[\"a\"]"],                  &[&error("45[\"a\"]", "a number of attachments")], &[]),
+            (&["45-[\"a\"]"],                 &[&error("45-[\"a\"]", "a number of attachments")], &[]),
+            (&["4511-[\"a\"]"],               &[&error("4511-[\"a\"]", "at most 10 attachments")], &[]),
+            (&["4599999999999999999999-[]"], &[&error("4599999999999999999999-[]", "at most 10 attachments")], &[]),
+            (&["451-[\"a\""],                 &["error: Socket.IO: EOF while parsing a list at line 1 column 4: \"451-[\\\"a\\\"\""], &[]),
+            (&["451-{}"],                    &["error: Socket.IO: invalid type: map, expected a sequence at line 1 column 0: \"451-{}\""], &[]),
+        ];
+        for (packets, expected, answers) in table {
+            let bytes: Vec<u8> = packets.iter().flat_map(|packet| frame_of(packet)).collect();
+            let transcript = check_splits(&bytes, &|| client::<Packets>(&["0{}", "40{}"]));
+            let mut events = transcript.events;
+            if expected.iter().all(|event| !event.starts_with("end: ")) {
+                events.retain(|event| !event.starts_with("end: "));
+            }
+            assert_eq!(events, expected, "{packets:?}");
+            assert_eq!(said(&transcript.tx), answers, "{packets:?}");
+        }
+        let early = check_splits(&frame_of("\0a"), &|| client::<Packets>(&["0{}"]));
+        let unannounced = "error: Socket.IO: binary message of 1 bytes that no event has announced";
+        assert_eq!(early.events, [unannounced]);
+        let inner = WebSocket::established(crate::contract::Side::Client, Limits::default(), 7);
+        let mut client = SocketIo::speaking(Packets::at("/socket.io/a"), inner);
+        let mut bytes = [frame("0{}"), frame("40/a,{}")].concat();
+        let mut input = crate::contract::Input::new(&mut bytes);
+        while let Ok(Some(_)) = client.receive(&mut input, &mut Vec::new()) {}
+        let mut tx = Vec::new();
+        client.send(Message { kind: Kind::Binary, payload: b"x" }, &mut tx).unwrap();
+        let event = EVENT.replace("-[", "-/a,[");
+        assert_eq!(said(&tx), [&*format!("4{event}"), "\0x"]);
+        assert_eq!(client.layers().encoding_sent, "4".len() as i64 + event.len() as i64);
     }
 
     #[test]
@@ -374,11 +589,31 @@ mod tests {
         assert_eq!(said(&tx), ["41"]);
     }
 
-    /// The texts that a client sent.
+    /// The messages that a client sent; a NUL stands before bytes.
     fn said(tx: &[u8]) -> Vec<String> {
-        let server = WebSocket::established(crate::contract::Side::Server, Limits::default(), 0);
-        let events = Transcript::of(server, [tx]).events;
-        let texts = events.iter().filter_map(|event| event.strip_prefix("Text \""));
-        texts.map(|text| text.strip_suffix('"').unwrap().replace("\\\"", "\"")).collect()
+        let mut server =
+            WebSocket::established(crate::contract::Side::Server, Limits::default(), 0);
+        let (mut tx, mut said) = (tx.to_vec(), Vec::new());
+        let mut input = crate::contract::Input::new(&mut tx);
+        while let Ok(Some(event)) = server.receive(&mut input, &mut Vec::new()) {
+            let Event::Message(Message { kind, payload }) = event else { continue };
+            let mark = if kind == Kind::Binary { "\0" } else { "" };
+            said.push(format!("{mark}{}", str::from_utf8(payload).unwrap()));
+        }
+        said
+    }
+
+    /// A message as a server sends it, whose bytes stand behind a NUL if it is binary.
+    fn frame_of(message: &str) -> Vec<u8> {
+        let (kind, payload) = match message.strip_prefix('\0') {
+            Some(bytes) => (Kind::Binary, bytes),
+            None => (Kind::Text, message),
+        };
+        let mut frame = Vec::new();
+        let message = Message { kind, payload: payload.as_bytes() };
+        let mut server =
+            WebSocket::established(crate::contract::Side::Server, Limits::default(), 0);
+        server.send(message, &mut frame).unwrap();
+        frame
     }
 }

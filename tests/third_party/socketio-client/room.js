@@ -1,8 +1,9 @@
 // Clients of Socket.IO in a room of `wirebench serve relay`, with npm `socket.io-client`: `room.js URL ROOM COUNT
 // TRANSPORTS...` opens one for each list of transports, which begins with the first and has to end with the last. When all
-// have joined, each publishes COUNT messages; when each has heard all of them and every acknowledgement, by the relay and
-// by Socket.IO, and has upgraded, it prints what each has had. Anything else that a client hears, the messages of another
-// out of order among it, ends it with exit code 1. `URL#/NAME` is the namespace of that name.
+// have joined, each publishes COUNT messages, every second one as bytes; when each has heard all of them as they were
+// published, and every acknowledgement, by the relay and by Socket.IO, and has upgraded, it prints what each has had.
+// Anything else that a client hears, the messages of another out of order among it, ends it with exit code 1. `URL#/NAME` is
+// the namespace of that name.
 "use strict";
 
 const { io } = require("socket.io-client");
@@ -14,6 +15,8 @@ const { origin, pathname, hash } = new URL(url);
 function check(condition, what) {
   if (!condition) throw new Error(`unexpected: ${JSON.stringify(what)}`);
 }
+
+const isBytes = (number) => number % 2 === 1;
 
 /** A client in the room; `joined` and `done` are called when it has come so far. */
 function client(name, joined, done) {
@@ -41,23 +44,26 @@ function client(name, joined, done) {
     // The process ends when the last farewell is posted and the last poll is answered.
     check(reason === "io client disconnect", { name, reason });
   });
-  socket.on("message", (data) => {
+  socket.on("message", (message) => {
+    const data = String(message);
     const [line, text] = data.split("\n");
     if (line === `joined ${room}`) {
       joined();
     } else if (line === `message ${room}`) {
       const [from, number] = text.split(" ");
-      check(heard.get(from) === Number(number), data);
+      check(heard.get(from) === Number(number) && Buffer.isBuffer(message) === isBytes(number), data);
       heard.set(from, heard.get(from) + 1);
     } else {
-      check(line === `published id=${acknowledged} receivers=${names.length}`, data);
+      const published = `published id=${acknowledged} receivers=${names.length}`;
+      check(message === published, data);
       acknowledged++;
     }
     look();
   });
   const publish = () => {
     for (let number = 0; number < count; number++) {
-      socket.emit("message", `publish ${room} id=${number}\n${name} ${number}`, () => {
+      const text = `publish ${room} id=${number}\n${name} ${number}`;
+      socket.emit("message", isBytes(number) ? Buffer.from(text) : text, () => {
         called++;
         look();
       });

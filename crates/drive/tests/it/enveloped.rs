@@ -55,6 +55,25 @@ fn what_messages_grew_by_is_encoding() {
 }
 
 #[test]
+fn binary_messages_follow_the_events_that_announce_them() {
+    for split in [Split::Never, Split::ByteByByte, Split::Random { chunk_len_max: 20 }] {
+        let mut play = play(Dialect::SocketIo).connections(3).messages(100).in_flight(4, None);
+        let delay = play.conditions.delay;
+        play.conditions = Conditions { delay, split, ..Conditions::default() };
+        play.workload.content = Content::exactly(b"Pi\xff", false);
+        let mut server = Enveloped::new(Dialect::SocketIo);
+        let played = play.against(&mut server);
+        played.assert_all_ok(100);
+        assert_eq!(server.messages, 100);
+        let layers = played.outcome.layers;
+        let event = ATTACHED.len() as i64;
+        for sums in [layers.sent, layers.received] {
+            assert_eq!((sums.payload_bytes, sums.encoding_bytes), (300, 100 * event));
+        }
+    }
+}
+
+#[test]
 fn text_that_must_be_escaped_comes_back_as_it_was() {
     for dialect in Dialect::ALL {
         let mut play = play(dialect).messages(20);
@@ -163,6 +182,9 @@ struct Enveloped {
     ends: Option<(u64, &'static str)>,
 }
 
+/// The event of Socket.IO that announces a binary message.
+const ATTACHED: &str = r#"451-["message",{"_placeholder":true,"num":0}]"#;
+
 impl Enveloped {
     fn new(dialect: Dialect) -> Self {
         Self {
@@ -187,6 +209,15 @@ impl Enveloped {
                 Ok(Some(Event::Message(Message { kind: Kind::Text, payload }))) => {
                     let text = str::from_utf8(payload).unwrap().to_owned();
                     self.answers(&text)
+                }
+                Ok(Some(Event::Message(Message { kind: Kind::Binary, payload }))) => {
+                    self.messages += 1;
+                    let payload = payload.to_vec();
+                    let event = Message { kind: Kind::Text, payload: ATTACHED.as_bytes() };
+                    machine.send(event, &mut tx).unwrap();
+                    let echo = Message { kind: Kind::Binary, payload: &payload };
+                    machine.send(echo, &mut tx).unwrap();
+                    Vec::new()
                 }
                 Ok(Some(Event::Closed(_))) => Vec::new(),
                 Ok(None) => break,
@@ -220,6 +251,7 @@ impl Enveloped {
                 self.answered_pings += 1;
                 return Vec::new();
             }
+            (Dialect::SocketIo, ATTACHED) => return Vec::new(),
             (Dialect::SocketIo, _) => assert!(text.starts_with(r#"42["message",""#), "{text}"),
             (Dialect::SockJs, _) => assert!(text.starts_with("[\""), "{text}"),
         }

@@ -6,7 +6,7 @@ use crate::plan::{Measurement, SubjectClient};
 use crate::reach::Ready;
 use lab::{Client, ClientSettings, Launch, Limits, Method, PrivateFolder};
 use load::{Arrival, Expect, Lifetime};
-use spec::{Address, Carries, Endpoint};
+use spec::{Address, Endpoint};
 use std::collections::BTreeMap;
 
 /// All client subjects of a run.
@@ -176,8 +176,7 @@ pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Optio
 pub(crate) fn beyond(measurement: &Measurement, limits: &Limits) -> Option<String> {
     let load = &measurement.workload;
     let (connections, size) = (load.connections.get(), load.content.payload().len() as u64);
-    let is_binary = !load.content.is_text()
-        && measurement.peer.scheme().facts().carries == Carries::BinaryOrText;
+    let is_binary = !load.content.is_text() && measurement.peer.scheme().facts().carries.has_both();
     let beyond =
         if let Some(max) = limits.connections_max.filter(|max| u64::from(connections) > *max) {
             format!("it takes {max} connections at most, {connections} were asked for")

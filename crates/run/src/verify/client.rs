@@ -8,7 +8,7 @@ use lab::{
     Subject, Until,
 };
 use serve::{Behaviour, Delay};
-use spec::{Carries, Protocol, Scheme};
+use spec::{Protocol, Scheme};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Nanos;
@@ -156,7 +156,7 @@ impl Asking {
         ask("round trips of 65536 bytes", &mut |start| {
             self.counted(Task::new(usual, 65_536), start)
         });
-        if carries == Carries::BinaryOrText && !text_only {
+        if carries.has_both() && !text_only {
             ask("round trips of binary messages", &mut |start| {
                 self.counted(Task::new(Kind::Binary, 64), start)
             });

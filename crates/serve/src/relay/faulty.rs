@@ -10,7 +10,7 @@ use engine::Engine;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use units::Instant;
-use wire::Message;
+use wire::{Kind, Message};
 
 impl Relay {
     /// Does to deliveries what `behaviour` has for replies: its delays, drops, duplicates and reordering. No other part
@@ -37,10 +37,13 @@ impl Relay {
     ) -> bool {
         let can_have = match speaks {
             Speaks::Messages => true,
+            Speaks::Packets if words.kind == Kind::Binary => true,
             Speaks::Frames | Speaks::Packets | Speaks::Requests => {
                 str::from_utf8(&words.bytes).is_ok()
             }
-            Speaks::Events | Speaks::Polls => Texts::of(&words.bytes).published().is_some(),
+            Speaks::Events | Speaks::Polls => {
+                Texts::of(words.kind, &words.bytes).published().is_some()
+            }
         };
         let Some(Fate(fault)) = self.fate.as_mut().filter(|_| can_have) else { return false };
         let fault = fault(data);
@@ -91,7 +94,7 @@ impl Relay {
     fn send_alone<E: Engine>(&mut self, engine: &mut E, who: Who, words: &Words) -> bool {
         let Some(speaks) = self.speaks(who) else { return true };
         self.forms.for_each(Vec::clear);
-        let mut texts = Texts::of(&words.bytes);
+        let mut texts = Texts::of(words.kind, &words.bytes);
         let message = Message { kind: words.kind, payload: &words.bytes };
         if !self.encode(who, speaks, message, &mut texts) {
             return true;

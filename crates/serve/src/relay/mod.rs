@@ -42,7 +42,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Bytes, Instant, Random};
-use wire::socketio::server::message as message_packet;
+use wire::socketio::server::{attachment, binary_message, message as message_packet};
 use wire::sockjs::server::{event, framed_texts, message_frame, write_text};
 use wire::web::Spoken;
 use wire::{Input, Kind, Message, Protocol, Stack};
@@ -107,7 +107,7 @@ enum Speaks {
     Frames,
     /// None: it hears server-sent events.
     Events,
-    /// Packets of Socket.IO in messages of WebSocket.
+    /// Packets of Socket.IO in messages of WebSocket; those of a session that polls are in its answers.
     Packets,
     /// None: its requests are answered by one message each.
     Polls,
@@ -457,9 +457,7 @@ impl Relay {
         }
         let own = seats.len();
         let count = match who {
-            Who::Session(number, _) => {
-                sessions.find(number).map_or(own, |session| session.rooms())
-            }
+            Who::Session(number, _) => sessions.find(number).map_or(own, |session| session.rooms()),
             Who::Socket(_) => own,
         };
         if count >= ROOMS_EACH_MAX {
@@ -494,7 +492,7 @@ impl Relay {
             .is_some()
             .then(|| (engine.now(), Arc::new(Words { kind, bytes: delivery.as_slice().into() })));
         self.forms.for_each(Vec::clear);
-        let mut texts = Texts::of(&delivery);
+        let mut texts = Texts::of(kind, &delivery);
         let mut seat = Seat { room: number, member: 0 };
         let mut receivers = 0;
         while let Some(who) = self.hub.member(seat) {
@@ -528,7 +526,7 @@ impl Relay {
     fn speaks(&mut self, who: Who) -> Option<Speaks> {
         match who {
             Who::Session(number, _) => match self.sessions.find(number)? {
-                session if session.socket().is_some() => Some(Speaks::Packets),
+                session if session.socketio.is_some() => Some(Speaks::Packets),
                 session if session.plain.is_some() => Some(Speaks::Polls),
                 _ => Some(Speaks::Requests),
             },
@@ -575,6 +573,11 @@ impl Relay {
         let Some(peer) = peers.find(to) else { return false };
         let written = match speaks {
             Speaks::Messages | Speaks::Polls | Speaks::Requests => peer.machine.send(message, form),
+            Speaks::Packets if message.kind == Kind::Binary => {
+                let event = binary_message(namespace);
+                let event = Message { kind: Kind::Text, payload: event.as_bytes() };
+                peer.machine.send(event, form).and_then(|()| peer.machine.send(message, form))
+            }
             Speaks::Frames | Speaks::Packets => {
                 let Some(json) = texts.json() else { return false };
                 let is_packet = speaks == Speaks::Packets;
@@ -605,8 +608,8 @@ impl Relay {
         let to = match (self.connection_of(who), who) {
             (Some(to), _) | (None, Who::Socket(to)) => to,
             (None, Who::Session(number, _)) => {
-                let text = texts.for_session(speaks);
-                return text.is_none_or(|text| self.give(engine, who, number, text));
+                let given = texts.for_session(speaks);
+                return given.is_none_or(|given| self.give(engine, who, number, given));
             }
         };
         let form = self.forms.of(speaks);
@@ -655,7 +658,7 @@ impl Relay {
             Who::Session(number, _) => {
                 // The name of its room may be none that JSON can hold.
                 if let Some(json) = json_of(&words)
-                    && !self.give(engine, who, number, &json)
+                    && !self.give(engine, who, number, (Kind::Text, &json))
                 {
                     self.slow.push(who);
                     self.drop_slow(engine);
@@ -719,7 +722,10 @@ fn json_of(message: &[u8]) -> Option<String> {
 /// The texts that members get of a delivery `message ROOM`, a line end, and what was published; each is made once.
 #[derive(Debug)]
 struct Texts<'a> {
+    kind: Kind,
     delivery: &'a [u8],
+    /// All of it as an attachment of Socket.IO.
+    attachment: Option<String>,
     /// All of it as JSON; `None` inside if it is not text.
     json: Option<Option<String>>,
     /// The text that was published; `None` inside if it is none.
@@ -727,8 +733,8 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    const fn of(delivery: &'a [u8]) -> Self {
-        Self { delivery, json: None, published: None }
+    const fn of(kind: Kind, delivery: &'a [u8]) -> Self {
+        Self { kind, delivery, attachment: None, json: None, published: None }
     }
 
     fn json(&mut self) -> Option<&str> {
@@ -743,9 +749,16 @@ impl<'a> Texts<'a> {
         })
     }
 
-    /// The text that a session is given whose requests are answered.
-    fn for_session(&mut self, speaks: Speaks) -> Option<&str> {
-        if speaks == Speaks::Polls { self.published() } else { self.json() }
+    /// The form in which a session is given it whose requests are answered.
+    fn for_session(&mut self, speaks: Speaks) -> Option<(Kind, &str)> {
+        match (speaks, self.kind) {
+            (Speaks::Polls, _) => Some((Kind::Text, self.published()?)),
+            (Speaks::Packets, Kind::Binary) => {
+                let packet = self.attachment.get_or_insert_with(|| attachment(self.delivery));
+                Some((Kind::Binary, packet))
+            }
+            (_, _) => Some((Kind::Text, self.json()?)),
+        }
     }
 }
 

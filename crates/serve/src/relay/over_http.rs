@@ -8,7 +8,7 @@ use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::socketio::server::CLOSE;
 use wire::sockjs::server::{self, Asked, Request, STREAM_LEN_MAX, Sender};
-use wire::{Connection, MisuseError, socketio};
+use wire::{Connection, Kind, MisuseError, socketio};
 
 impl Relay {
     /// Does what the request that was heard last asks for; `false` if its connection cannot go on.
@@ -137,23 +137,23 @@ impl Relay {
         let is_fine = self
             .write(engine, id, |machine, origin, tx| server::accept(machine, sender, origin, tx));
         for text in texts {
-            self.hear(engine, Who::session(number), wire::Kind::Text, text.as_bytes());
+            self.hear(engine, Who::session(number), Kind::Text, text.as_bytes());
         }
         is_fine
     }
 
-    /// Gives a session a message, as the member that it is. Returns false for one that has not received for so long
-    /// that too much waits; it ends.
+    /// Gives a session a message, as the member that it is: text as JSON or as it is, bytes as an attachment. Returns
+    /// false for one that has not received for so long that too much waits; it ends.
     pub(super) fn give<E: Engine>(
         &mut self,
         engine: &mut E,
         who: Who,
         number: u32,
-        json: &str,
+        (kind, json): (Kind, &str),
     ) -> bool {
         let namespace = self.sessions.namespace(who).to_owned();
         let Some(session) = self.sessions.find(number) else { return true };
-        session.add_text(&namespace, json);
+        session.add(&namespace, kind, json);
         self.hand_out(engine, number)
     }
 

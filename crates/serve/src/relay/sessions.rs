@@ -7,7 +7,8 @@ use engine::ConnectionId;
 use spec::Transport;
 use std::collections::{HashMap, VecDeque};
 use units::{Instant, Nanos};
-use wire::socketio::server::{self, PING_EVERY, PING_TIMEOUT, UPGRADE_TIMEOUT};
+use wire::Kind;
+use wire::socketio::server::{self, PING_EVERY, PING_TIMEOUT, Packet, UPGRADE_TIMEOUT};
 use wire::sockjs::server::{self as sockjs, message_frame};
 
 /// All sessions that have not ended.
@@ -78,6 +79,17 @@ pub(super) struct SocketIo {
     pub(super) posting: Option<ConnectionId>,
     /// `None`: it stays with the transport that it has.
     pub(super) upgrade: Option<Upgrade>,
+    /// The packet whose attachments come.
+    pub(super) announced: Option<Box<Announced>>,
+}
+
+/// A packet of which attachments have not come.
+#[derive(Debug)]
+pub(super) struct Announced {
+    /// The index of its namespace.
+    pub(super) index: u32,
+    pub(super) packet: Packet,
+    pub(super) attachments: usize,
 }
 
 /// A namespace of Socket.IO, as a session has it; sessions of SockJS and of long polls are in the default one.
@@ -147,15 +159,20 @@ impl Session {
         may_enter
     }
 
-    /// Adds a message to what waits, given as JSON or, if it polls without SockJS and Socket.IO, as it is; over
-    /// Socket.IO it is one of `namespace`.
-    pub(super) fn add_text(&mut self, namespace: &str, json: &str) {
+    /// Adds a message to what waits. A text is given as JSON or, if it polls without SockJS and Socket.IO, as it is;
+    /// bytes are given as an attachment of Socket.IO, over which either is one of `namespace`.
+    pub(super) fn add(&mut self, namespace: &str, kind: Kind, json: &str) {
         if let Some(messages) = &mut self.plain {
             messages.add(json);
             return;
         }
         if self.socketio.is_some() {
-            server::add(&server::message(namespace, json), &mut self.waiting);
+            if kind == Kind::Text {
+                server::add(&server::message(namespace, json), &mut self.waiting);
+            } else {
+                server::add(&server::binary_message(namespace), &mut self.waiting);
+                server::add(json, &mut self.waiting);
+            }
             return;
         }
         if !self.waiting.is_empty() {

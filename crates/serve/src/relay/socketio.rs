@@ -2,7 +2,7 @@
 
 use super::Relay;
 use super::hub::Who;
-use super::sessions::{Heart, SocketIo};
+use super::sessions::{Announced, Heart, SocketIo};
 use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::Kind;
@@ -44,7 +44,8 @@ impl Relay {
         if let Some(session) = self.sessions.find(number) {
             let heart = Heart::Beats(now);
             let joins_by = now + CONNECT_TIMEOUT;
-            session.socketio = Some(SocketIo { joins_by, heart, posting: None, upgrade: None });
+            session.socketio =
+                Some(SocketIo { joins_by, heart, posting: None, upgrade: None, announced: None });
             session.spaces[0].is_connected = false;
             add(&opening(&sid, way.transport), &mut session.waiting);
         }
@@ -182,29 +183,53 @@ impl Relay {
                 self.close_session(engine, number, NOOP);
                 return false;
             }
-            Said::Inside { namespace, packet: Packet::Connect } => {
+            Said::Attachment(bytes) => {
+                let Some(announced) = &mut state.announced else {
+                    return self.break_off(engine, number);
+                };
+                announced.attachments -= 1;
+                if let Some(it) = state.announced.take_if(|it| it.attachments == 0) {
+                    let Announced { index, packet, .. } = *it;
+                    return self.understand_inside(engine, (number, index), packet, &bytes);
+                }
+            }
+            Said::Inside { .. } if state.announced.is_some() => {
+                return self.break_off(engine, number);
+            }
+            Said::Inside { namespace, packet: Packet::Connect, .. } => {
                 return self.join_namespace(engine, number, &namespace);
             }
-            Said::Inside { packet: Packet::Acknowledged, .. } => {}
-            Said::Inside { namespace, packet } => {
+            Said::Inside { packet: Packet::Acknowledged, attachments: 0, .. } => {}
+            Said::Inside { namespace, packet, attachments } => {
                 let Some(index) = session.index_of(&namespace) else {
-                    self.totals.broken += 1;
-                    self.close_session(engine, number, CLOSE);
-                    return false;
+                    return self.break_off(engine, number);
                 };
-                return self.understand_inside(engine, (number, index), &namespace, packet);
+                if attachments == 0 {
+                    return self.understand_inside(engine, (number, index), packet, &[]);
+                }
+                if let Some(state) = &mut session.socketio {
+                    state.announced = Some(Box::new(Announced { index, packet, attachments }));
+                }
             }
         }
         true
     }
 
-    /// Does what a packet asks for, to a session in the namespace of this index; `false` if the session has ended.
+    /// Ends a session whose client broke a rule. Returns false: it has ended.
+    pub(super) fn break_off<E: Engine>(&mut self, engine: &mut E, number: u32) -> bool {
+        self.totals.broken += 1;
+        self.close_session(engine, number, CLOSE);
+        false
+    }
+
+    /// Does what a packet asks for, to a session in the namespace of this index, once all of its attachments have come;
+    /// `attachment` is the last of them. `false` if the session has ended.
     fn understand_inside<E: Engine>(
         &mut self,
         engine: &mut E,
         (number, index): (u32, u32),
-        namespace: &str,
         packet: Packet,
+        attachment: &[u8],
     ) -> bool {
         let who = Who::Session(number, index);
         let ack = match packet {
@@ -212,6 +237,10 @@ impl Relay {
             Packet::Disconnect => {
                 self.leave_namespace(number, index);
                 None
+            }
+            Packet::Binary { ack } => {
+                self.hear(engine, who, Kind::Binary, attachment);
+                ack
             }
             Packet::Message { text, ack } => {
                 self.hear(engine, who, Kind::Text, text.as_bytes());
@@ -222,7 +251,10 @@ impl Relay {
                 ack
             }
         };
-        ack.is_none_or(|ack| self.tell(engine, number, &acknowledged(namespace, ack)))
+        ack.is_none_or(|ack| {
+            let packet = acknowledged(self.sessions.namespace(who), ack);
+            self.tell(engine, number, &packet)
+        })
     }
 
     /// A client joins a namespace, any of which is there; `false` if its session has ended.
@@ -309,4 +341,4 @@ impl Relay {
 }
 
 /// The words for other events than messages.
-const NO_MESSAGE: &str = "a message is an event called `message` with one text";
+const NO_MESSAGE: &str = "a message is an event called `message` with one text, or one attachment";

@@ -15,7 +15,7 @@ use super::sessions::Upgrade;
 use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::socketio::Entry;
-use wire::socketio::server::{CLOSE, NOOP, PROBE, PROBED, SOCKET, Said, UPGRADE};
+use wire::socketio::server::{NOOP, PROBE, PROBED, SOCKET, Said, UPGRADE};
 use wire::{Kind, Message, Protocol};
 
 impl Relay {
@@ -78,16 +78,14 @@ impl Relay {
             }
             return;
         }
-        let text = str::from_utf8(packet).ok().filter(|_| is_text);
-        match text.and_then(Said::read) {
-            Some(said) => {
-                self.understand_packet(engine, number, said);
-            }
-            None => {
-                self.totals.broken += 1;
-                self.close_session(engine, number, CLOSE);
-            }
-        }
+        let said = match kind {
+            Kind::Binary => Some(Said::Attachment(packet.into())),
+            Kind::Text => str::from_utf8(packet).ok().and_then(Said::read),
+        };
+        match said {
+            Some(said) => self.understand_packet(engine, number, said),
+            None => self.break_off(engine, number),
+        };
     }
 
     /// The session goes on over the transport that it has. Returns the connection that it is not to go on over.

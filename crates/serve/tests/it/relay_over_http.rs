@@ -634,7 +634,8 @@ pub(crate) fn post(session: &str, body: &str) -> Do {
 /// All that the clients heard.
 pub(crate) struct Heard {
     pub(crate) all: Vec<String>,
-    /// The messages that came over WebSocket, and `closed` where it was closed properly, with a code other than 1000.
+    /// The messages that came over WebSocket, binary ones behind `bytes: `, and `closed` where it was closed properly,
+    /// with a code other than 1000.
     pub(crate) messages: Vec<Vec<String>>,
     pub(crate) totals: Totals,
     /// The time from the wish to stop to the end of the relay, if it has ended.
@@ -781,8 +782,12 @@ impl People {
         };
         let (mut input, mut tx) = (Input::new(&mut self.rx[..len]), Vec::new());
         while let Some(event) = machine.receive(&mut input, &mut tx).unwrap() {
-            if let Event::Message(Message { kind: Kind::Text, payload }) = event {
-                self.messages[client].push(String::from_utf8(payload.to_vec()).unwrap());
+            if let Event::Message(Message { kind, payload }) = event {
+                let text = String::from_utf8(payload.to_vec()).unwrap();
+                self.messages[client].push(match kind {
+                    Kind::Binary => format!("bytes: {text}"),
+                    Kind::Text => text,
+                });
             } else if let Event::Closed(closed) = event {
                 let code = closed.code.filter(|code| *code != 1000);
                 let code = code.map_or_else(String::new, |code| format!(" {code}"));

@@ -1,11 +1,15 @@
 //! The relay over Engine.IO's polling and WebSocket, by the bytes of raw clients: the rules of Engine.IO 4 and of
 //! Socket.IO 5.
 
-use crate::relay_over_http::{Do, get, play, play_against, play_with, poll as poll_sockjs, say};
+use crate::relay_over_http::{
+    Do, get, play, play_against, play_with, poll as poll_sockjs, post as post_sockjs, say,
+};
 use serve::relay::{Fault, Totals};
 use units::{Nanos, Random};
 use wire::Kind;
-use wire::socketio::server::{CLOSE, NOOP, POLL, SOCKET, new_sid, opening};
+use wire::socketio::server::{
+    CLOSE, NOOP, POLL, SOCKET, attachment, binary_message, new_sid, opening,
+};
 
 const JOINED: &str = "200 42[\"message\",\"joined a\"]";
 
@@ -189,7 +193,9 @@ fn a_client_that_ends_its_session_has_its_poll_answered_by_a_noop() {
 
 #[test]
 fn packets_that_are_none_close_the_session() {
-    for body in ["abc", "", "2", "5", "4", "42{}", "bAQID", "451-[\"message\",{}]"] {
+    let elsewhere = "451-[\"message\",{\"_placeholder\":true,\"num\":1}]";
+    let too_many = "4511-[\"message\"]";
+    for body in ["abc", "", "2", "5", "4", "42{}", "bA:ID", "45[\"a\"]", too_many, elsewhere] {
         let sid = sid(0);
         let heard = play(&[
             (0, 0, open()),
@@ -223,10 +229,189 @@ fn other_events_mean_nothing_and_are_acknowledged_all_the_same() {
     let sid = sid(0);
     let packets = "40{\"token\":1}\u{1e}42[\"news\",1]\u{1e}430[]\u{1e}4217[\"message\",1]\u{1e}6";
     let heard = play(&[(0, 0, open()), (100, 1, post(&sid, packets)), (200, 0, poll(&sid))]);
-    let error = "42[\"message\",\"error a message is an event called `message` with one text\"]";
-    let packets = [&*format!("40{{\"sid\":\"{sid}\"}}"), error, error, "4317[]"];
+    let error = format!("42[\"message\",\"error {NO_MESSAGE}\"]");
+    let packets = [&*format!("40{{\"sid\":\"{sid}\"}}"), &error, &error, "4317[]"];
     assert_eq!(heard.answers(0)[1], format!("200 {}", packets.join("\u{1e}")));
     assert_eq!((heard.totals.refused, heard.totals.broken), (2, 0));
+}
+
+#[test]
+fn what_is_published_as_bytes_comes_as_bytes_to_every_client_that_can_have_them() {
+    let (polling, over_websocket) = (sid(0), sid(2));
+    let join = "42[\"message\",\"join a\"]";
+    let with_ack = binary_message("").replace("-[", "-7[");
+    let posted = [with_ack, attachment(b"publish a id=1\n\x01")].join("\u{1e}");
+    let binary = |payload: &str| Do::Tell(Kind::Binary, payload.to_owned());
+    let script = [
+        (0, 0, open()),
+        (50, 1, post(&polling, &["40", join].join("\u{1e}"))),
+        (100, 0, poll(&polling)),
+        (150, 2, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
+        (200, 2, tell("40/x,")),
+        (250, 2, tell("42/x,[\"message\",\"join a\"]")),
+        (300, 3, Do::Open("/".to_owned())),
+        (350, 3, tell("join a")),
+        (400, 4, poll_sockjs("s")),
+        (450, 5, post_sockjs("s", "[\"join a\"]")),
+        (500, 4, poll_sockjs("s")),
+        (600, 1, post(&polling, &posted)),
+        (700, 0, poll(&polling)),
+        (800, 2, tell(&binary_message("/x,"))),
+        (850, 2, tell("3")), // It belongs to Engine.IO.
+        (900, 2, binary("publish a\nb")),
+        (1_000, 0, poll(&polling)),
+        (1_100, 3, binary("publish a\nc")),
+        (1_200, 0, poll(&polling)),
+        (1_300, 3, tell("publish a\nd")),
+        (1_400, 0, poll(&polling)),
+        (1_500, 4, poll_sockjs("s")),
+    ];
+    let heard = play(&script);
+    let delivered = |payload: &str| {
+        [binary_message(""), attachment(format!("message a\n{payload}").as_bytes())].join("\u{1e}")
+    };
+    let published = "42[\"message\",\"published id=1 receivers=4\"]";
+    let expected = [
+        format!("200 {}", [&*delivered("\u{1}"), published, "437[]"].join("\u{1e}")),
+        format!("200 {}", delivered("b")),
+        format!("200 {}", delivered("c")),
+        "200 42[\"message\",\"message a\\nd\"]".to_owned(),
+    ];
+    assert_eq!(heard.answers(0)[2..], expected);
+    let event = binary_message("/x,");
+    let over = [
+        &*opening(&sid(1), SOCKET.transport),
+        &format!("40/x,{{\"sid\":\"{over_websocket}\"}}"),
+        "42/x,[\"message\",\"joined a\"]",
+        &event,
+        "bytes: message a\n\u{1}",
+        &event,
+        "bytes: message a\nb",
+        &event,
+        "bytes: message a\nc",
+        "42/x,[\"message\",\"message a\\nd\"]",
+    ];
+    assert_eq!(heard.messages[2], over);
+    let plain =
+        ["joined a", "bytes: message a\n\u{1}", "bytes: message a\nb", "bytes: message a\nc"];
+    assert_eq!(heard.messages[3][..4], plain);
+    assert_eq!(heard.messages[3][4..], ["message a\nd"]);
+    // What reads as text reaches those who have nothing else.
+    let frame = r#"200 a["message a\n\u0001","message a\nb","message a\nc","message a\nd"]"#;
+    assert_eq!(heard.answers(4)[1..], ["200 a[\"joined a\"]\n", &format!("{frame}\n")]);
+    assert_eq!((heard.totals.refused, heard.totals.broken), (0, 0));
+    assert_eq!((heard.totals.published, heard.totals.delivered), (4, 16));
+}
+
+#[test]
+fn bytes_that_wait_for_a_session_go_with_it_from_polling_to_websocket() {
+    let sid = sid(0);
+    let heard = play(&[
+        (0, 0, open()),
+        (100, 1, post(&sid, "40\u{1e}42[\"message\",\"join a\"]")),
+        (200, 0, poll(&sid)),
+        (300, 2, socket(&sid)),
+        (400, 2, tell("2probe")),
+        (450, 3, Do::Open("/".to_owned())),
+        (500, 3, Do::Tell(Kind::Binary, "publish a\nx".to_owned())),
+        // Its attachment comes by the other way.
+        (600, 1, post(&sid, &binary_message(""))),
+        (700, 2, tell("5")),
+        (800, 2, Do::Tell(Kind::Binary, "publish a\ny".to_owned())),
+    ]);
+    let event = binary_message("");
+    let expected = ["3probe", &event, "bytes: message a\nx", &event, "bytes: message a\ny"];
+    assert_eq!(heard.messages[2], expected);
+    assert_eq!((heard.totals.refused, heard.totals.broken), (0, 0));
+}
+
+#[test]
+fn bytes_wait_for_their_turns_where_a_relay_has_faults() {
+    let sid = sid(0);
+    let script = [
+        (0, 0, open()),
+        (100, 1, post(&sid, "40\u{1e}42[\"message\",\"join a\"]")),
+        (200, 0, poll(&sid)),
+        (300, 2, Do::Open("/".to_owned())),
+        (400, 2, Do::Tell(Kind::Binary, "publish a\nx".to_owned())),
+        (500, 0, poll(&sid)),
+        (2_000, 0, poll(&sid)),
+    ];
+    let late = Fault { copies: 2, delay: Nanos::from_millis(1_000), ..Fault::default() };
+    let heard = play_against(&script, |relay| relay.with_faults(move |_| late));
+    let message = [binary_message(""), attachment(b"message a\nx")].join("\u{1e}");
+    assert_eq!(heard.answers(0)[2..], [format!("200 {message}"), format!("200 {message}")]);
+    assert_eq!((heard.totals.delivered, heard.totals.duplicated), (1, 1));
+}
+
+#[test]
+fn an_event_with_attachments_that_is_no_message_is_refused_once_all_have_come() {
+    let sid = sid(0);
+    let places = "{\"_placeholder\":true,\"num\":0},{\"_placeholder\":true,\"num\":1}";
+    let body = [
+        "40",
+        &format!("452-5[\"message\",{places}]"),
+        "bAQID",
+        "3",
+        "b",
+        "451-[\"news\",\"a\"]",
+        "bAQID",
+        "461-7[{\"_placeholder\":true,\"num\":0}]",
+        "bAQID",
+    ]
+    .join("\u{1e}");
+    let heard = play(&[(0, 0, open()), (100, 1, post(&sid, &body)), (200, 0, poll(&sid))]);
+    let error = format!("42[\"message\",\"error {NO_MESSAGE}\"]");
+    let packets = [&*format!("40{{\"sid\":\"{sid}\"}}"), &error, "435[]", &error];
+    assert_eq!(heard.answers(0)[1], format!("200 {}", packets.join("\u{1e}")));
+    assert_eq!(heard.answers(1), ["200 ok"]);
+    assert_eq!((heard.totals.refused, heard.totals.broken), (2, 0));
+}
+
+#[test]
+fn attachments_that_nobody_announced_or_that_do_not_follow_close_the_session() {
+    let event = binary_message("");
+    let elsewhere = binary_message("/x,");
+    // Behind a NUL they are bytes.
+    let table: [&[&str]; _] = [
+        &["\0publish a\nx"],
+        &[&event, "42[\"message\",\"join a\"]"],
+        &[&event, "430[]"],
+        &[&event, "40/y,"],
+        &[&event, "41"],
+        &[&event, &event],
+        &[&elsewhere],
+        &[&event, "\0join a", "\0publish a\nx"],
+    ];
+    for packets in table {
+        let sid = sid(0);
+        let posted = packets.iter().map(|packet| match packet.strip_prefix('\0') {
+            Some(bytes) => attachment(bytes.as_bytes()),
+            None => (*packet).to_owned(),
+        });
+        let body = ["40".to_owned()].into_iter().chain(posted).collect::<Vec<_>>().join("\u{1e}");
+        let told = packets.iter().map(|packet| match packet.strip_prefix('\0') {
+            Some(bytes) => Do::Tell(Kind::Binary, bytes.to_owned()),
+            None => tell(packet),
+        });
+        let told = (0..).zip(told).map(|(step, what)| (1_000 + step * 100, 2, what));
+        let script: Vec<_> = [
+            (0, 0, open()),
+            (100, 1, post(&sid, &body)),
+            (200, 0, poll(&sid)),
+            (300, 2, Do::Open("/socket.io/?EIO=4&transport=websocket".to_owned())),
+            (400, 2, tell("40")),
+        ]
+        .into_iter()
+        .chain(told)
+        .collect();
+        let heard = play(&script);
+        assert_eq!(heard.answers(0)[1..], [UNKNOWN], "{packets:?}");
+        assert_eq!(heard.answers(1), ["200 ok"], "{packets:?}");
+        assert_eq!(heard.messages[2].last().unwrap(), "closed", "{packets:?}");
+        let Totals { published, refused, broken, .. } = heard.totals;
+        assert_eq!((published, refused, broken), (0, 1, 2), "{packets:?}");
+    }
 }
 
 #[test]
@@ -858,5 +1043,6 @@ pub(crate) fn post(sid: &str, body: &str) -> Do {
     say("POST", &address(sid), "Content-Type: text/plain;charset=UTF-8\r\n", body)
 }
 
+const NO_MESSAGE: &str = "a message is an event called `message` with one text, or one attachment";
 const UNKNOWN: &str = "400 {\"code\":1,\"message\":\"Session ID unknown\"}";
 const BAD: &str = "400 {\"code\":3,\"message\":\"Bad request\"}";

@@ -129,6 +129,8 @@ pub enum Carries {
     Requests,
     /// Messages that are text.
     Text,
+    /// Messages that are text, or binary where that is asked for.
+    TextOrBinary,
 }
 
 /// A row for each protocol, in the order in which they are listed to people.
@@ -175,8 +177,8 @@ pub static PROTOCOLS: [Facts; 12] = [
         about: "SockJS over WebSocket", ..WEB
     },
     Facts {
-        protocol: Protocol::SocketIo, name: "socketio", secured: Some("socketios"), carries: Carries::Text, encodes: true,
-        over_websocket: true, has_relay: true, has_subjects: true, fallbacks: &SOCKETIO_FALLBACKS,
+        protocol: Protocol::SocketIo, name: "socketio", secured: Some("socketios"), carries: Carries::TextOrBinary,
+        encodes: true, over_websocket: true, has_relay: true, has_subjects: true, fallbacks: &SOCKETIO_FALLBACKS,
         about: "Socket.IO over WebSocket", ..WEB
     },
     Facts {
@@ -310,7 +312,17 @@ impl fmt::Display for Protocol {
 impl Carries {
     /// True if messages of text can be sent.
     pub const fn has_text(self) -> bool {
-        self.is_text() || matches!(self, Self::BinaryOrText)
+        self.is_text() || self.has_both()
+    }
+
+    /// True if a message is of either kind.
+    pub const fn has_both(self) -> bool {
+        matches!(self, Self::BinaryOrText | Self::TextOrBinary)
+    }
+
+    /// True if a message is text, unless the other kind is asked for.
+    pub const fn is_usually_text(self) -> bool {
+        self.is_text() || matches!(self, Self::TextOrBinary)
     }
 
     /// False if `payload` has a byte in it that would end the message.

@@ -602,8 +602,12 @@ impl<'a> Cells<'a> {
             if !speaks.iter().any(|known| known == scheme.name()) {
                 return Err(left(name, format!("it speaks {}, not {scheme}", speaks.join(", "))));
             }
-            let is_text = self.file.options.text || row.options.text;
-            if facts.text_only && scheme.facts().carries == Carries::BinaryOrText && !is_text {
+            let options = [&self.file.options, &row.options];
+            let is_text = match scheme.facts().carries.is_usually_text() {
+                true => options.iter().all(|options| !options.binary),
+                false => options.iter().any(|options| options.text),
+            };
+            if facts.text_only && scheme.facts().carries.has_both() && !is_text {
                 let why = &facts.why;
                 return Err(left(
                     name,

@@ -140,11 +140,12 @@ impl Options {
         let scheme = server.scheme();
         let facts = scheme.facts();
         let has_text = facts.carries.has_text();
-        let is_text_only = facts.carries.is_text();
+        let is_usually_text = facts.carries.is_usually_text();
         let message = if let Some(typed) = &self.payload {
             let bytes = bytes("payload", typed, context)?;
             let is_file = typed.starts_with('@') && !typed.starts_with("@@");
-            let text = is_text_only || has_text && !self.binary && (self.text || !is_file);
+            let is_text = is_usually_text || has_text && (self.text || !is_file);
+            let text = is_text && !self.binary;
             let (bytes, source, text) = match self.packed(server, &bytes, context)? {
                 Some(packed) => (packed, format!("{typed}, packed by --codec"), has_text),
                 None => (bytes, typed.clone(), text),
@@ -158,7 +159,7 @@ impl Options {
                 ));
             }
             if text && std::str::from_utf8(&bytes).is_err() {
-                let cure = match is_text_only {
+                let cure = match facts.carries.is_text() {
                     true => format!("over {scheme}:// messages are text"),
                     false => "use --binary".to_owned(),
                 };
@@ -176,7 +177,8 @@ impl Options {
                 ));
             }
             let kind = self.payload_kind.unwrap_or(PayloadKind::Random);
-            let text = self.text || is_text_only || (kind.is_text() && has_text && !self.binary);
+            let is_text = is_usually_text || kind.is_text() && has_text;
+            let text = self.text || is_text && !self.binary;
             let size = self.some_size()?;
             // Without compression it does not matter what came before, and one message is easier on caches.
             Message {
@@ -389,7 +391,7 @@ impl Message {
     pub fn is_usual(&self, scheme: Scheme) -> bool {
         let kind = PayloadKind::Random;
         let content = Content::Generated { kind, size: SIZE, varied: false };
-        *self == Self { text: scheme.facts().carries.is_text(), content }
+        *self == Self { text: scheme.facts().carries.is_usually_text(), content }
     }
 }
 

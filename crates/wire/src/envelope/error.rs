@@ -7,7 +7,7 @@ use crate::misuse::MisuseError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// The server sent a binary message.
+    /// The server sent a binary message, and the protocol has none.
     #[error("{protocol}: binary message of {len} bytes, only text is allowed")]
     Binary {
         /// The protocol.
@@ -48,6 +48,14 @@ pub enum PeerError {
         protocol: &'static str,
         /// The reason, in the server's words, escaped.
         said: String,
+    },
+    /// The server sent a binary message by itself.
+    #[error("{protocol}: binary message of {len} bytes that no event has announced")]
+    Unannounced {
+        /// The protocol.
+        protocol: &'static str,
+        /// The length of the message.
+        len: usize,
     },
     /// A text that is not allowed, or not allowed now.
     #[error("{protocol}: got {said}, expected {awaited}")]

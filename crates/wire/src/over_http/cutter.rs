@@ -1,8 +1,9 @@
 //! Frames in the bodies of responses.
 
+use super::binary::{bytes_in, is_binary, packet_len};
 use super::error::PeerError;
 use super::session::{Form, SEPARATOR};
-use crate::contract::{self, Input};
+use crate::contract::{self, Input, Kind, growth};
 use crate::excerpt::Excerpt;
 use crate::sse;
 use std::ops::Range;
@@ -17,6 +18,8 @@ pub(crate) struct Cutter {
     /// The frames that this response has brought.
     count: u64,
     frame_len_max: usize,
+    /// Bytes that binary frames were longer by in all responses.
+    growth: i64,
 }
 
 /// The place in a body where the search for frames is.
@@ -32,7 +35,7 @@ enum Finder {
         end: u8,
         reader: Reader,
         /// The frame in the line, where it is not the line itself.
-        text: String,
+        text: Vec<u8>,
     },
     Whole {
         /// True from the end of the body until the frame is handed out.
@@ -52,6 +55,11 @@ enum Reader {
     Call(&'static str),
     /// Frames are what scripts of a page call a function with.
     Page(Page),
+    /// Frames are packets of Engine.IO.
+    Packets {
+        /// True if the last one is binary.
+        is_binary: bool,
+    },
 }
 
 /// The part of a page that is read.
@@ -69,12 +77,12 @@ enum Page {
 impl Cutter {
     pub(crate) fn new(form: Form, frame_len_max: usize) -> Self {
         let finder = Finder::new(form, frame_len_max);
-        Self { bytes: Vec::new(), taken: 0, finder, count: 0, frame_len_max }
+        Self { bytes: Vec::new(), taken: 0, finder, count: 0, frame_len_max, growth: 0 }
     }
 
     /// A response begins.
     pub(crate) fn begin(&mut self, form: Form) {
-        *self = Self::new(form, self.frame_len_max);
+        *self = Self { growth: self.growth, ..Self::new(form, self.frame_len_max) };
     }
 
     /// These bytes of the body have come.
@@ -84,7 +92,7 @@ impl Cutter {
             *looked -= self.taken.min(*looked);
             *line = 0..0;
             if text.capacity() > KEPT_LEN_MAX {
-                *text = String::new();
+                *text = Vec::new();
             }
         }
         self.taken = 0;
@@ -128,7 +136,7 @@ impl Cutter {
             Finder::Whole { has_come } => std::mem::take(has_come),
         };
         self.count += u64::from(found);
-        if found && str::from_utf8(self.frame()).is_err() {
+        if found && self.kind() == Kind::Text && str::from_utf8(self.frame()).is_err() {
             return Err(PeerError::NotUtf8 { len: self.frame().len() }.into());
         }
         Ok(found)
@@ -138,10 +146,27 @@ impl Cutter {
     pub(crate) fn frame(&self) -> &[u8] {
         match &self.finder {
             Finder::Events(parser) => parser.event().data,
-            Finder::Lines { line, reader: Reader::Bare { .. }, .. } => &self.bytes[line.clone()],
-            Finder::Lines { text, .. } => text.as_bytes(),
+            Finder::Lines {
+                line,
+                reader: Reader::Bare { .. } | Reader::Packets { is_binary: false },
+                ..
+            } => &self.bytes[line.clone()],
+            Finder::Lines { text, .. } => text,
             Finder::Whole { .. } => &self.bytes,
         }
+    }
+
+    /// The kind of that frame.
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.finder {
+            Finder::Lines { reader: Reader::Packets { is_binary: true }, .. } => Kind::Binary,
+            Finder::Events(_) | Finder::Lines { .. } | Finder::Whole { .. } => Kind::Text,
+        }
+    }
+
+    /// The bytes that frames were longer by in the bodies so far.
+    pub(crate) const fn growth(&self) -> i64 {
+        self.growth
     }
 
     /// The response is over.
@@ -170,6 +195,12 @@ impl Cutter {
         while self.next_line()? {
             let Finder::Lines { line, reader, text, .. } = &mut self.finder else { break };
             if reader.read(&self.bytes[line.clone()], text)? {
+                if matches!(reader, Reader::Packets { is_binary: true }) {
+                    if text.len() > self.frame_len_max {
+                        return Err(PeerError::OverLimit { max: self.frame_len_max });
+                    }
+                    self.growth += growth(text.len(), line.len());
+                }
                 return Ok(true);
             }
         }
@@ -177,11 +208,16 @@ impl Cutter {
     }
 
     fn next_line(&mut self) -> Result<bool, PeerError> {
-        let Finder::Lines { line, looked, end, .. } = &mut self.finder else { return Ok(false) };
+        let Finder::Lines { line, looked, end, reader, .. } = &mut self.finder else {
+            return Ok(false);
+        };
+        let is_binary =
+            matches!(reader, Reader::Packets { .. }) && is_binary(&self.bytes[self.taken..]);
+        let len_max = if is_binary { packet_len(self.frame_len_max) } else { self.frame_len_max };
         let from = (*looked).max(self.taken);
         let end = self.bytes[from..].iter().position(|byte| byte == end);
         *looked = end.map_or(self.bytes.len(), |end| from + end);
-        if *looked - self.taken > self.frame_len_max {
+        if *looked - self.taken > len_max {
             return Err(PeerError::OverLimit { max: self.frame_len_max });
         }
         if end.is_some() {
@@ -194,7 +230,7 @@ impl Cutter {
 
 impl Reader {
     /// Reads a line; true if it is a frame, or ends one that is in `text`.
-    fn read(&mut self, line: &[u8], text: &mut String) -> Result<bool, PeerError> {
+    fn read(&mut self, line: &[u8], text: &mut Vec<u8>) -> Result<bool, PeerError> {
         let unexpected = |awaited| PeerError::Unexpected { awaited, said: Excerpt::new(line) };
         let plain = line.trim_ascii();
         match self {
@@ -207,6 +243,13 @@ impl Reader {
                 let call = plain.strip_prefix(b"/**/").unwrap_or(plain);
                 *text = argument(call, function)
                     .ok_or_else(|| unexpected("a call of our function with a text"))?;
+                return Ok(true);
+            }
+            Self::Packets { is_binary: is_binary_now } => {
+                *is_binary_now = is_binary(line);
+                if *is_binary_now {
+                    *text = bytes_in(line).ok_or_else(|| unexpected("Base64 behind `b`"))?;
+                }
                 return Ok(true);
             }
             Self::Page(page) => {
@@ -233,9 +276,9 @@ impl Reader {
 }
 
 /// The text that a line calls `function` with.
-fn argument(line: &[u8], function: &str) -> Option<String> {
+fn argument(line: &[u8], function: &str) -> Option<Vec<u8>> {
     let call = line.strip_prefix(function.as_bytes())?.strip_prefix(b"(")?.strip_suffix(b");")?;
-    serde_json::from_slice(call).ok()
+    serde_json::from_slice(call).ok().map(String::into_bytes)
 }
 
 impl Finder {
@@ -249,9 +292,7 @@ impl Finder {
             Form::Lines { has_prelude } => {
                 Self::lines(Reader::Bare { may_be_prelude: has_prelude })
             }
-            Form::Packets => {
-                Self::lines_ended_by(SEPARATOR, Reader::Bare { may_be_prelude: false })
-            }
+            Form::Packets => Self::lines_ended_by(SEPARATOR, Reader::Packets { is_binary: false }),
             Form::Page => Self::lines(Reader::Page(Page::Head)),
             Form::Whole => Self::Whole { has_come: false },
         }
@@ -262,7 +303,7 @@ impl Finder {
     }
 
     const fn lines_ended_by(end: u8, reader: Reader) -> Self {
-        Self::Lines { line: 0..0, looked: 0, end, reader, text: String::new() }
+        Self::Lines { line: 0..0, looked: 0, end, reader, text: Vec::new() }
     }
 }
 
@@ -275,6 +316,7 @@ const KEPT_LEN_MAX: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::over_http::binary_packet;
 
     /// The frames of a response that comes in pieces of so many bytes, and its end.
     fn frames(form: Form, body: &[u8], piece_len: usize) -> (Vec<String>, String) {
@@ -312,6 +354,8 @@ mod tests {
         let prelude = format!("{}\n", "h".repeat(40));
         let with_prelude = format!("{prelude}o\nh\na[\"b\"]\n");
         let long = "a".repeat(65);
+        let [longest, too_long] = [64, 65]
+            .map(|len| String::from_utf8(binary_packet("a".repeat(len).as_bytes())).unwrap());
         let none = "a response without a frame";
         let cut = "a response ended in the middle of a frame";
         #[rustfmt::skip]
@@ -342,6 +386,11 @@ mod tests {
             (Form::Packets, "\u{1e}",                        &["", ""],          ""),
             (Form::Packets, "",                              &[],                none),
             (Form::Packets, &long,                           &[],                "a frame of more than 64 bytes, which is the limit"),
+            (Form::Packets, "bbG9uZw==\u{1e}2",               &["long", "2"],     ""),
+            (Form::Packets, "b",                             &[""],              ""),
+            (Form::Packets, &longest,                        &[&long[1..]],      ""),
+            (Form::Packets, &too_long,                       &[],                "a frame of more than 64 bytes, which is the limit"),
+            (Form::Packets, "b:;",                           &[],                "got \"b:;\", expected Base64 behind `b`"),
             (Form::Whole,  "a\r\nb\n",                       &["a\r\nb\n"],      ""),
             (Form::Whole,  "",                               &[""],              ""),
             (Form::Whole,  &long,                            &[],                "a frame of more than 64 bytes, which is the limit"),

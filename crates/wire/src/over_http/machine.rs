@@ -1,11 +1,12 @@
 //! The client's end of a session.
 
+use super::binary::announces;
 use super::cutter::Cutter;
 use super::error::PeerError;
-use super::session::{Form, Session};
+use super::session::{Body, Form, Session};
 use crate::contract::{
     self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
-    Response, Secured, TwoSockets,
+    Response, Secured, TwoSockets, growth,
 };
 use crate::excerpt::Excerpt;
 use crate::http1::{Delivery, Maker};
@@ -31,6 +32,8 @@ use crate::sse;
 #[derive(Debug)]
 pub struct OverHttp<C> {
     cutter: Cutter,
+    /// Bytes that binary packets grew by that were to be posted.
+    encoding_sent: i64,
     first: C,
     /// True once all of a response has arrived.
     has_response: bool,
@@ -84,6 +87,7 @@ impl<C: InPlace> OverHttp<C> {
     pub fn new(session: Session, http: Maker<C>, limits: Limits) -> Self {
         Self {
             cutter: Cutter::new(session.form, limits.frame_len_max),
+            encoding_sent: 0,
             first: http.make(Delivery::AsItArrives),
             has_response: false,
             past: Layers::default(),
@@ -154,17 +158,23 @@ impl<C: InPlace> Protocol for OverHttp<C> {
         let Some(post) = self.session.post.as_ref().filter(|_| self.state == State::Open) else {
             return Err(MisuseError::NotOpen);
         };
-        let texts = post.body.texts(message.payload);
+        let texts = post.body.texts(message);
         let texts = texts.ok_or(MisuseError::Malformed { expected: "an array, or a packet" })?;
         let (before, max) = (self.waiting.len(), self.waiting_len_max);
-        post.body.add(texts, &mut self.waiting);
+        let is_alone = post.body.waits_alone(&self.waiting);
+        post.body.add(&texts, &mut self.waiting);
         let len = self.waiting.len();
         // One that waits alone is no longer than messages are anyway.
-        if len > max && before > 0 {
-            self.waiting.truncate(before);
+        if len > max && !is_alone {
+            post.body.take_back(before, &mut self.waiting);
             return Err(MisuseError::TooLong { len: len as u64, max: max as u64 });
         }
-        self.post();
+        if message.kind == Kind::Binary {
+            self.encoding_sent += growth(message.payload.len(), texts.len());
+        }
+        if post.body != Body::Packets || !announces(&texts) {
+            self.post();
+        }
         Ok(())
     }
 
@@ -183,7 +193,8 @@ impl<C: InPlace> Protocol for OverHttp<C> {
                 if let Some(named) = self.session.name(payload)? {
                     self.waiting_len_max = self.waiting_len_max.min(named.body_len_max);
                 }
-                return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
+                let kind = self.cutter.kind();
+                return Ok(Some(Event::Message(Message { kind, payload })));
             }
             if std::mem::take(&mut self.has_response) {
                 if self.session.is_one_response() {
@@ -274,8 +285,13 @@ impl<C: InPlace> Protocol for OverHttp<C> {
 
     fn layers(&self) -> Layers {
         let second = self.second.as_ref().map(|(second, _)| second.layers()).unwrap_or_default();
-        let requests = Layers { requests: self.requests, ..Layers::default() };
-        self.first.layers() + second + self.past + requests
+        let own = Layers {
+            encoding_sent: self.encoding_sent,
+            encoding_received: self.cutter.growth(),
+            requests: self.requests,
+            ..Layers::default()
+        };
+        self.first.layers() + second + self.past + own
     }
 }
 

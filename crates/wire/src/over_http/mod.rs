@@ -7,11 +7,13 @@
 //!
 //! Left out: the meaning of the texts, and reconnects.
 
+mod binary;
 mod cutter;
 mod error;
 mod machine;
 mod session;
 
+pub(crate) use binary::{binary_packet, bytes_in, is_binary};
 pub(crate) use cutter::Cutter;
 pub use error::PeerError;
 pub use machine::{Limits, OverHttp};

@@ -1,7 +1,8 @@
 //! The requests of a client, and the forms of what goes and comes.
 
+use super::binary::{announces, binary_packet};
 use super::error::PeerError;
-use crate::contract::Response;
+use crate::contract::{Kind, Message, Response};
 use crate::decimal::append_decimal;
 use crate::excerpt::Excerpt;
 use crate::http1::append_percent_encoded;
@@ -175,10 +176,16 @@ struct Opening<'a> {
 
 impl Body {
     /// The texts in a message that is to be posted; `None` if it has another form.
-    pub(super) fn texts(self, message: &[u8]) -> Option<&[u8]> {
-        match self {
-            Self::Array | Self::Form => message.strip_prefix(b"[")?.strip_suffix(b"]"),
-            Self::Packets => Some(message).filter(|packet| !packet.is_empty()),
+    pub(super) fn texts(self, message: Message<'_>) -> Option<Cow<'_, [u8]>> {
+        let Message { kind, payload } = message;
+        match (self, kind) {
+            (Self::Array | Self::Form, _) => {
+                payload.strip_prefix(b"[")?.strip_suffix(b"]").map(Cow::from)
+            }
+            (Self::Packets, Kind::Binary) => Some(binary_packet(payload).into()),
+            (Self::Packets, Kind::Text) => {
+                Some(payload).filter(|packet| !packet.is_empty()).map(Cow::from)
+            }
         }
     }
 
@@ -191,6 +198,22 @@ impl Body {
             (Self::Packets, false) => waiting.push(SEPARATOR),
         }
         waiting.extend_from_slice(texts);
+    }
+
+    /// True if a message waits alone that comes to `waiting`: nothing is there, or the packet that announces it.
+    pub(crate) fn waits_alone(self, waiting: &[u8]) -> bool {
+        let is_announced = || self == Self::Packets && announces(waiting);
+        waiting.is_empty() || is_announced() && !waiting.contains(&SEPARATOR)
+    }
+
+    /// Takes back a message that makes what waits too long, and the packet that has announced it; `before` has the
+    /// length without the message.
+    pub(crate) fn take_back(self, before: usize, waiting: &mut Vec<u8>) {
+        waiting.truncate(before);
+        let end = waiting.iter().rposition(|byte| *byte == SEPARATOR);
+        if self == Self::Packets && announces(&waiting[end.map_or(0, |end| end + 1)..]) {
+            waiting.truncate(end.unwrap_or(0));
+        }
     }
 
     /// The bytes behind the texts.

@@ -21,22 +21,31 @@ pub(crate) fn fuzz_socketio(bytes: &[u8]) {
 /// Bytes that come to a client on the connection that polls, and to one that posts on the connection for that; and a
 /// post to a server.
 pub(crate) fn fuzz_socketio_http(bytes: &[u8]) {
-    for packet in server::packets(bytes).into_iter().flatten() {
-        if let Said::Inside { namespace, packet: Packet::Message { text, .. } } = packet {
-            let mut json = String::new();
-            write_text(&text, &mut json);
-            let event = server::message(&namespace, &json);
-            let again = server::packets(event.as_bytes()).expect("we wrote it");
-            let packet = Packet::Message { text, ack: None };
-            assert_eq!(again, [Said::Inside { namespace, packet }]);
-        }
+    for said in server::packets(bytes).into_iter().flatten() {
+        let (written, expected) = match said {
+            Said::Attachment(bytes) => (server::attachment(&bytes), Said::Attachment(bytes)),
+            Said::Inside { namespace, packet: Packet::Message { text, .. }, .. } => {
+                let mut json = String::new();
+                write_text(&text, &mut json);
+                let written = server::message(&namespace, &json);
+                let packet = Packet::Message { text, ack: None };
+                (written, Said::Inside { namespace, packet, attachments: 0 })
+            }
+            Said::Inside { namespace, packet: Packet::Binary { .. }, .. } => {
+                let packet = Packet::Binary { ack: None };
+                let written = server::binary_message(&namespace);
+                (written, Said::Inside { namespace, packet, attachments: 1 })
+            }
+            Said::Close | Said::Inside { .. } | Said::Nothing | Said::Pong => continue,
+        };
+        assert_eq!(server::packets(written.as_bytes()), Some(vec![expected]));
     }
     check_splits_of_replies(bytes, &|| On::<First, _>::new(client()));
     check_splits_of_replies(bytes, &|| On::posting(client(), OPENING));
 }
 
 /// Bytes that come to a client that upgrades: on its connection of HTTP, and behind each NUL on the other one in turn.
-/// Messages are sent back, each with a number.
+/// Messages are sent back, each with a number, every second one in binary.
 pub(crate) fn fuzz_socketio_upgrading(bytes: &[u8]) {
     let whole = Both::play(bytes, &|_| false);
     assert_eq!(Both::play(bytes, &|_| true), whole, "byte by byte");
@@ -108,10 +117,17 @@ impl Both {
                 }
             };
             if echo {
-                let text = self.events.len().to_string();
-                let message = Message { kind: Kind::Text, payload: text.as_bytes() };
-                match client.send(message, &mut self.first) {
-                    Ok(()) => self.sent.push(server::message("", &format!("\"{text}\""))),
+                let number = self.events.len();
+                let (kind, packets) = match (number % 2, number.to_string()) {
+                    (0, text) => {
+                        let attachment = server::attachment(text.as_bytes());
+                        (Kind::Binary, vec![server::binary_message(""), attachment])
+                    }
+                    (_, text) => (Kind::Text, vec![server::message("", &format!("\"{text}\""))]),
+                };
+                let text = number.to_string();
+                match client.send(Message { kind, payload: text.as_bytes() }, &mut self.first) {
+                    Ok(()) => self.sent.extend(packets),
                     Err(error) => self.events.push(error.to_string()),
                 }
             }
@@ -129,7 +145,9 @@ impl Both {
         let posts = Http1::server(crate::http1::Limits::default()).into();
         let frames = WebSocket::server_with(Arc::new(options), limits).into();
         let mut went = Vec::new();
-        for (mut server, bytes) in [(posts, &self.second), (frames, &self.first)] {
+        for (mut server, bytes, is_framed) in
+            [(posts, &self.second, false), (frames, &self.first, true)]
+        {
             let server: &mut Connection = &mut server;
             let mut bytes = bytes.clone();
             let mut input = Input::new(&mut bytes);
@@ -137,8 +155,14 @@ impl Both {
                 server.receive(&mut input, &mut Vec::new()).expect("a client keeps the rules")
             {
                 let Event::Message(message) = event else { continue };
+                if is_framed && message.kind == Kind::Binary {
+                    went.push(server::attachment(message.payload));
+                    continue;
+                }
                 let packets = message.payload.split(|byte| *byte == SEPARATOR);
-                let packets = packets.filter(|packet| packet.starts_with(b"42["));
+                let packets = packets.filter(|packet| {
+                    [&b"42["[..], b"451-", b"b"].iter().any(|begin| packet.starts_with(begin))
+                });
                 went.extend(packets.map(|packet| String::from_utf8_lossy(packet).into_owned()));
                 let answer = Message { kind: Kind::Binary, payload: b"" };
                 server.send(answer, &mut Vec::new()).expect("the message awaits it");

@@ -2,11 +2,11 @@
 //! and packets are read, and what answers them is written.
 
 use super::address::query_of;
-use super::message_of;
+use super::{ATTACHED, announcement_of, digits_of, is_binary_message, message_of};
 use crate::connection::Connection;
 use crate::contract::MisuseError;
 use crate::excerpt::cut;
-use crate::over_http::SEPARATOR;
+use crate::over_http::{SEPARATOR, binary_packet, bytes_in, is_binary};
 use crate::sockjs::server::{JSON, Receiver, Request, respond};
 use serde::de::IgnoredAny;
 use spec::Transport;
@@ -74,6 +74,8 @@ impl<'a> Asked<'a> {
 /// A packet of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
+    /// An attachment of the packet that has announced it.
+    Attachment(Box<[u8]>),
     /// It ends the session.
     Close,
     /// A packet of Socket.IO.
@@ -82,6 +84,8 @@ pub enum Said {
         namespace: String,
         /// The packet.
         packet: Packet,
+        /// The attachments that follow.
+        attachments: usize,
     },
     /// One that needs no answer.
     Nothing,
@@ -94,6 +98,11 @@ pub enum Said {
 pub enum Packet {
     /// It says that an event of the server came.
     Acknowledged,
+    /// An event called `message` whose only attachment is a message.
+    Binary {
+        /// The number under which the client wants to hear that it came.
+        ack: Option<u64>,
+    },
     /// It joins the namespace.
     Connect,
     /// It leaves the namespace.
@@ -114,12 +123,15 @@ pub enum Packet {
 
 /// The packets in the body of a post; `None` if one of them is none: the session is to be closed.
 pub fn packets(body: &[u8]) -> Option<Vec<Said>> {
-    let body = str::from_utf8(body).ok()?;
-    body.split(char::from(SEPARATOR)).map(Said::read).collect()
+    let read = |packet| match is_binary(packet) {
+        true => Some(Said::Attachment(bytes_in(packet)?.into())),
+        false => Said::read(str::from_utf8(packet).ok()?),
+    };
+    body.split(|byte| *byte == SEPARATOR).map(read).collect()
 }
 
 impl Said {
-    /// Reads one packet; `None` if it is none that a client sends in a session: the session is to be closed.
+    /// Reads one packet of text; `None` if it is none that a client sends in a session: the session is to be closed.
     pub fn read(packet: &str) -> Option<Self> {
         match (packet, packet.split_at_checked(1)?) {
             _ if packet.contains(char::from(SEPARATOR)) => None,
@@ -135,13 +147,16 @@ impl Said {
     /// Reads a packet of Socket.IO.
     fn read_inside(packet: &str) -> Option<Self> {
         let (kind, rest) = packet.split_at_checked(1)?;
+        let (attachments, rest) = match kind {
+            "5" | "6" => announcement_of(packet, rest).ok()?,
+            _ => (0, rest),
+        };
         let (name, rest) = match rest.starts_with('/') {
             true => rest.split_once(',').unwrap_or((rest, "")),
             false => ("/", rest),
         };
         let namespace = if name == "/" { String::new() } else { format!("{name},") };
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (ack, data) = rest.split_at(digits);
+        let (ack, data) = rest.split_at(digits_of(rest));
         let ack = if ack.is_empty() { None } else { Some(ack.parse().ok()?) };
         let packet = match kind {
             "0" => Packet::Connect,
@@ -156,15 +171,30 @@ impl Said {
                 }
             },
             "3" => Packet::Acknowledged,
+            "5" | "6" => match (kind, is_binary_message(packet, data, attachments).ok()?) {
+                ("5", true) => Packet::Binary { ack },
+                ("5", false) => Packet::OtherEvent { ack },
+                (_, _) => Packet::Acknowledged,
+            },
             _ => return None,
         };
-        Some(Self::Inside { namespace, packet })
+        Some(Self::Inside { namespace, packet, attachments })
     }
 }
 
 /// The event of a namespace that carries a text, given as JSON.
 pub fn message(namespace: &str, json: &str) -> String {
     format!("42{namespace}[\"message\",{json}]")
+}
+
+/// The event of a namespace that announces a binary message, which is its attachment.
+pub fn binary_message(namespace: &str) -> String {
+    format!("451-{namespace}{ATTACHED}")
+}
+
+/// The packet of a binary message, as polls bring it.
+pub fn attachment(bytes: &[u8]) -> String {
+    String::from_utf8(binary_packet(bytes)).expect("Base64 is ASCII")
 }
 
 /// The packet that says that an event came.
@@ -301,8 +331,20 @@ mod tests {
 
     #[test]
     fn packets_of_a_client_are_read_and_nonsense_is_not() {
-        let inside =
-            |namespace: &str, packet| Said::Inside { namespace: namespace.to_owned(), packet };
+        let announced = |namespace: &str, packet, attachments| Said::Inside {
+            namespace: namespace.to_owned(),
+            packet,
+            attachments,
+        };
+        let inside = |namespace: &str, packet| announced(namespace, packet, 0);
+        let with = |attachments, packet| Some(vec![announced("", packet, attachments)]);
+        let binary = |ack| Packet::Binary { ack };
+        let other = |ack| Packet::OtherEvent { ack };
+        let places = "{\"_placeholder\":true,\"num\":1},{\"_placeholder\":true,\"num\":0}";
+        let two = format!("452-3[\"message\",{places}]");
+        let with_its_attachment = format!("451-/admin,7{ATTACHED}\u{1e}bAQID");
+        let in_one_body =
+            vec![announced("/admin,", binary(Some(7)), 1), Said::Attachment([1, 2, 3].into())];
         let message = |text: &str, ack| inside("", Packet::Message { text: text.to_owned(), ack });
         let in_admin = |packet| Some(vec![inside("/admin,", packet)]);
         let one = |packet| Some(vec![inside("", packet)]);
@@ -336,13 +378,33 @@ mod tests {
             ("2",                                    None), // Pings are the server's.
             ("5",                                    None),
             ("abc",                                  None),
-            ("bAQID",                                None),
+            ("bAQID",                                Some(vec![Said::Attachment([1, 2, 3].into())])),
+            ("b",                                    Some(vec![Said::Attachment([].into())])),
+            (&*with_its_attachment,                 Some(in_one_body)),
+            (&*two,                                 with(2, other(Some(3)))),
+            ("451-[\"message\",{\"_placeholder\":true,\"num\":0}]", with(1, binary(None))),
+            ("451-[\"news\",{\"_placeholder\":true,\"num\":0}]", with(1, other(None))),
+            ("451-[\"message\",{\"_placeholder\":true,\"num\":0},1]", with(1, other(None))),
+            ("451-[\"message\",\"a\"]",              with(1, other(None))),
+            ("450-[\"message\",\"a\"]",              None),
+            ("461-7[{\"_placeholder\":true,\"num\":0}]", with(1, Packet::Acknowledged)),
+            ("bAQ",                                  None),
+            ("bA:ID",                                None),
+            ("45[\"message\",\"a\"]",                None),
+            ("45-[\"message\",\"a\"]",               None),
+            ("45+1-[\"message\"]",                   None),
+            ("4511-[\"message\"]",                   None),
+            ("451-{}",                               None),
+            ("451-[\"message\"",                     None),
+            ("451-[\"message\",{\"_placeholder\":true,\"num\":1}]", None),
+            ("451-[\"message\",{\"_placeholder\":true,\"num\":-1}]", None),
+            ("451-[\"message\",{\"_placeholder\":true}]", None),
+            ("462-[{\"_placeholder\":true,\"num\":2}]", None),
             ("4",                                    None),
             ("4abc",                                 None),
             ("42{}",                                 None),
             ("42[\"message\",\"a\"",                 None),
             ("42[\"message\",\"a\"]x",               None),
-            ("451-[\"message\",{\"_placeholder\":true,\"num\":0}]", None),
             ("4299999999999999999999[\"message\",\"a\"]", None),
         ];
         for (body, expected) in table {

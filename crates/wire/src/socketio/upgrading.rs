@@ -2,11 +2,13 @@
 
 use crate::contract::{
     self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
-    TwoSockets,
+    TwoSockets, growth,
 };
 use crate::excerpt::Excerpt;
 use crate::http1::{Delivery, Maker};
-use crate::over_http::{Cutter, Limits, PeerError, SEPARATOR, Session};
+use crate::over_http::{
+    Body, Cutter, Limits, PeerError, SEPARATOR, Session, binary_packet, bytes_in,
+};
 use crate::socketio::upgrade::{NOOP, PROBE, PROBED, UPGRADE};
 use std::fmt;
 use std::sync::Arc;
@@ -38,6 +40,8 @@ pub struct Upgrading<C> {
     is_answered: bool,
     /// The packets of the last poll.
     cutter: Cutter,
+    /// Bytes that binary packets grew by which wait for a post, or were posted.
+    encoding_sent: i64,
     /// The words of a server that refuses a request.
     refusal: Vec<u8>,
     /// Requests that were sent.
@@ -84,6 +88,7 @@ impl<C: InPlace> Upgrading<C> {
             second_tx: Vec::new(),
             has_second: false,
             cutter: Cutter::new(session.form, limits.frame_len_max),
+            encoding_sent: 0,
             refusal: Vec::new(),
             session,
             state: State::AwaitConnection,
@@ -121,9 +126,17 @@ impl<C: InPlace> Upgrading<C> {
                 self.cutter.begin(self.session.form);
                 let waiting = std::mem::take(&mut self.waiting);
                 let packets = waiting.split(|byte| *byte == SEPARATOR).filter(|it| !it.is_empty());
-                for payload in [UPGRADE].into_iter().chain(packets) {
+                for packet in [UPGRADE].into_iter().chain(packets) {
+                    let bytes = bytes_in(packet);
+                    let message = match &bytes {
+                        Some(payload) => Message { kind: Kind::Binary, payload },
+                        None => Message { kind: Kind::Text, payload: packet },
+                    };
+                    if bytes.is_some() {
+                        self.encoding_sent -= growth(message.payload.len(), packet.len());
+                    }
                     // Where the WebSocket takes none, its end is told next.
-                    let _sent: Result<_, _> = first.send(Message { kind: Kind::Text, payload }, tx);
+                    let _sent: Result<_, _> = first.send(message, tx);
                 }
             }
             (State::AwaitConnection | State::Probed | State::Upgraded | State::Over, _) => {}
@@ -230,8 +243,13 @@ impl<C: InPlace> Protocol for Upgrading<C> {
 
     fn layers(&self) -> Layers {
         let first = self.first.as_ref().map(Protocol::layers).unwrap_or_default();
-        let requests = Layers { requests: self.requests, ..Layers::default() };
-        first + self.second.layers() + requests
+        let own = Layers {
+            encoding_sent: self.encoding_sent,
+            encoding_received: self.cutter.growth(),
+            requests: self.requests,
+            ..Layers::default()
+        };
+        first + self.second.layers() + own
     }
 }
 
@@ -248,16 +266,28 @@ impl<C: InPlace> InPlace for Upgrading<C> {
             (State::Upgraded, Some(first)) => first.send_in_place(kind, len, tx, append),
             (State::Polling | State::Probed, _) => {
                 let before = self.waiting.len();
+                let is_alone = Body::Packets.waits_alone(&self.waiting);
                 if before > 0 {
                     self.waiting.push(SEPARATOR);
                 }
-                append(&mut self.waiting);
+                let mut encoding = 0;
+                match kind {
+                    Kind::Binary => {
+                        let mut bytes = Vec::new();
+                        append(&mut bytes);
+                        let packet = binary_packet(&bytes);
+                        encoding = growth(bytes.len(), packet.len());
+                        self.waiting.extend(packet);
+                    }
+                    Kind::Text => append(&mut self.waiting),
+                }
                 let (len, max) = (self.waiting.len(), self.waiting_len_max);
                 // One that waits alone is no longer than messages are anyway.
-                if len > max && before > 0 {
-                    self.waiting.truncate(before);
+                if len > max && !is_alone {
+                    Body::Packets.take_back(before, &mut self.waiting);
                     return Err(MisuseError::TooLong { len: len as u64, max: max as u64 });
                 }
+                self.encoding_sent += encoding;
                 Ok(())
             }
             (State::AwaitConnection | State::Upgraded | State::Over, _) => {
@@ -292,11 +322,12 @@ impl<C: InPlace> TwoSockets for Upgrading<C> {
             }
             if self.cutter.advance()? {
                 self.begin_upgrade(tx)?;
-                if self.cutter.frame() == NOOP.as_bytes() {
+                let kind = self.cutter.kind();
+                if kind == Kind::Text && self.cutter.frame() == NOOP.as_bytes() {
                     continue; // It only ends a poll.
                 }
                 let payload = self.cutter.frame();
-                return Ok(Some(Event::Message(Message { kind: Kind::Text, payload })));
+                return Ok(Some(Event::Message(Message { kind, payload })));
             }
             if std::mem::take(&mut self.is_answered) {
                 if self.asked == Asked::Poll {

@@ -7,7 +7,7 @@ use crate::contract::{Kind, Message, MisuseError, Protocol};
 use crate::http1::head::{self, HEADERS_MAX, HeadLimits, RequestHead};
 use crate::http1::site::{append_permission, field_of, origin_of, path_of};
 use crate::http1::{StreamPiece, percent_decoded};
-use crate::over_http::SEPARATOR;
+use crate::over_http::{SEPARATOR, bytes_in};
 use crate::sse::append_event;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use sha1::{Digest, Sha1};
@@ -320,7 +320,12 @@ pub fn frame(
     let body = match receiver.transport {
         Transport::Usual => {
             for packet in frame.split(char::from(SEPARATOR)) {
-                machine.send(Message { kind: Kind::Text, payload: packet.as_bytes() }, tx)?;
+                let bytes = bytes_in(packet.as_bytes());
+                let message = match &bytes {
+                    Some(payload) => Message { kind: Kind::Binary, payload },
+                    None => Message { kind: Kind::Text, payload: packet.as_bytes() },
+                };
+                machine.send(message, tx)?;
             }
             return Ok(0);
         }

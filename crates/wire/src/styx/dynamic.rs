@@ -188,7 +188,7 @@ impl Packer<'_> {
     }
 
     fn bytes(&mut self, text: &str) -> Result<(), PackError> {
-        let bytes = value::decode_base64(text)
+        let bytes = value::decode_base64(text.as_bytes())
             .map_err(|error| PackError::Base64 { path: self.path.clone(), error })?;
         let bytes = encode_list_len(&bytes, &mut self.out);
         self.out.extend_from_slice(bytes);

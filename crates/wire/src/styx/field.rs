@@ -302,7 +302,7 @@ impl<'a> Field<'a> for Cow<'a, [u8]> {
     }
 
     fn read_text<E: Error>(text: Cow<'a, str>, wanted: &Seed<Self>) -> Result<Self, E> {
-        let bytes = value::decode_base64(&text).map_err(|error| {
+        let bytes = value::decode_base64(text.as_bytes()).map_err(|error| {
             E::custom(format_args!("bad Base64 in property `{}`: {error}", wanted.property()))
         });
         bytes.map(Cow::Owned)

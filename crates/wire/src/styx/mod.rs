@@ -41,7 +41,7 @@ pub use field::DecodeError;
 pub use fuzz::{fuzz_styx_definition, fuzz_styx_frames, fuzz_styx_json, fuzz_styx_packet};
 pub use json::{JsonError, json_packets};
 pub use packets::Packet;
-pub(crate) use value::write_text;
+pub(crate) use value::{append_base64, decode_base64, write_text};
 
 use crate::framed::Framed;
 

@@ -64,12 +64,17 @@ pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) {
 /// Appends bytes as Base64 in quotes.
 pub(super) fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    let start = out.len();
-    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
-    STANDARD.encode_slice(bytes, &mut out[start..]).expect("there is room for all of it");
+    append_base64(bytes, out);
     out.push(b'"');
 }
 
-pub(super) fn decode_base64(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+/// Appends bytes as Base64.
+pub(crate) fn append_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
+    STANDARD.encode_slice(bytes, &mut out[start..]).expect("there is room for all of it");
+}
+
+pub(crate) fn decode_base64(text: &[u8]) -> Result<Vec<u8>, base64::DecodeError> {
     STANDARD.decode(text)
 }

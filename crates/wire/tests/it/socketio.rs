@@ -84,8 +84,14 @@ fn what_a_server_may_not_do_has_a_name() {
         (&[first("0{}")],                          "error: got \"0{}\", expected the packet `0` with the `sid` of the session"),
         (&[first("40{}")],                         "error: got \"40{}\", expected the packet `0` with the `sid` of the session"),
         (&[opening(), first("40{}\u{1e}")],        "error: Socket.IO: got \"\", expected a packet of Engine.IO"),
-        (&[opening(), first("bAQID")],             "error: Socket.IO: got \"bAQID\", expected the packet `40`"),
-        (&[opening(), first("40{}"), first("bAQID")], "error: Socket.IO: got \"bAQID\", expected a packet of Engine.IO"),
+        (&[first("bAQID")],                        "error: got \"\\x01\\x02\\x03\", expected the packet `0` with the `sid` of the session"),
+        (&[opening(), first("bAQID")],             "error: Socket.IO: binary message of 3 bytes that no event has announced"),
+        (&[opening(), first("40{}"), first("bAQID")], "error: Socket.IO: binary message of 3 bytes that no event has announced"),
+        (&[opening(), first("40{}"), first("bAQI")], "error: got \"bAQI\", expected Base64 behind `b`"),
+        (&[opening(), first("40{}"), first(EVENT), first("2")], "ping "),
+        (&[opening(), first("40{}"), first(EVENT), first("41")], "error: Socket.IO: got \"41\", expected the attachments of the packet before"),
+        (&[opening(), first("40{}"), first(EVENT), first("b\u{1e}b")], "error: Socket.IO: binary message of 0 bytes that no event has announced"),
+        (&[opening(), first("40{}"), first(EVENT), first("1")], "closed None \"\""),
         (&[opening(), first("44{\"message\":\"no\"}")], "error: Socket.IO: refused: \"44{\\\"message\\\":\\\"no\\\"}\""),
         (&[opening(), first("1")],                 "closed None \"\""),
         (&[opening(), Step::End],                  "end: error: the connection ended with 1 requests unanswered"),
@@ -94,6 +100,64 @@ fn what_a_server_may_not_do_has_a_name() {
         let told = play(&client, steps);
         assert_eq!(told.events.last().map(String::as_str), Some(expected), "{steps:?}");
     }
+}
+
+#[test]
+fn bytes_go_and_come_behind_their_event_as_base64() {
+    let both = format!("{EVENT}\u{1e}bAf8=");
+    let steps =
+        [opening(), ok(), first("40{}"), Step::Send(vec![1, 0xff]), ok(), first(&both), first("6")];
+    let told = play(&client, &steps);
+    assert_eq!(told.events, ["open", "Binary \\x01\\xff"]);
+    assert_eq!(bodies(&told.second), ["40", &both], "one body has both");
+    // The event, a letter, and two bytes that became four.
+    let grew = EVENT.len() as i64 + 3;
+    assert_eq!((told.layers.encoding_sent, told.layers.encoding_received), (grew, grew));
+    // The attachment may come by the next poll.
+    let told = play(&client, &[opening(), ok(), first("40{}"), first(EVENT), first("b")]);
+    assert_eq!(told.events, ["open", "Binary "]);
+}
+
+#[test]
+fn bytes_for_which_there_is_no_room_leave_no_event_behind() {
+    let sent = |max: usize, steps: &[Step]| {
+        let small = first(&format!("0{{\"sid\":\"a\",\"maxPayload\":{max}}}"));
+        let told = play(&client, &[&[small, ok(), first("40{}")][..], steps, &[ok()]].concat());
+        let refused = told.events.iter().filter(|event| event.starts_with("not sent: ")).count();
+        (refused, bodies(&told.second)[2..].to_vec())
+    };
+    let bytes = |byte: u8| Step::Send(vec![byte]);
+    let with = |packets: &[&str]| vec![packets.join("\u{1e}")];
+    let (text, event) = ("42[\"message\",\"2\"]", EVENT);
+    // While the first one is posted the others wait.
+    assert_eq!(
+        sent(200, &[send("1"), bytes(1), bytes(2)]),
+        (0, with(&[event, "bAQ==", event, "bAg=="]))
+    );
+    assert_eq!(sent(70, &[send("1"), bytes(1), bytes(2)]), (1, with(&[event, "bAQ=="])));
+    // There is room for the event alone.
+    assert_eq!(sent(66, &[send("1"), send("2"), bytes(1)]), (1, with(&[text])));
+    // What waits alone is no longer than messages are anyway.
+    assert_eq!(sent(40, &[send("1"), bytes(1)]), (0, with(&[event, "bAQ=="])));
+}
+
+#[test]
+fn bytes_go_on_over_websocket_as_they_are() {
+    let steps = [
+        named(),
+        ok(),
+        second("40{}"),
+        Step::First(accepted()),
+        Step::Send(b"6".to_vec()),
+        frame("3probe"),
+        second(&format!("{EVENT}\u{1e}bNg==\u{1e}6")),
+        Step::Send(b"\xff".to_vec()),
+    ];
+    let told = play(&upgrading, &steps);
+    assert_eq!(told.events, ["open", "Binary 6"]);
+    assert_eq!(heard(&told), ["2probe", "5", EVENT, "bytes: 6", EVENT, "bytes: xff"]);
+    assert_eq!(told.layers.encoding_sent, 2 * EVENT.len() as i64, "nothing was posted");
+    assert_eq!(told.layers.encoding_received, EVENT.len() as i64 + 4);
 }
 
 #[test]
@@ -181,6 +245,9 @@ fn an_upgrade_that_fails_has_a_name() {
     }
 }
 
+/// The event that carries bytes.
+const EVENT: &str = "451-[\"message\",{\"_placeholder\":true,\"num\":0}]";
+
 fn client() -> Connection {
     client_of("socketio+polling://h/chat?x=1")
 }
@@ -238,7 +305,9 @@ fn heard(told: &Told) -> Vec<String> {
     let (mut server, mut bytes, mut heard) = (server(), told.first.clone(), Vec::new());
     let mut input = Input::new(&mut bytes);
     while let Ok(Some(event)) = server.receive(&mut input, &mut Vec::new()) {
-        heard.extend(describe(&event).strip_prefix("Text ").map(|text| text.replace('\\', "")));
+        let said = describe(&event).replace('\\', "");
+        heard.extend(said.strip_prefix("Text ").map(str::to_owned));
+        heard.extend(said.strip_prefix("Binary ").map(|bytes| format!("bytes: {bytes}")));
     }
     heard
 }

@@ -185,7 +185,7 @@ fn lines_of(at: Nanos, said: &Said<'_>, workload: &Workload) -> String {
     let protocol = workload.scheme().protocol;
     let is_http = protocol == Protocol::Http;
     // Where a protocol does not tell text from bytes, what reads as text is shown as text.
-    let tells = protocol.facts().carries == Carries::BinaryOrText;
+    let tells = protocol.facts().carries.has_both();
     let of = |kind: &Kind| if tells { *kind } else { Kind::Text };
     let (mark, text) = match said {
         Said::Closed(Some(code), reason) => ('=', format!("closed with code {code} \"{reason}\"")),

@@ -36,6 +36,34 @@ http = "POST /publish?room=room-${room_number}"
 body = "${header} ${pad:31}"
 "#;
 
+/// Receivers over Socket.IO, to whom bytes come as attachments; publishers send them over WebSocket.
+const BYTES: &str = r#"
+speaks = "ws"
+path = "/socket.io/?EIO=4&transport=websocket"
+[[open]]
+expect = { starts = '0{' }
+[[open]]
+send = '40'
+expect = { starts = '40{' }
+[[open]]
+send = '42["message","join room-${room_number}"]'
+expect = { starts = '42["message","joined ' }
+[push.event]
+when = { is = '451-["message",{"_placeholder":true,"num":0}]' }
+[push.message]
+when = { starts = "message " }
+header = "\n${header} "
+[answer.ping]
+when = { is = '2' }
+send = '3'
+[publishers]
+speaks = "ws"
+[publishers.request.publish]
+# publish room-, id=, a line end, the header, and a byte that is in no text
+send = { bytes = "7075626c69736820726f6f6d2d ${room_number} 2069643d ${id} 0a ${header} 20 ff" }
+reply = { starts = "published ", id = "published id=${id} " }
+"#;
+
 const LOAD: &str =
     "--publish 20/s --rooms 4 --publishers 2 --receivers 5 -d 1s --warm-up 0s --drain 5s";
 
@@ -44,6 +72,7 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("apart.toml"), [RECEIVERS, APART].concat()).unwrap();
     std::fs::write(sandbox.path().join("posted.toml"), [RECEIVERS, POSTED].concat()).unwrap();
+    std::fs::write(sandbox.path().join("bytes.toml"), BYTES).unwrap();
     let apart = "./apart.toml";
     for (conversation, receive, publish, threads) in [
         (apart, "ws", "ws", 1),
@@ -55,6 +84,9 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
         ("room-socketio", "socketio+polling", "socketio+polling", 2),
         ("room-socketio", "socketio+upgrade", "socketio+upgrade", 1),
         ("room-socketio", "socketio", "socketio", 1),
+        ("./bytes.toml", "socketio+polling", "ws", 1),
+        ("./bytes.toml", "socketio+upgrade", "ws", 1),
+        ("./bytes.toml", "socketio", "ws", 2),
     ] {
         let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
         let at = |scheme: &str| server.url.replace("ws://", &format!("{scheme}://"));

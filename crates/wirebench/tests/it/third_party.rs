@@ -20,13 +20,17 @@ fn python_websockets_answers_every_message() {
 }
 
 #[test]
-fn socket_io_answers_in_a_namespace_over_each_transport_and_has_no_other() {
+fn socket_io_answers_texts_and_bytes_in_a_namespace_over_each_transport() {
     let Some(server) = Server::start("socketio") else { return };
     for scheme in ["socketio", "socketio+polling", "socketio+upgrade"] {
         for path in ["/", "/socket.io/other"] {
-            let (ended, record) = run(&format!("{} --json -n 100 -c 4", server.url(scheme, path)));
-            ended.check_measured(&[]);
-            check_counts(&record, 100, 4);
+            let url = server.url(scheme, path);
+            for (kind, is_text) in [("", true), ("--binary", false)] {
+                let (ended, record) = run(&format!("{url} {kind} --json -n 100 -c 4"));
+                ended.check_measured(&[]);
+                check_counts(&record, 100, 4);
+                assert_eq!(record.plan.workloads[0].spec.message.text, is_text, "{url}");
+            }
         }
         let none = server.url(scheme, "/socket.io/none");
         Sandbox::new().run(&format!("run {none} -n 1 -c 1")).check(15, &["Invalid namespace"]);

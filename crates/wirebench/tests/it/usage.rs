@@ -213,7 +213,7 @@ fn what_makes_no_sense_together_names_both_and_the_cure() {
         ("unix:a.sock --server-name a", &["--server-name: means nothing to unix://", "leave it out"]),
         ("https://h --deflate", &["--deflate: means nothing to https://", "ws:// and wss://"]),
         ("sockjs://h --binary", &["--binary: is not possible over sockjs://", "ws://"]),
-        ("socketio://h --payload @latin1",         &["is not UTF-8", "over socketio:// messages are text"]),
+        ("socketio://h --payload @latin1",         &["is not UTF-8", "use --binary"]),
         ("tls://h:1 --text", &["--text: means nothing to tls://", "ws:// and wss://"]),
         ("wss://h --method GET", &["--method: means nothing to wss://", "https://"]),
         ("https://h --insecure --in-flight 2", &["--in-flight: 2 ", "https://", "use more --connections"]),
