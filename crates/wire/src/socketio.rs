@@ -70,6 +70,8 @@ pub struct Packets {
     state: State,
     /// The packet whose attachments come.
     announced: Option<Announced>,
+    /// True if an offset may stand behind what an event carries: the server lets clients come back.
+    has_offsets: bool,
 }
 
 /// A packet of which attachments have not come.
@@ -110,7 +112,9 @@ impl Packets {
         };
         let (ack, data) = data.split_at(digits_of(data));
         let is_event = packet.starts_with("45");
-        let is_message = is_binary_message(packet, data, attachments)? && is_event && own.is_some();
+        let is_message = is_binary_message(packet, data, attachments, self.has_offsets)?
+            && is_event
+            && own.is_some();
         let ack = if is_event && own.is_some() { ack } else { "" };
         let notice = (!is_message).then(|| packet.into());
         Ok(Announced { attachments, notice, ack: ack.into() })
@@ -161,8 +165,14 @@ fn announcement_of<'p>(packet: &str, rest: &'p str) -> Result<(usize, &'p str), 
     Ok((count, behind))
 }
 
-/// True if what a `packet` carries, given as JSON, is a message: the name of it, and its only attachment.
-fn is_binary_message(packet: &str, data: &str, attachments: usize) -> Result<bool, PeerError> {
+/// True if what a `packet` carries, given as JSON, is a message: the name of it, its only attachment, and perhaps an
+/// offset.
+fn is_binary_message(
+    packet: &str,
+    data: &str,
+    attachments: usize,
+    has_offset: bool,
+) -> Result<bool, PeerError> {
     if data == ATTACHED && attachments == 1 {
         return Ok(true);
     }
@@ -171,7 +181,11 @@ fn is_binary_message(packet: &str, data: &str, attachments: usize) -> Result<boo
     if !data.iter().all(|value| has_its_attachments(value, attachments)) {
         return Err(Packets::unexpected(packet, "places of the attachments that it announces"));
     }
-    let [Value::String(name), of] = &data[..] else { return Ok(false) };
+    let (name, of) = match &data[..] {
+        [Value::String(name), of] => (name, of),
+        [Value::String(name), of, Value::String(_)] if has_offset => (name, of),
+        _ => return Ok(false),
+    };
     Ok(name == MESSAGE && attachments == 1 && is_placeholder(of))
 }
 
@@ -303,6 +317,8 @@ impl Dialect for Packets {
             (State::AwaitOpen, _) => Err(unexpected("the packet `0`")),
             (State::AwaitConnect, [b'4', b'0', ..]) if own != OF_ANOTHER => {
                 self.state = State::Connected;
+                let connected: Result<Connected, _> = serde_json::from_str(own);
+                self.has_offsets = connected.is_ok_and(|it| it.pid.is_some());
                 Ok(Heard::Open)
             }
             (State::AwaitConnect, [b'4', b'4', ..]) => {
@@ -315,7 +331,8 @@ impl Dialect for Packets {
             }
             (State::Connected, [b'4', b'2', ..]) if event.starts_with('[') => {
                 self.acknowledge(ack, answer);
-                match message_of(event).map_err(|error| Self::broken(packet, &error))? {
+                let message = message_of(event, self.has_offsets);
+                match message.map_err(|error| Self::broken(packet, &error))? {
                     Some(text) => {
                         messages.push(&text);
                         Ok(Heard::Messages)
@@ -360,16 +377,18 @@ fn notice(packet: &str, messages: &mut Messages) -> Heard {
     Heard::Notice
 }
 
-/// The text of an event, given as JSON; `None` if it is no message.
-fn message_of(event: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
+/// The text of an event, given as JSON, behind which an offset may stand; `None` if it is no message.
+fn message_of(event: &str, has_offset: bool) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_str(event);
-    let message = json.deserialize_seq(EventVisitor)?;
+    let message = json.deserialize_seq(EventVisitor { has_offset })?;
     json.end()?;
     Ok(message)
 }
 
 /// An event: its text, if it is a message.
-struct EventVisitor;
+struct EventVisitor {
+    has_offset: bool,
+}
 
 impl<'de> Visitor<'de> for EventVisitor {
     type Value = Option<Cow<'de, str>>;
@@ -385,10 +404,19 @@ impl<'de> Visitor<'de> for EventVisitor {
             return Ok(None);
         }
         let text = event.next_element::<Text<'de>>()?;
-        let is_more = event.next_element::<IgnoredAny>()?.is_some();
-        while event.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(text.map(|text| text.0).filter(|_| !is_more))
+        let mut more = 0;
+        while event.next_element::<IgnoredAny>()?.is_some() {
+            more += 1;
+        }
+        Ok(text.map(|text| text.0).filter(|_| more <= usize::from(self.has_offset)))
     }
+}
+
+/// The things that a server says of a client that has joined.
+#[derive(serde::Deserialize)]
+struct Connected {
+    /// The id by which the client may come back, whatever it is.
+    pid: Option<IgnoredAny>,
 }
 
 /// A text, borrowed where it has no escapes.
@@ -403,6 +431,9 @@ const MESSAGE: &str = "message";
 
 /// The event that carries a binary message, as JSON.
 const ATTACHED: &str = r#"["message",{"_placeholder":true,"num":0}]"#;
+
+/// The place of the only attachment of an event, as JSON.
+const PLACE: &str = r#"{"_placeholder":true,"num":0}"#;
 
 /// The most attachments of a packet, as with socket.io-parser.
 const ATTACHMENTS_MAX: usize = 10;
@@ -523,6 +554,20 @@ mod tests {
             }
             assert_eq!(events, expected, "{packets:?}");
             assert_eq!(said(&transcript.tx), answers, "{packets:?}");
+        }
+        let returning: &[&str] = &["0{}", "40{\"sid\":\"s\",\"pid\":\"p\"}"];
+        let with_offset = message.replace("}]", "},\"7\"]");
+        #[rustfmt::skip]
+        let table: [(&[&str], &[&str]); _] = [
+            (&["42[\"message\",\"a\",\"7\"]", "42[\"message\",\"b\"]"], &["Text \"a\"", "Text \"b\""]),
+            (&[&with_offset, "\0a", &message, "\0b"], &["Binary \"a\"", "Binary \"b\""]),
+            (&["42[\"message\",\"a\",1,\"7\"]"], &[r#"Notice "42[\"message\",\"a\",1,\"7\"]""#]),
+        ];
+        for (packets, expected) in table {
+            let bytes: Vec<u8> = packets.iter().flat_map(|packet| frame_of(packet)).collect();
+            let mut events = check_splits(&bytes, &|| client::<Packets>(returning)).events;
+            events.retain(|event| !event.starts_with("end: "));
+            assert_eq!(events, expected, "{packets:?}");
         }
         let early = check_splits(&frame_of("\0a"), &|| client::<Packets>(&["0{}"]));
         let unannounced = "error: Socket.IO: binary message of 1 bytes that no event has announced";

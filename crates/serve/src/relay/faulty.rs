@@ -41,9 +41,7 @@ impl Relay {
             Speaks::Frames | Speaks::Packets | Speaks::Requests => {
                 str::from_utf8(&words.bytes).is_ok()
             }
-            Speaks::Events | Speaks::Polls => {
-                Texts::of(words.kind, &words.bytes).published().is_some()
-            }
+            Speaks::Events | Speaks::Polls => Texts::of(words).published().is_some(),
         };
         let Some(Fate(fault)) = self.fate.as_mut().filter(|_| can_have) else { return false };
         let fault = fault(data);
@@ -94,7 +92,7 @@ impl Relay {
     fn send_alone<E: Engine>(&mut self, engine: &mut E, who: Who, words: &Words) -> bool {
         let Some(speaks) = self.speaks(who) else { return true };
         self.forms.for_each(Vec::clear);
-        let mut texts = Texts::of(words.kind, &words.bytes);
+        let mut texts = Texts::of(words);
         let message = Message { kind: words.kind, payload: &words.bytes };
         if !self.encode(who, speaks, message, &mut texts) {
             return true;

@@ -89,7 +89,12 @@ impl Hub {
 
     /// True if the seat is one in the room of this name.
     pub(super) fn is_in(&self, seat: Seat, name: &[u8]) -> bool {
-        *self.rooms[seat.room as usize].name == *name
+        self.name(seat) == name
+    }
+
+    /// The name of the room that a seat is in.
+    pub(super) fn name(&self, seat: Seat) -> &[u8] {
+        &self.rooms[seat.room as usize].name
     }
 
     /// A member leaves a room. Returns the member that moves to its seat, if one does, with the index of that

@@ -31,6 +31,8 @@ impl Default for Fault {
 pub(super) struct Words {
     pub(super) kind: Kind,
     pub(super) bytes: Box<[u8]>,
+    /// The offset that clients of Socket.IO get it with, where they may come back.
+    pub(super) offset: Option<u64>,
 }
 
 /// The deliveries to one receiver that are not handed over.
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Arc<Words> {
-        Arc::new(Words { kind: Kind::Text, bytes: text.as_bytes().into() })
+        Arc::new(Words { kind: Kind::Text, bytes: text.as_bytes().into(), offset: None })
     }
 
     fn at(ms: u64) -> Instant {

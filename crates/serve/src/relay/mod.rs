@@ -21,6 +21,7 @@ mod late;
 mod links;
 mod over_http;
 mod plain;
+mod recovery;
 mod sessions;
 mod socketio;
 mod upgrade;
@@ -35,13 +36,14 @@ use engine::{Completion, ConnectionId, Engine, Node, Step};
 use hub::{Hub, Seat, Who};
 use late::{Line, Words};
 use links::Feeds;
-use sessions::Sessions;
+use recovery::Recovery;
+use sessions::{Given, Sessions};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use units::{Bytes, Instant, Random};
+use units::{Bytes, Instant, Nanos, Random};
 use wire::socketio::server::{attachment, binary_message, message as message_packet};
 use wire::sockjs::server::{event, framed_texts, message_frame, write_text};
 use wire::web::Spoken;
@@ -56,6 +58,7 @@ pub struct Relay {
     hub: Hub,
     sessions: Sessions,
     feeds: Feeds,
+    recovery: Recovery,
     queue_max: usize,
     fate: Option<Fate>,
     /// The members to look at, each at an instant at which a delivery to it may have its turn; earliest on top.
@@ -179,6 +182,8 @@ pub struct Totals {
     pub published: u64,
     /// Deliveries of them, each to one receiver.
     pub delivered: u64,
+    /// Messages that clients of Socket.IO got which had missed them, once they were back; besides those deliveries.
+    pub recovered: u64,
     /// Deliveries among them that were left out on purpose.
     pub dropped: u64,
     /// Copies that were sent besides them on purpose.
@@ -212,6 +217,7 @@ impl Relay {
             hub: Hub::default(),
             sessions: Sessions::default(),
             feeds: Feeds::default(),
+            recovery: Recovery::default(),
             queue_max: usize::try_from(Self::QUEUE_MAX.0).unwrap_or(usize::MAX),
             fate: None,
             looks: BinaryHeap::new(),
@@ -233,6 +239,13 @@ impl Relay {
     #[must_use]
     pub fn with_queue_max(self, bytes: usize) -> Self {
         Self { queue_max: bytes, ..self }
+    }
+
+    /// Lets clients of Socket.IO whose connection is lost come back for so long, to their rooms and to what they have
+    /// missed there.
+    #[must_use]
+    pub fn with_recovery(self, time: Nanos) -> Self {
+        Self { recovery: Recovery::over(time), ..self }
     }
 
     /// Delivers each message to each receiver with the faults that `faults` gives, which is told what was published: a
@@ -480,19 +493,30 @@ impl Relay {
         data: &[u8],
     ) -> usize {
         self.totals.published += 1;
-        let Some(number) = self.hub.find(room) else { return 0 };
+        let number = self.hub.find(room);
+        if number.is_none() && !self.recovery.is_on() {
+            return 0;
+        }
         let mut delivery = std::mem::take(&mut self.delivery);
         delivery.clear();
         for part in [b"message ", room, b"\n", data] {
             delivery.extend_from_slice(part);
         }
         let message = Message { kind, payload: &delivery };
-        let late = self
-            .fate
-            .is_some()
-            .then(|| (engine.now(), Arc::new(Words { kind, bytes: delivery.as_slice().into() })));
+        let offset = self.recovery.next_offset();
+        let kept = (self.fate.is_some() || self.recovery.is_on()).then(|| {
+            (engine.now(), Arc::new(Words { kind, bytes: delivery.as_slice().into(), offset }))
+        });
+        if let Some((now, words)) = &kept {
+            self.recovery.keep(room, words, *now);
+        }
+        let Some(number) = number else {
+            self.delivery = delivery;
+            return 0;
+        };
+        let late = kept.filter(|_| self.fate.is_some());
         self.forms.for_each(Vec::clear);
-        let mut texts = Texts::of(kind, &delivery);
+        let mut texts = Texts::new(kind, &delivery, offset);
         let mut seat = Seat { room: number, member: 0 };
         let mut receivers = 0;
         while let Some(who) = self.hub.member(seat) {
@@ -574,15 +598,16 @@ impl Relay {
         let written = match speaks {
             Speaks::Messages | Speaks::Polls | Speaks::Requests => peer.machine.send(message, form),
             Speaks::Packets if message.kind == Kind::Binary => {
-                let event = binary_message(namespace);
+                let event = binary_message(namespace, texts.offset);
                 let event = Message { kind: Kind::Text, payload: event.as_bytes() };
                 peer.machine.send(event, form).and_then(|()| peer.machine.send(message, form))
             }
             Speaks::Frames | Speaks::Packets => {
+                let offset = texts.offset;
                 let Some(json) = texts.json() else { return false };
                 let is_packet = speaks == Speaks::Packets;
                 let text = match is_packet {
-                    true => message_packet(namespace, json),
+                    true => message_packet(namespace, json, offset),
                     false => message_frame(json),
                 };
                 let text = Message { kind: Kind::Text, payload: text.as_bytes() };
@@ -657,8 +682,14 @@ impl Relay {
             Who::Socket(id) => id,
             Who::Session(number, _) => {
                 // The name of its room may be none that JSON can hold.
+                let offset = self.recovery.offset();
                 if let Some(json) = json_of(&words)
-                    && !self.give(engine, who, number, (Kind::Text, &json))
+                    && !self.give(
+                        engine,
+                        who,
+                        number,
+                        Given { kind: Kind::Text, json: &json, offset },
+                    )
                 {
                     self.slow.push(who);
                     self.drop_slow(engine);
@@ -724,6 +755,8 @@ fn json_of(message: &[u8]) -> Option<String> {
 struct Texts<'a> {
     kind: Kind,
     delivery: &'a [u8],
+    /// The offset that clients of Socket.IO get it with, where they may come back.
+    offset: Option<u64>,
     /// All of it as an attachment of Socket.IO.
     attachment: Option<String>,
     /// All of it as JSON; `None` inside if it is not text.
@@ -733,8 +766,12 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    const fn of(kind: Kind, delivery: &'a [u8]) -> Self {
-        Self { kind, delivery, attachment: None, json: None, published: None }
+    const fn new(kind: Kind, delivery: &'a [u8], offset: Option<u64>) -> Self {
+        Self { kind, delivery, offset, attachment: None, json: None, published: None }
+    }
+
+    fn of(words: &'a Words) -> Self {
+        Self::new(words.kind, &words.bytes, words.offset)
     }
 
     fn json(&mut self) -> Option<&str> {
@@ -750,15 +787,16 @@ impl<'a> Texts<'a> {
     }
 
     /// The form in which a session is given it whose requests are answered.
-    fn for_session(&mut self, speaks: Speaks) -> Option<(Kind, &str)> {
-        match (speaks, self.kind) {
-            (Speaks::Polls, _) => Some((Kind::Text, self.published()?)),
+    fn for_session(&mut self, speaks: Speaks) -> Option<Given<'_>> {
+        let offset = self.offset;
+        Some(match (speaks, self.kind) {
+            (Speaks::Polls, _) => Given { kind: Kind::Text, json: self.published()?, offset },
             (Speaks::Packets, Kind::Binary) => {
-                let packet = self.attachment.get_or_insert_with(|| attachment(self.delivery));
-                Some((Kind::Binary, packet))
+                let json = self.attachment.get_or_insert_with(|| attachment(self.delivery));
+                Given { kind: Kind::Binary, json, offset }
             }
-            (_, _) => Some((Kind::Text, self.json()?)),
-        }
+            (_, _) => Given { kind: Kind::Text, json: self.json()?, offset },
+        })
     }
 }
 

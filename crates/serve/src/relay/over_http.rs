@@ -3,7 +3,7 @@
 use super::Relay;
 use super::ending::GO_AWAY;
 use super::hub::Who;
-use super::sessions::{Due, Receiver};
+use super::sessions::{Due, Given, Receiver};
 use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::socketio::server::CLOSE;
@@ -149,11 +149,11 @@ impl Relay {
         engine: &mut E,
         who: Who,
         number: u32,
-        (kind, json): (Kind, &str),
+        given: Given<'_>,
     ) -> bool {
         let namespace = self.sessions.namespace(who).to_owned();
         let Some(session) = self.sessions.find(number) else { return true };
-        session.add(&namespace, kind, json);
+        session.add(&namespace, given);
         self.hand_out(engine, number)
     }
 
@@ -224,6 +224,7 @@ impl Relay {
         if upgrade.is_some_and(|upgrade| upgrade.id == id) {
             self.end_upgrade(number);
         } else {
+            self.note_loss(number, engine.now());
             self.end_session(engine, number);
         }
     }
@@ -254,7 +255,10 @@ impl Relay {
     pub(super) fn keep_sessions<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         for due in self.sessions.due(now) {
             match due {
-                Due::End(number) => self.close_session(engine, number, CLOSE),
+                Due::End(number) => {
+                    self.note_loss(number, now);
+                    self.close_session(engine, number, CLOSE);
+                }
                 Due::Heartbeat(number) => self.beat(engine, number),
                 Due::Upgrade(number) => self.give_up_upgrade(engine, number),
             }

@@ -102,6 +102,15 @@ pub(super) struct Space {
     pub(super) seats: Vec<Seat>,
     /// The deliveries that wait for it there, where the relay has faults.
     pub(super) line: Option<Box<Line>>,
+    /// The names of its client there, where that may come back.
+    pub(super) names: Option<Box<Names>>,
+}
+
+/// The names of a client that may come back to a namespace.
+#[derive(Debug)]
+pub(super) struct Names {
+    pub(super) sid: Box<str>,
+    pub(super) pid: Box<str>,
 }
 
 /// The upgrade of a session that polls, from the opening of its WebSocket on.
@@ -123,9 +132,19 @@ pub(super) enum Heart {
     AwaitPong(Instant),
 }
 
+/// A message as a session gets it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given<'a> {
+    pub(super) kind: Kind,
+    pub(super) json: &'a str,
+    /// The offset that stands behind it over Socket.IO.
+    pub(super) offset: Option<u64>,
+}
+
 impl Space {
     fn new(name: &str) -> Self {
-        Self { name: name.into(), is_connected: true, seats: Vec::new(), line: None }
+        let (seats, line, names) = (Vec::new(), None, None);
+        Self { name: name.into(), is_connected: true, seats, line, names }
     }
 }
 
@@ -161,16 +180,17 @@ impl Session {
 
     /// Adds a message to what waits. A text is given as JSON or, if it polls without SockJS and Socket.IO, as it is;
     /// bytes are given as an attachment of Socket.IO, over which either is one of `namespace`.
-    pub(super) fn add(&mut self, namespace: &str, kind: Kind, json: &str) {
+    pub(super) fn add(&mut self, namespace: &str, given: Given<'_>) {
+        let Given { kind, json, offset } = given;
         if let Some(messages) = &mut self.plain {
             messages.add(json);
             return;
         }
         if self.socketio.is_some() {
             if kind == Kind::Text {
-                server::add(&server::message(namespace, json), &mut self.waiting);
+                server::add(&server::message(namespace, json, offset), &mut self.waiting);
             } else {
-                server::add(&server::binary_message(namespace), &mut self.waiting);
+                server::add(&server::binary_message(namespace, offset), &mut self.waiting);
                 server::add(json, &mut self.waiting);
             }
             return;

@@ -1,8 +1,9 @@
 //! Clients that speak Socket.IO: requests of Engine.IO's polling, and packets in them or over WebSocket.
 
-use super::Relay;
 use super::hub::Who;
-use super::sessions::{Announced, Heart, SocketIo};
+use super::recovery::{Lost, Recovered};
+use super::sessions::{Announced, Heart, Names, SocketIo};
+use super::{Relay, Speaks, Texts};
 use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::Kind;
@@ -121,6 +122,7 @@ impl Relay {
         if let Some(number) = self.post_is_over(id)
             && self.socket_of(number).is_none()
         {
+            self.note_loss(number, engine.now());
             self.close_session(engine, number, CLOSE);
         }
     }
@@ -180,6 +182,8 @@ impl Relay {
             Said::Pong => state.heart = Heart::Beats(now),
             Said::Nothing => {}
             Said::Close => {
+                // It is the connection that ends; who leaves a namespace for good says so before.
+                self.note_loss(number, now);
                 self.close_session(engine, number, NOOP);
                 return false;
             }
@@ -197,7 +201,16 @@ impl Relay {
                 return self.break_off(engine, number);
             }
             Said::Inside { namespace, packet: Packet::Connect, .. } => {
-                return self.join_namespace(engine, number, &namespace);
+                return self.join_namespace(engine, number, &namespace, None);
+            }
+            Said::Inside { namespace, packet: Packet::Return { pid, offset }, .. } => {
+                let recovered = self.recovery.take(&pid, &namespace, offset, now);
+                return self.join_namespace(
+                    engine,
+                    number,
+                    &namespace,
+                    recovered.map(|it| (pid, it)),
+                );
             }
             Said::Inside { packet: Packet::Acknowledged, attachments: 0, .. } => {}
             Said::Inside { namespace, packet, attachments } => {
@@ -233,7 +246,7 @@ impl Relay {
     ) -> bool {
         let who = Who::Session(number, index);
         let ack = match packet {
-            Packet::Acknowledged | Packet::Connect => None,
+            Packet::Acknowledged | Packet::Connect | Packet::Return { .. } => None,
             Packet::Disconnect => {
                 self.leave_namespace(number, index);
                 None
@@ -257,8 +270,15 @@ impl Relay {
         })
     }
 
-    /// A client joins a namespace, any of which is there; `false` if its session has ended.
-    fn join_namespace<E: Engine>(&mut self, engine: &mut E, number: u32, namespace: &str) -> bool {
+    /// A client joins a namespace, any of which is there, or has come back to it by an id; `false` if its session has
+    /// ended.
+    fn join_namespace<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        number: u32,
+        namespace: &str,
+        recovered: Option<(String, Recovered)>,
+    ) -> bool {
         let Some(session) = self.sessions.find(number) else { return false };
         if namespace.len() > NAMESPACE_LEN_MAX + ",".len() || !session.enter(namespace) {
             return self.tell(engine, number, &no_namespace(namespace));
@@ -266,11 +286,59 @@ impl Relay {
         if let Some(state) = &mut session.socketio {
             state.joins_by = Instant::NEVER;
         }
-        let packet = match namespace {
-            "" => connected("", &session.name),
-            _ => connected(namespace, &new_sid(&mut self.entropy)),
+        let sid = match (&recovered, namespace) {
+            (Some((_, recovered)), _) => recovered.lost.sid.clone(),
+            (None, "") => session.name.clone(),
+            (None, _) => new_sid(&mut self.entropy).into(),
         };
+        if !self.recovery.is_on() {
+            return self.tell(engine, number, &connected(namespace, &sid, None));
+        }
+        let pid = match recovered {
+            Some((pid, recovered)) => {
+                self.recover(number, namespace, recovered);
+                pid.into()
+            }
+            None => new_sid(&mut self.entropy).into_boxed_str(),
+        };
+        let packet = connected(namespace, &sid, Some(&pid));
+        if let Some(session) = self.sessions.find(number)
+            && let Some(index) = session.index_of(namespace)
+            && let Some(space) = session.spaces.get_mut(index as usize)
+        {
+            space.names = Some(Box::new(Names { sid, pid }));
+        }
         self.tell(engine, number, &packet)
+    }
+
+    /// A client that has come back is in its rooms again, and what it has missed waits for it.
+    fn recover(&mut self, number: u32, namespace: &str, recovered: Recovered) {
+        let Some(index) = self.sessions.find(number).and_then(|it| it.index_of(namespace)) else {
+            return;
+        };
+        for room in &recovered.lost.rooms {
+            // One that is one too many is left out.
+            let _joined: Result<_, _> = self.join(Who::Session(number, index), room);
+        }
+        let Some(session) = self.sessions.find(number) else { return };
+        for words in &recovered.missed {
+            if let Some(given) = Texts::of(words).for_session(Speaks::Packets) {
+                session.add(namespace, given);
+                self.totals.recovered += 1;
+            }
+        }
+    }
+
+    /// The connection of a session is lost: its client may come back.
+    pub(super) fn note_loss(&mut self, number: u32, now: Instant) {
+        let Some(session) = self.sessions.find(number) else { return };
+        for space in session.spaces.iter_mut().filter(|space| space.is_connected) {
+            let Some(names) = space.names.take() else { continue };
+            let Names { sid, pid } = *names;
+            let rooms = space.seats.iter().map(|seat| self.hub.name(*seat).into()).collect();
+            let lost = Lost { namespace: space.name.clone(), sid, rooms, at: now };
+            self.recovery.lose(pid, lost);
+        }
     }
 
     /// A client leaves a namespace, and all rooms that it has joined there; deliveries that wait for their turns do not

@@ -239,7 +239,7 @@ fn other_events_mean_nothing_and_are_acknowledged_all_the_same() {
 fn what_is_published_as_bytes_comes_as_bytes_to_every_client_that_can_have_them() {
     let (polling, over_websocket) = (sid(0), sid(2));
     let join = "42[\"message\",\"join a\"]";
-    let with_ack = binary_message("").replace("-[", "-7[");
+    let with_ack = binary_message("", None).replace("-[", "-7[");
     let posted = [with_ack, attachment(b"publish a id=1\n\x01")].join("\u{1e}");
     let binary = |payload: &str| Do::Tell(Kind::Binary, payload.to_owned());
     let script = [
@@ -256,7 +256,7 @@ fn what_is_published_as_bytes_comes_as_bytes_to_every_client_that_can_have_them(
         (500, 4, poll_sockjs("s")),
         (600, 1, post(&polling, &posted)),
         (700, 0, poll(&polling)),
-        (800, 2, tell(&binary_message("/x,"))),
+        (800, 2, tell(&binary_message("/x,", None))),
         (850, 2, tell("3")), // It belongs to Engine.IO.
         (900, 2, binary("publish a\nb")),
         (1_000, 0, poll(&polling)),
@@ -268,7 +268,8 @@ fn what_is_published_as_bytes_comes_as_bytes_to_every_client_that_can_have_them(
     ];
     let heard = play(&script);
     let delivered = |payload: &str| {
-        [binary_message(""), attachment(format!("message a\n{payload}").as_bytes())].join("\u{1e}")
+        [binary_message("", None), attachment(format!("message a\n{payload}").as_bytes())]
+            .join("\u{1e}")
     };
     let published = "42[\"message\",\"published id=1 receivers=4\"]";
     let expected = [
@@ -278,7 +279,7 @@ fn what_is_published_as_bytes_comes_as_bytes_to_every_client_that_can_have_them(
         "200 42[\"message\",\"message a\\nd\"]".to_owned(),
     ];
     assert_eq!(heard.answers(0)[2..], expected);
-    let event = binary_message("/x,");
+    let event = binary_message("/x,", None);
     let over = [
         &*opening(&sid(1), SOCKET.transport),
         &format!("40/x,{{\"sid\":\"{over_websocket}\"}}"),
@@ -315,11 +316,11 @@ fn bytes_that_wait_for_a_session_go_with_it_from_polling_to_websocket() {
         (450, 3, Do::Open("/".to_owned())),
         (500, 3, Do::Tell(Kind::Binary, "publish a\nx".to_owned())),
         // Its attachment comes by the other way.
-        (600, 1, post(&sid, &binary_message(""))),
+        (600, 1, post(&sid, &binary_message("", None))),
         (700, 2, tell("5")),
         (800, 2, Do::Tell(Kind::Binary, "publish a\ny".to_owned())),
     ]);
-    let event = binary_message("");
+    let event = binary_message("", None);
     let expected = ["3probe", &event, "bytes: message a\nx", &event, "bytes: message a\ny"];
     assert_eq!(heard.messages[2], expected);
     assert_eq!((heard.totals.refused, heard.totals.broken), (0, 0));
@@ -339,7 +340,7 @@ fn bytes_wait_for_their_turns_where_a_relay_has_faults() {
     ];
     let late = Fault { copies: 2, delay: Nanos::from_millis(1_000), ..Fault::default() };
     let heard = play_against(&script, |relay| relay.with_faults(move |_| late));
-    let message = [binary_message(""), attachment(b"message a\nx")].join("\u{1e}");
+    let message = [binary_message("", None), attachment(b"message a\nx")].join("\u{1e}");
     assert_eq!(heard.answers(0)[2..], [format!("200 {message}"), format!("200 {message}")]);
     assert_eq!((heard.totals.delivered, heard.totals.duplicated), (1, 1));
 }
@@ -370,8 +371,8 @@ fn an_event_with_attachments_that_is_no_message_is_refused_once_all_have_come() 
 
 #[test]
 fn attachments_that_nobody_announced_or_that_do_not_follow_close_the_session() {
-    let event = binary_message("");
-    let elsewhere = binary_message("/x,");
+    let event = binary_message("", None);
+    let elsewhere = binary_message("/x,", None);
     // Behind a NUL they are bytes.
     let table: [&[&str]; _] = [
         &["\0publish a\nx"],
@@ -412,6 +413,139 @@ fn attachments_that_nobody_announced_or_that_do_not_follow_close_the_session() {
         let Totals { published, refused, broken, .. } = heard.totals;
         assert_eq!((published, refused, broken), (0, 1, 2), "{packets:?}");
     }
+}
+
+#[test]
+fn a_client_whose_connection_was_lost_gets_what_it_has_missed_and_is_called_as_before() {
+    let (name, pid) = (sid(2), sid(3));
+    let returns = format!("40/x,{{\"pid\":\"{pid}\",\"offset\":\"1\"}}");
+    let published =
+        |room: &str, text: &str| say("POST", &format!("/publish?room={room}"), "", text);
+    let heard = play_against(
+        &[
+            (0, 0, Do::Open(OVER_WEBSOCKET.to_owned())),
+            (50, 1, open()),
+            (100, 0, tell("40/x,")),
+            (200, 0, tell("42/x,[\"message\",\"join a\"]")),
+            (300, 9, published("a", "seen")),
+            (400, 0, Do::Leave),
+            (500, 9, published("a", "missed")),
+            (550, 9, published("b", "elsewhere")),
+            (600, 8, Do::Open("/".to_owned())),
+            (650, 8, Do::Tell(Kind::Binary, "publish a\n\u{1}".to_owned())),
+            (700, 2, Do::Open(OVER_WEBSOCKET.to_owned())),
+            (800, 2, tell(&returns)),
+            (900, 9, published("a", "after")),
+            // And once more, to a session that polls.
+            (1_000, 2, tell("1")),
+            (1_100, 9, published("a", "missed again")),
+            (1_200, 7, post(&sid(1), &returns.replace("\"1\"", "\"5\""))),
+            (1_300, 1, poll(&sid(1))),
+        ],
+        |relay| relay.with_recovery(Nanos::from_secs(10)),
+    );
+    let event = |text: &str, offset: u64| format!("42/x,[\"message\",\"{text}\",\"{offset}\"]");
+    let connected = format!("40/x,{{\"sid\":\"{name}\",\"pid\":\"{pid}\"}}");
+    assert_eq!(
+        heard.messages[0][1..],
+        [connected.clone(), event("joined a", 0), event("message a\\nseen", 1)]
+    );
+    let expected = [
+        event("message a\\nmissed", 2),
+        binary_message("/x,", Some(4)),
+        "bytes: message a\n\u{1}".to_owned(),
+        connected.clone(),
+        event("message a\\nafter", 5),
+        "closed".to_owned(),
+    ];
+    assert_eq!(heard.messages[2][1..], expected);
+    let packets = [event("message a\\nmissed again", 6), connected].join("\u{1e}");
+    assert_eq!(heard.answers(1)[1..], [format!("200 {packets}")]);
+    let receivers: Vec<String> =
+        [1, 0, 0, 1, 0].map(|count| format!("200 receivers={count}\n")).into();
+    assert_eq!(heard.answers(9), receivers);
+    let Totals { delivered, recovered, refused, broken, .. } = heard.totals;
+    assert_eq!((delivered, recovered, refused, broken), (2, 3, 0, 0));
+}
+
+#[test]
+fn a_client_that_does_not_answer_pings_may_come_back() {
+    let sid_of = sid(0);
+    let returns = format!("40{{\"pid\":\"{}\",\"offset\":\"1\"}}", sid(1));
+    let heard = play_against(
+        &[
+            (0, 0, open()),
+            (100, 1, post(&sid_of, "40\u{1e}42[\"message\",\"join a\"]")),
+            (200, 2, publish("seen")),
+            (300, 0, poll(&sid_of)),
+            (60_000, 2, publish("missed")),
+            (61_000, 3, Do::Open(OVER_WEBSOCKET.to_owned())),
+            (61_100, 3, tell(&returns)),
+        ],
+        |relay| relay.with_recovery(Nanos::from_secs(120)),
+    );
+    let expected = [
+        "42[\"message\",\"message a\\nmissed\",\"2\"]".to_owned(),
+        format!("40{{\"sid\":\"{sid_of}\",\"pid\":\"{}\"}}", sid(1)),
+    ];
+    assert_eq!(heard.messages[3][1..], expected);
+}
+
+#[test]
+fn whoever_has_left_is_unknown_or_is_late_begins_anew() {
+    let returns =
+        |pid: &str, offset: &str| format!("40{{\"pid\":\"{pid}\",\"offset\":\"{offset}\"}}");
+    let pid = sid(1);
+    #[rustfmt::skip]
+    let table = [
+        // the end,                 at,      what it comes back with
+        (Some(tell("41")),          1_000,   returns(&pid, "1")),
+        (Some(tell("42{}")),        1_000,   returns(&pid, "1")),
+        (None,                      1_000,   returns("none", "1")),
+        (None,                      1_000,   returns(&pid, "3")),
+        (None,                      1_000,   returns(&pid, "a")),
+        (None,                      1_000,   format!("40{{\"pid\":\"{pid}\"}}")),
+        (None,                      1_000,   format!("40/x,{{\"pid\":\"{pid}\",\"offset\":\"1\"}}")),
+        (None,                      12_000,  returns(&pid, "1")),
+    ];
+    for (end, at, returns) in table {
+        let script: Vec<_> = [
+            (0, 0, Do::Open(OVER_WEBSOCKET.to_owned())),
+            (100, 0, tell("40")),
+            (200, 0, tell("42[\"message\",\"join a\"]")),
+            (300, 9, publish("seen")),
+        ]
+        .into_iter()
+        .chain(end.clone().map(|end| (400, 0, end)))
+        .chain([
+            (500, 0, Do::Leave),
+            (600, 9, publish("missed")),
+            (at, 2, Do::Open(OVER_WEBSOCKET.to_owned())),
+            (at + 100, 2, tell(&returns)),
+            (at + 200, 9, publish("after")),
+        ])
+        .collect();
+        let heard = play_against(&script, |relay| relay.with_recovery(Nanos::from_secs(10)));
+        let [_, connected] = &heard.messages[2][..] else { panic!("{:?}", heard.messages[2]) };
+        assert!(connected.contains("\"pid\":") && !connected.contains(&pid), "{connected}");
+        assert_eq!(heard.totals.recovered, 0, "{end:?} {returns}");
+    }
+}
+
+#[test]
+fn a_relay_without_recovery_has_neither_ids_nor_offsets() {
+    let heard = play(&[
+        (0, 0, Do::Open(OVER_WEBSOCKET.to_owned())),
+        (100, 0, tell("40{\"pid\":\"p\",\"offset\":\"1\"}")),
+        (200, 0, tell("42[\"message\",\"join a\"]")),
+        (300, 9, publish("m")),
+    ]);
+    let expected = [
+        format!("40{{\"sid\":\"{}\"}}", sid(0)),
+        "42[\"message\",\"joined a\"]".to_owned(),
+        "42[\"message\",\"message a\\nm\"]".to_owned(),
+    ];
+    assert_eq!(heard.messages[0][1..], expected);
 }
 
 #[test]
@@ -1043,6 +1177,7 @@ pub(crate) fn post(sid: &str, body: &str) -> Do {
     say("POST", &address(sid), "Content-Type: text/plain;charset=UTF-8\r\n", body)
 }
 
+const OVER_WEBSOCKET: &str = "/socket.io/?EIO=4&transport=websocket";
 const NO_MESSAGE: &str = "a message is an event called `message` with one text, or one attachment";
 const UNKNOWN: &str = "400 {\"code\":1,\"message\":\"Session ID unknown\"}";
 const BAD: &str = "400 {\"code\":3,\"message\":\"Bad request\"}";

@@ -27,13 +27,13 @@ pub(crate) fn fuzz_socketio_http(bytes: &[u8]) {
             Said::Inside { namespace, packet: Packet::Message { text, .. }, .. } => {
                 let mut json = String::new();
                 write_text(&text, &mut json);
-                let written = server::message(&namespace, &json);
+                let written = server::message(&namespace, &json, None);
                 let packet = Packet::Message { text, ack: None };
                 (written, Said::Inside { namespace, packet, attachments: 0 })
             }
             Said::Inside { namespace, packet: Packet::Binary { .. }, .. } => {
                 let packet = Packet::Binary { ack: None };
-                let written = server::binary_message(&namespace);
+                let written = server::binary_message(&namespace, None);
                 (written, Said::Inside { namespace, packet, attachments: 1 })
             }
             Said::Close | Said::Inside { .. } | Said::Nothing | Said::Pong => continue,
@@ -121,9 +121,11 @@ impl Both {
                 let (kind, packets) = match (number % 2, number.to_string()) {
                     (0, text) => {
                         let attachment = server::attachment(text.as_bytes());
-                        (Kind::Binary, vec![server::binary_message(""), attachment])
+                        (Kind::Binary, vec![server::binary_message("", None), attachment])
                     }
-                    (_, text) => (Kind::Text, vec![server::message("", &format!("\"{text}\""))]),
+                    (_, text) => {
+                        (Kind::Text, vec![server::message("", &format!("\"{text}\""), None)])
+                    }
                 };
                 let text = number.to_string();
                 match client.send(Message { kind, payload: text.as_bytes() }, &mut self.first) {

@@ -2,7 +2,7 @@
 //! and packets are read, and what answers them is written.
 
 use super::address::query_of;
-use super::{ATTACHED, announcement_of, digits_of, is_binary_message, message_of};
+use super::{PLACE, announcement_of, digits_of, is_binary_message, message_of};
 use crate::connection::Connection;
 use crate::contract::MisuseError;
 use crate::excerpt::cut;
@@ -105,6 +105,13 @@ pub enum Packet {
     },
     /// It joins the namespace.
     Connect,
+    /// It joins the namespace again, in which it was.
+    Return {
+        /// The id by which it comes back.
+        pid: String,
+        /// The offset of the last event that it has seen.
+        offset: u64,
+    },
     /// It leaves the namespace.
     Disconnect,
     /// An event called `message` with one text.
@@ -128,6 +135,13 @@ pub fn packets(body: &[u8]) -> Option<Vec<Said>> {
         false => Said::read(str::from_utf8(packet).ok()?),
     };
     body.split(|byte| *byte == SEPARATOR).map(read).collect()
+}
+
+/// The data of a client that joins a namespace again.
+#[derive(serde::Deserialize)]
+struct Return {
+    pid: String,
+    offset: String,
 }
 
 impl Said {
@@ -159,9 +173,15 @@ impl Said {
         let (ack, data) = rest.split_at(digits_of(rest));
         let ack = if ack.is_empty() { None } else { Some(ack.parse().ok()?) };
         let packet = match kind {
-            "0" => Packet::Connect,
+            "0" => match serde_json::from_str(data) {
+                Ok(Return { pid, offset }) => match offset.parse() {
+                    Ok(offset) => Packet::Return { pid, offset },
+                    Err(_) => Packet::Connect,
+                },
+                Err(_) => Packet::Connect,
+            },
             "1" => Packet::Disconnect,
-            "2" => match message_of(data) {
+            "2" => match message_of(data, false) {
                 Ok(Some(text)) => Packet::Message { text: text.into_owned(), ack },
                 Ok(None) => Packet::OtherEvent { ack },
                 // A message that carries something else than a text.
@@ -171,7 +191,7 @@ impl Said {
                 }
             },
             "3" => Packet::Acknowledged,
-            "5" | "6" => match (kind, is_binary_message(packet, data, attachments).ok()?) {
+            "5" | "6" => match (kind, is_binary_message(packet, data, attachments, false).ok()?) {
                 ("5", true) => Packet::Binary { ack },
                 ("5", false) => Packet::OtherEvent { ack },
                 (_, _) => Packet::Acknowledged,
@@ -182,14 +202,19 @@ impl Said {
     }
 }
 
-/// The event of a namespace that carries a text, given as JSON.
-pub fn message(namespace: &str, json: &str) -> String {
-    format!("42{namespace}[\"message\",{json}]")
+/// The event of a namespace that carries a text, given as JSON; behind it stands an offset, if it has one.
+pub fn message(namespace: &str, json: &str, offset: Option<u64>) -> String {
+    format!("42{namespace}[\"message\",{json}{}]", behind(offset))
 }
 
 /// The event of a namespace that announces a binary message, which is its attachment.
-pub fn binary_message(namespace: &str) -> String {
-    format!("451-{namespace}{ATTACHED}")
+pub fn binary_message(namespace: &str, offset: Option<u64>) -> String {
+    format!("451-{namespace}[\"message\",{PLACE}{}]", behind(offset))
+}
+
+/// An offset, as it stands behind what an event carries.
+fn behind(offset: Option<u64>) -> String {
+    offset.map_or_else(String::new, |offset| format!(",\"{offset}\""))
 }
 
 /// The packet of a binary message, as polls bring it.
@@ -212,9 +237,10 @@ pub fn opening(sid: &str, transport: Transport) -> String {
     )
 }
 
-/// The packet that says that a client has joined a namespace, as which it is called `sid`.
-pub fn connected(namespace: &str, sid: &str) -> String {
-    format!("40{namespace}{{\"sid\":\"{sid}\"}}")
+/// The packet that says that a client has joined a namespace, as which it is called `sid`, and may come back by `pid`.
+pub fn connected(namespace: &str, sid: &str, pid: Option<&str>) -> String {
+    let pid = pid.map_or_else(String::new, |pid| format!(",\"pid\":\"{pid}\""));
+    format!("40{namespace}{{\"sid\":\"{sid}\"{pid}}}")
 }
 
 /// The packet that says that a client cannot join a namespace; of a long name it has the beginning.
@@ -342,7 +368,7 @@ mod tests {
         let other = |ack| Packet::OtherEvent { ack };
         let places = "{\"_placeholder\":true,\"num\":1},{\"_placeholder\":true,\"num\":0}";
         let two = format!("452-3[\"message\",{places}]");
-        let with_its_attachment = format!("451-/admin,7{ATTACHED}\u{1e}bAQID");
+        let with_its_attachment = format!("451-/admin,7[\"message\",{PLACE}]\u{1e}bAQID");
         let in_one_body =
             vec![announced("/admin,", binary(Some(7)), 1), Said::Attachment([1, 2, 3].into())];
         let message = |text: &str, ack| inside("", Packet::Message { text: text.to_owned(), ack });
@@ -353,6 +379,10 @@ mod tests {
         let table = [
             ("40",                                   one(Packet::Connect)),
             ("40{\"token\":\"a\"}",                  one(Packet::Connect)),
+            ("40{\"pid\":\"p\",\"offset\":\"7\"}",   one(Packet::Return { pid: "p".to_owned(), offset: 7 })),
+            ("40/admin,{\"offset\":\"7\",\"pid\":\"p\",\"token\":1}", in_admin(Packet::Return { pid: "p".to_owned(), offset: 7 })),
+            ("40{\"pid\":\"p\",\"offset\":\"a\"}",   one(Packet::Connect)),
+            ("40{\"pid\":\"p\"}",                   one(Packet::Connect)),
             ("40/,",                                 one(Packet::Connect)),
             ("40/admin",                             in_admin(Packet::Connect)),
             ("40/admin,",                            in_admin(Packet::Connect)),

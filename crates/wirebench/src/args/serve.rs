@@ -105,6 +105,17 @@ pub(crate) struct Serve {
     oracle: oracle::Oracle,
     #[command(flatten)]
     brokers: brokers::Brokers,
+    /// Let clients of Socket.IO whose connection is lost come back for this long, to what they have missed
+    ///
+    /// What is published is kept for that, and which rooms such clients were in: at most 64 MiB of both together.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = values::some_time,
+        hide_short_help = true,
+        help_heading = "The relay"
+    )]
+    recovery: Option<Nanos>,
     #[command(flatten)]
     game: game::Game,
 }
@@ -243,7 +254,9 @@ impl Serve {
                 "{option} is only for the game server; leave it out, or take serve game"
             ));
         }
-        if let Some(option) = self.brokers.given().filter(|_| self.kind != Kind::Relay) {
+        let recovery = self.recovery.map(|_| "--recovery");
+        let of_relay = self.brokers.given().or(recovery);
+        if let Some(option) = of_relay.filter(|_| self.kind != Kind::Relay) {
             return Err(format!("{option} is only for serve relay; leave it out"));
         }
         match (self.kind, self.transport, self.oracle.given()) {

@@ -481,6 +481,23 @@ fn clients_of_socket_io_that_we_did_not_write_meet_in_a_room_over_each_transport
 }
 
 #[test]
+fn clients_of_socket_io_that_we_did_not_write_come_back_to_what_they_have_missed() {
+    let Some(folder) = installed("socketio-client") else { return };
+    for transport in ["websocket", "polling"] {
+        let sandbox = Sandbox::new();
+        let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json --recovery 1m");
+        let url = server.url.replace("ws://", "http://");
+        let url = url.trim_end_matches('/');
+        let heard = run_client(&folder, &["recover", url, "room", transport]);
+        assert_eq!(heard, "before, while away, bytes, after\n", "{transport}");
+        server.process.send(Signal::TERM);
+        let totals: serde_json::Value =
+            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        assert!(totals["recovered"].as_u64().unwrap() >= 2, "{transport}: {totals}");
+    }
+}
+
+#[test]
 fn a_place_where_nobody_answers_is_named_before_anything_is_timed() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("apart.toml"), [RECEIVERS, APART].concat()).unwrap();

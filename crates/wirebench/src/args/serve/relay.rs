@@ -38,6 +38,7 @@ impl Serve {
         let relay = Relay::new(stack, stop)
             .with_queue_max(usize::try_from(queue_max.0).unwrap_or(usize::MAX))
             .with_memory_max(self.memory_max())
+            .with_recovery(self.recovery.unwrap_or(Nanos::ZERO))
             .patient(patience);
         if self.oracle.given().is_none() {
             return relay;
@@ -50,7 +51,7 @@ impl Serve {
     pub(super) fn relay_report(&self, scheme: Scheme, totals: Totals) -> String {
         let Totals { connections, broken, timed_out, published, delivered, .. } = totals;
         let Totals { dropped, duplicated, reordered, refused, slow, .. } = totals;
-        let Totals { bytes_received, bytes_sent, .. } = totals;
+        let Totals { bytes_received, bytes_sent, recovered, .. } = totals;
         let Handshakes { full, resumed, failed } = totals.handshakes;
         let of_brokers = self.brokers.given().map(|_| totals.feeds);
         if self.json {
@@ -71,6 +72,9 @@ impl Serve {
                     "published": published, "connections": opened, "failed_connections": failed,
                 });
             }
+            if self.recovery.is_some() {
+                json["recovered"] = recovered.into();
+            }
             if scheme.tls {
                 json["tls_handshakes"] =
                     serde_json::json!({ "full": full, "resumed": resumed, "failed": failed });
@@ -87,6 +91,10 @@ impl Serve {
                 ", {dropped} deliveries dropped, {duplicated} doubled and {reordered} overtaken on purpose"
             ),
         };
+        let recovered = match self.recovery {
+            Some(_) => format!(", {recovered} to clients that came back for them"),
+            None => String::new(),
+        };
         let brokers = match of_brokers {
             None => String::new(),
             Some(FeedTotals { published, opened, failed }) => format!(
@@ -95,7 +103,7 @@ impl Serve {
         };
         format!(
             "served {connections} connections ({broken} broke the protocol, {timed_out} timed out, {slow} did not read \
-             and were dropped), {published} messages published{brokers}, {delivered} deliveries, {refused} refused, \
+             and were dropped), {published} messages published{brokers}, {delivered} deliveries{recovered}, {refused} refused, \
              {bytes_received} bytes in, {bytes_sent} bytes out{handshakes}{faults}\n"
         )
     }
