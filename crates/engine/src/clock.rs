@@ -23,6 +23,13 @@ impl Clock {
 }
 
 impl Clock {
+    /// `instant` on the wall clock, in nanoseconds since 1970-01-01 UTC, by what both clocks show now. Somebody may set
+    /// that one: ask once for what is to be compared.
+    pub fn unix(self, instant: Instant) -> Nanos {
+        let Reading { monotonic, wall } = Reading::now();
+        Nanos(wall.saturating_sub(monotonic).saturating_add(self.monotonic(instant)))
+    }
+
     /// `instant` as the system's monotonic clock shows it, in nanoseconds.
     pub(crate) fn monotonic(self, instant: Instant) -> u64 {
         self.start.saturating_add(instant.0)

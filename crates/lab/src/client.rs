@@ -7,6 +7,7 @@ use crate::process::{Ended, Launch, Process, Program, Purpose};
 use crate::ready::{
     Deadline, LINES_SHOWN, StartError, UNSUPPORTED, after_ready, ended, ended_by_itself, shown,
 };
+use crate::receivers_report::{self, Received};
 use crate::tail::{escaped, last_lines};
 use std::ffi::OsString;
 use std::io::Write;
@@ -69,6 +70,19 @@ pub enum Until {
     Time(Nanos),
 }
 
+/// The order to receive what is published in rooms, from now until [`Client::received`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receive {
+    /// The relay, with the transport over which they receive.
+    pub url: String,
+    /// The number of rooms, which are numbered from 0.
+    pub rooms: u32,
+    /// The receivers of each.
+    pub receivers: u32,
+    /// The longest time until all of them have joined.
+    pub patience: Nanos,
+}
+
 /// A client subject that is ready. It is ended when dropped.
 #[derive(Debug)]
 pub struct Client {
@@ -123,6 +137,77 @@ impl Client {
         result
     }
 
+    /// Opens receivers, which have joined their rooms when this returns. `now` is our clock, which it may ask for.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Client::run`].
+    pub fn receive(
+        &mut self,
+        order: &Receive,
+        now: &mut dyn FnMut() -> Nanos,
+    ) -> Result<(), ClientError> {
+        let Receive { url, rooms, receivers, patience } = order;
+        let command = format!("receive url={url} rooms={rooms} receivers={receivers}\n");
+        let reader = receivers_report::Reader::awaiting_receivers(self.limits);
+        self.talk(&command, *patience, reader, now).map(drop)
+    }
+
+    /// Lets its receivers wait for the end of what was published, for at most `last_wait`, and closes them; what they
+    /// have had since [`Client::receive`]. `patience` is the longest time until its last line.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Client::run`].
+    pub fn received(
+        &mut self,
+        last_wait: Nanos,
+        patience: Nanos,
+        now: &mut dyn FnMut() -> Nanos,
+    ) -> Result<Received, ClientError> {
+        let command = format!("stop time_ns={}\n", last_wait.0);
+        let reader = receivers_report::Reader::awaiting_report(self.limits);
+        self.talk(&command, patience, reader, now)
+    }
+
+    /// Gives a command about receivers, and reads what it says until `reader` has all of it.
+    fn talk(
+        &mut self,
+        command: &str,
+        patience: Nanos,
+        mut reader: receivers_report::Reader,
+        now: &mut dyn FnMut() -> Nanos,
+    ) -> Result<Received, ClientError> {
+        let result = self.read_all(command, patience, &mut reader, now);
+        if result.is_err() {
+            self.process.end();
+        }
+        result
+    }
+
+    fn read_all(
+        &mut self,
+        command: &str,
+        patience: Nanos,
+        reader: &mut receivers_report::Reader,
+        now: &mut dyn FnMut() -> Nanos,
+    ) -> Result<Received, ClientError> {
+        self.is_silent()?;
+        let deadline = Deadline::after(patience);
+        self.command(command)?;
+        loop {
+            let line = self.line(&deadline, patience, reader.awaited())?;
+            match reader.take(&line)? {
+                receivers_report::Step::Asks => self.command(&format!("clock {}\n", now().0))?,
+                receivers_report::Step::Done(received) => return Ok(received),
+                receivers_report::Step::More => {}
+                receivers_report::Step::Unsupported(said) => {
+                    return Err(ClientError::Unsupported { said });
+                }
+            }
+        }
+    }
+
     /// Ends it: first by closing its stdin, at which it has 5 s to end by itself. A browser takes 2 s for that.
     pub fn end(&mut self) -> &Ended {
         if self.commands.take().is_some() {
@@ -149,36 +234,57 @@ impl Client {
     }
 
     fn block(&mut self, run: &Run, tell: &mut dyn FnMut(Moment)) -> Result<Report, ClientError> {
-        if let Ok(Line::Bytes(line) | Line::TooLong(line)) = self.lines.already() {
-            let what = "no command was given".to_owned();
-            return Err(GarbageError::Line { line: quoted(&line), what }.into());
-        }
+        self.is_silent()?;
         let deadline = Deadline::after(run.patience);
         let mut reader = Reader::new(self.limits);
-        let commands = self.commands.as_mut();
-        if commands.is_none_or(|pipe| pipe.write_all(command(run).as_bytes()).is_err()) {
-            return Err(self.died());
-        }
+        self.command(&command(run))?;
         loop {
-            let line = match self.lines.next(deadline.left()) {
-                Ok(Line::Bytes(line)) => line,
-                Ok(Line::TooLong(start)) => {
-                    let what = format!("it is longer than {} bytes", self.limits.line_len_max);
-                    return Err(GarbageError::Line { line: quoted(&start), what }.into());
-                }
-                Err(NoLine::Late) => {
-                    let said = last_lines(&self.process.stderr(), LINES_SHOWN);
-                    let (awaited, waited) = (reader.awaited(), run.patience);
-                    return Err(ClientError::Late { awaited, waited, said });
-                }
-                Err(NoLine::End) => return Err(self.died()),
-            };
+            let line = self.line(&deadline, run.patience, reader.awaited())?;
             match reader.take(&line)? {
                 Step::Done(report) => return Ok(*report),
                 Step::Moment(moment) => tell(moment),
                 Step::More => {}
                 Step::Unsupported(words) => return Err(ClientError::Unsupported { said: words }),
             }
+        }
+    }
+
+    /// Checks that it has said nothing that it was not asked for.
+    fn is_silent(&self) -> Result<(), ClientError> {
+        if let Ok(Line::Bytes(line) | Line::TooLong(line)) = self.lines.already() {
+            let what = "no command was given".to_owned();
+            return Err(GarbageError::Line { line: quoted(&line), what }.into());
+        }
+        Ok(())
+    }
+
+    /// Writes a line to its stdin.
+    fn command(&mut self, line: &str) -> Result<(), ClientError> {
+        let commands = self.commands.as_mut();
+        if commands.is_none_or(|pipe| pipe.write_all(line.as_bytes()).is_err()) {
+            return Err(self.died());
+        }
+        Ok(())
+    }
+
+    /// The next line that it says; `awaited` is the one that the caller wants.
+    fn line(
+        &mut self,
+        deadline: &Deadline,
+        patience: Nanos,
+        awaited: &'static str,
+    ) -> Result<Vec<u8>, ClientError> {
+        match self.lines.next(deadline.left()) {
+            Ok(Line::Bytes(line)) => Ok(line),
+            Ok(Line::TooLong(start)) => {
+                let what = format!("it is longer than {} bytes", self.limits.line_len_max);
+                Err(GarbageError::Line { line: quoted(&start), what }.into())
+            }
+            Err(NoLine::Late) => {
+                let said = last_lines(&self.process.stderr(), LINES_SHOWN);
+                Err(ClientError::Late { awaited, waited: patience, said })
+            }
+            Err(NoLine::End) => Err(self.died()),
         }
     }
 

@@ -314,7 +314,7 @@ fn the_only_result(json: &str) -> Result<record::GoogleBenchmark, GarbageError> 
 }
 
 /// The first word of a line, and what stands behind it.
-fn words(line: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn words(line: &[u8]) -> (&[u8], &[u8]) {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     match line.iter().position(|byte| *byte == b' ') {
         Some(place) => (&line[..place], &line[place + 1..]),
@@ -322,7 +322,7 @@ fn words(line: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-fn number(line: &[u8], digits: &[u8]) -> Result<u64, GarbageError> {
+pub(crate) fn number(line: &[u8], digits: &[u8]) -> Result<u64, GarbageError> {
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     let text = std::str::from_utf8(digits).ok().filter(|_| is_number);
     text.and_then(|text| text.parse().ok()).ok_or_else(|| {
@@ -337,7 +337,7 @@ fn once<T>(place: &mut Option<T>, value: T, line: &[u8]) -> Result<(), GarbageEr
     }
 }
 
-fn garbage(line: &[u8], what: impl ToString) -> GarbageError {
+pub(crate) fn garbage(line: &[u8], what: impl ToString) -> GarbageError {
     GarbageError::Line { line: quoted(line), what: what.to_string() }
 }
 

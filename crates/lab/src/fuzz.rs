@@ -2,13 +2,18 @@
 
 use crate::Manifest;
 use crate::client_report::{Reader, ResultLimits, Step};
+use crate::receivers_report;
 use std::path::Path;
 
 /// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this crate.
-pub const TARGETS: &[Target] = &[("client_report", client_report), ("manifest", manifest)];
+pub const TARGETS: &[Target] = &[
+    ("client_report", client_report),
+    ("manifest", manifest),
+    ("receivers_report", receivers_report),
+];
 
 /// The manifest of a subject: it is read, or every fault has a place in the file.
 fn manifest(bytes: &[u8]) {
@@ -32,6 +37,24 @@ fn client_report(bytes: &[u8]) {
                 return;
             }
             Ok(Step::Moment(_) | Step::More) => {}
+            Ok(Step::Unsupported(why)) => return assert!(!why.contains(char::is_control)),
+            Err(error) => return assert!(!error.to_string().contains(char::is_control), "{error}"),
+        }
+    }
+}
+
+/// The report of a client on its receivers: it is read to its end, or a line has a fault.
+fn receivers_report(bytes: &[u8]) {
+    use receivers_report::{Reader, Step};
+    let mut reader = Reader::awaiting_report(ResultLimits::default());
+    for line in bytes.split(|byte| *byte == b'\n') {
+        match reader.take(line) {
+            Ok(Step::Done(received)) => {
+                let is_plain =
+                    |it: &receivers_report::Receiver| !it.transport.contains(char::is_control);
+                return assert!(received.receivers.iter().all(is_plain));
+            }
+            Ok(Step::Asks | Step::More) => {}
             Ok(Step::Unsupported(why)) => return assert!(!why.contains(char::is_control)),
             Err(error) => return assert!(!error.to_string().contains(char::is_control), "{error}"),
         }

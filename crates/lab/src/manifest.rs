@@ -28,7 +28,8 @@ pub struct Manifest {
     pub options: Vec<String>,
     /// The schemes that it speaks, of wirebench's URLs.
     pub speaks: Vec<String>,
-    /// Server: the conversations that it holds in place of echoes: ready-made ones, or files of its folder.
+    /// Conversations: ready-made ones, or files of its folder. Server: those that it holds in place of echoes. Client:
+    /// those of a relay in whose rooms it receives, and then it sends nothing.
     #[serde(default, deserialize_with = "spec::lists::one_or_more")]
     pub conversation: Vec<String>,
     /// True if it compiles while it runs, so that it has to be warmed up by rule.
@@ -65,6 +66,11 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// True for a client that sends nothing, and receives what is published in rooms.
+    pub fn receives(&self) -> bool {
+        self.role == Role::Client && !self.conversation.is_empty()
+    }
+
     /// The manifest of a program that is there already, and needs no installation: of nothing but itself.
     pub fn of_program(role: Role, speaks: &[&str], start: Vec<String>) -> Self {
         let (name, version) = ("program".to_owned(), "1".to_owned());

@@ -161,9 +161,6 @@ impl Faults<'_> {
             Role::Server if manifest.rates => {
                 self.add(&["rates"], "`rates` is for clients".to_owned());
             }
-            Role::Client if !manifest.conversation.is_empty() => {
-                self.add(&["conversation"], "`conversation` is for servers".to_owned());
-            }
             Role::Client | Role::Server => {}
         }
     }
@@ -296,10 +293,13 @@ limits.why = \"its own\"
     }
 
     #[test]
-    fn conversations_are_for_servers() {
+    fn a_client_names_the_conversations_in_whose_rooms_it_receives() {
         let client = GOOD.replacen("\"server\"", "\"client\"", 1);
-        let said = wrong("ws", &format!("conversation = \"json-rpc\"\n{client}"));
-        assert!(said.contains(":1:1: `conversation` is for servers"), "{said}");
+        let text = format!("conversation = \"room\"\n{client}");
+        let manifest = Manifest::parse("ws", Path::new("subject.toml"), &text).unwrap();
+        assert!(manifest.receives());
+        let of = |text| Manifest::parse("ws", Path::new("subject.toml"), text).unwrap();
+        assert!(!of(&client).receives() && !of(GOOD).receives());
     }
 
     #[test]

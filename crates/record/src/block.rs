@@ -2,7 +2,7 @@
 
 use crate::{
     AgentPart, AgentTask, ClientReport, Counts, Deliveries, ErrorCount, Exchange, IdsFound,
-    Interface, Memory, Missing, PartEnd, PushCount, Sample, ServerMachine, Summary,
+    Interface, Memory, Missing, PartEnd, PushCount, Sample, ServerMachine, Summary, TabDeliveries,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,9 @@ pub struct Block {
     /// Deliveries of what was published in rooms, whose times are those of `open_loop.response`; `null` without rooms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Deliveries>,
+    /// Deliveries of the same to the tabs of a browser, which are in none of the other numbers; `null` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tabs: Option<TabDeliveries>,
     /// The ways in which the ids of replies were found; `null` where replies have no ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids_found: Option<IdsFound>,
@@ -119,7 +122,7 @@ pub struct Block {
     /// The share of one core that taking the samples cost, 0 to 1.
     #[serde(default)]
     pub sampling_cpu_fraction: Option<f64>,
-    /// The client's own report, where it is a subject.
+    /// The client's own report, where it is a subject that sends.
     #[serde(default)]
     pub client: Option<ClientReport>,
     /// The parts that the agents of a fleet measured, by their names; empty where this machine measured.
@@ -203,6 +206,7 @@ impl Block {
             exchanges: Vec::new(),
             pushes: Vec::new(),
             deliveries: None,
+            tabs: None,
             ids_found: None,
             stalls: Stalls::default(),
             identity: None,

@@ -90,7 +90,13 @@ impl DeliveryEnds {
         *self == Self::default()
     }
 
-    fn adds_up(&self) -> bool {
+    /// Deliveries that are owed and did not come.
+    pub const fn missing(&self) -> u64 {
+        self.lost.saturating_add(self.cut).saturating_add(self.in_flight_at_end)
+    }
+
+    /// True if each has one end.
+    pub fn adds_up(&self) -> bool {
         let parts = [self.delivered, self.lost, self.cut, self.in_flight_at_end];
         let sum = parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part));
         sum == Some(self.owed)

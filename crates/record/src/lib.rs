@@ -45,6 +45,7 @@ mod sides;
 mod signatures;
 mod summary;
 mod sweep;
+mod tabs;
 mod trend;
 mod trust;
 mod upgrade;
@@ -92,6 +93,7 @@ pub use spec::{
 pub use stats::{Histogram, Merge};
 pub use summary::Summary;
 pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
+pub use tabs::TabDeliveries;
 pub use trend::{Changed, RECORDS_MIN, Trend, TrendChange, trends};
 pub use trust::{Level, Number, Reason, RowVerdict, Verdict};
 pub use verdict::{common_zero, generator_faults, incomparable, judge, judge_sweep, partner};

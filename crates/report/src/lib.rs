@@ -60,6 +60,7 @@ mod sides;
 mod steps;
 mod svg;
 mod sweep;
+mod tabs;
 mod text;
 mod verdict;
 mod views;

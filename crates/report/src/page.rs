@@ -10,7 +10,8 @@ use crate::measured::Group;
 use crate::row;
 use crate::sides;
 use crate::{
-    answers, details, layers, notes, published, requirements, rows, run, sweep, verdict, views,
+    answers, details, layers, notes, published, requirements, rows, run, sweep, tabs, verdict,
+    views,
 };
 use record::{Footprint, Kind, Level, RunRecord, Verdict};
 
@@ -136,6 +137,9 @@ fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Secti
     // An imported record has no other result.
     let depth = if is_ours { Depth::Details } else { Depth::First };
     sections.extend(Section::of_tables("", views).map(|section| section.at(depth)));
+    let of_tabs = Section::of_tables("", groups.iter().map(tabs::table));
+    // Of rows with tabs these are the result, and all others what they are held against.
+    sections.extend(of_tabs.map(|section| section.at(Depth::First)));
     let of_rooms = Section::of_tables("", groups.iter().map(deliveries::table));
     sections.extend(of_rooms.map(|section| section.at(Depth::Details)));
     if record.blocks.iter().any(|block| block.deliveries.is_some()) {

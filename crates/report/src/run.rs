@@ -8,6 +8,7 @@ use crate::layers;
 use crate::measured::{Measured, Spread, hangs_by, merged, server_bytes};
 use crate::number::{self, MISSING, Unit};
 use crate::row;
+use crate::tabs;
 use record::{
     Block, Counts, ErrorCount, Estimate, Fairness, Identity, Level, Little, Number, OpenLoop,
     PerMetric, Phases, ServerMachine, Sessions, Stalls, Summary,
@@ -45,6 +46,7 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
     let counts_of_rooms = deliveries::counts(it);
     facts.lines("deliveries", counts_of_rooms.iter().flat_map(deliveries::lines).collect());
     facts.lines("recovery", deliveries::recovery(it));
+    facts.lines("tabs", tabs::lines(it));
     cost(&mut facts, it);
     intervals(&mut facts, it);
     errors(&mut facts, it);

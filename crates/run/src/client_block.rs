@@ -8,9 +8,9 @@ use crate::intervals::RawTimes;
 use crate::neighbours::Waits;
 use crate::plan::{Measurement, Place};
 use crate::sampling::memory;
+use crate::signals::interruptibly;
 use crate::warming::Warming;
 use crate::watch::CpuReading;
-use engine::thread;
 use lab::{Client, Moment, Report, Run, Until};
 use load::{Arrival, Lifetime, Stop};
 use probe::{RunQueue, TcpCounters};
@@ -18,9 +18,8 @@ use record::{
     Block, ClientReport, Connections, Counts, ErrorClass, ErrorCount, Little, Missing,
     OpenLoopTimes, Outcome, PhaseTimes, Phases, Summary, Traffic, WarmUp, Wire,
 };
-use rustix::process::{Pid, Signal, kill_process};
 use stats::{ClosedLoop, Histogram, per_message};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use units::{Instant, Nanos};
 
 impl Stage<'_> {
@@ -129,25 +128,7 @@ fn patiently(
     interrupt: &AtomicUsize,
     tell: &mut dyn FnMut(Moment),
 ) -> Result<Report, String> {
-    let keeper = Pid::from_raw(client.process().keeper_pid().cast_signed());
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let watch = || {
-            while !is_over.load(Ordering::Relaxed) {
-                if let Some(keeper) = keeper.filter(|_| interrupt.load(Ordering::Relaxed) != 0) {
-                    kill_process(keeper, Signal::TERM).ok();
-                    return;
-                }
-                std::thread::park_timeout(LOOK_EVERY.into());
-            }
-        };
-        let watcher = thread::start_scoped(scope, "watcher", watch);
-        let watcher = watcher.map_err(|error| error.to_string())?;
-        let report = client.run(run, tell);
-        is_over.store(true, Ordering::Relaxed);
-        watcher.thread().unpark();
-        report.map_err(|error| error.to_string())
-    })
+    interruptibly(client, interrupt, |client| client.run(run, tell))
 }
 
 /// Observes a block from outside while the client works.
@@ -397,5 +378,3 @@ const COUNTED_MAX: Nanos = Nanos::from_secs(300);
 const OPEN_MAX: Nanos = Nanos::from_millis(5);
 /// The longest time for all else, as its own report.
 const BESIDES_MAX: Nanos = Nanos::from_secs(20);
-/// Time between two looks for a signal.
-const LOOK_EVERY: Nanos = Nanos::from_millis(50);

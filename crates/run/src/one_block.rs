@@ -9,6 +9,7 @@ use crate::reach::Context;
 use crate::restart::Restart;
 use crate::results::{Headline, Kept};
 use crate::setup::SetUp;
+use crate::tabs::Tabs;
 use record::Block;
 use spec::secrets::Secrets;
 
@@ -84,10 +85,20 @@ fn block_awake(
     let limit = |is_warm: bool| {
         Some(jit_warm_up_max).filter(|_| measurement.compiles_while_it_runs() && !is_warm)
     };
-    if measurement.client.is_none() {
+    let rooms = measurement.workload.rooms.map(load::RoomShare::all);
+    if measurement.client.is_none() || rooms.is_some() {
         let warmed = limit(is_warm).map(|limit| stage.warm_up(&task, limit)).transpose();
         let warmed = warmed?.flatten();
         let context = Context { clock: stage.clock, interrupt: stage.interrupt };
+        let tabs = rooms.filter(|_| measurement.client.is_some()).map(|rooms| {
+            let (client, _) =
+                set_up.clients.running(workload, measurement, ready, server_starts)?;
+            Tabs::open(client, &ready.url, measurement, rooms, context)
+        });
+        let tabs = match tabs.transpose() {
+            Ok(tabs) => tabs,
+            Err(reason) => return Ok(Err(reason)),
+        };
         let restart = Restart::of(measurement, &mut set_up.servers, context);
         let measured = stage.run_restarting(&task, restart)?;
         let mut block = block_record::block(place, &task, &measured, ready.resolve);
@@ -96,8 +107,12 @@ fn block_awake(
         }
         let broken = measured.broken.map(|broken| format!("{broken}{}", first_error(&block)));
         let block = Block { cut_short: broken, ..block };
+        let block = match tabs {
+            Some(tabs) => tabs.close(&measured.outcome, block),
+            None => Ok(block),
+        };
         set_up.warmed(workload, warmed, server_starts);
-        return Ok(Ok(block));
+        return Ok(block);
     }
     let running = set_up.clients.running(workload, measurement, ready, server_starts);
     let result = running.and_then(|(client, is_new)| {

@@ -114,6 +114,8 @@ impl SetUp {
         let server_cpu = placed.map(|placement| placement.server);
         let client_cpu = placed.and_then(|placement| placement.generator.first().copied());
         let program_cpus = placed.map_or_else(Vec::new, |placement| placement.left(&topology));
+        let is_spare = |cpu: &usize| server_cpu != Some(*cpu);
+        let spare_cpus: Vec<usize> = program_cpus.iter().copied().filter(is_spare).collect();
         let mut set_up = Self {
             environment,
             system,
@@ -123,7 +125,7 @@ impl SetUp {
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
             servers: Servers::new(on(server_cpu.into_iter().collect()), on(program_cpus.clone())),
-            clients: Clients::new(on(client_cpu.into_iter().collect())),
+            clients: Clients::new(on(client_cpu.into_iter().collect()), on(spare_cpus)),
             program_cpus,
             topology,
             threads,
@@ -254,8 +256,8 @@ impl SetUp {
                 ),
             });
         }
-        let is_unknown =
-            measurement.client.is_some() && matches!(measurement.workload.expect, Expect::Anything);
+        let sends = measurement.client.is_some() && measurement.workload.rooms.is_none();
+        let is_unknown = sends && matches!(measurement.workload.expect, Expect::Anything);
         let reply = is_unknown
             .then(|| reply_to(&target, measurement.workload.content.payload(), context))
             .transpose()
@@ -345,13 +347,14 @@ impl SetUp {
     }
 
     /// True if the workers of a measurement may look for what is due, in place of sleeping: each has a core for itself,
-    /// and so has a server on this machine.
+    /// and so have a server on this machine and a client that receives beside them.
     pub(crate) fn lets_workers_look(&self, measurement: &Measurement, target: &Address) -> bool {
         let is_local = match target {
             Address::Unix(_) => true,
             Address::Tcp(address) => address.ip().is_loopback(),
         };
-        let parties = measurement.spec.threads.get().saturating_add(u32::from(is_local));
+        let others = u32::from(is_local) + u32::from(measurement.client.is_some());
+        let parties = measurement.spec.threads.get().saturating_add(others);
         let quota = self.environment.container.as_ref().and_then(|it| it.cpu_cores_max);
         !measurement.spec.sleepy
             && have_a_core_each(parties, self.environment.cores_allowed.len(), quota)

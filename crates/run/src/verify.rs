@@ -5,7 +5,8 @@
 //! timed, one that fails is shown as failed.
 //!
 //! `server` and `client` have the questions for each, `held` those to a server that holds conversations, `content` the
-//! messages, `conversation` one connection to a server, `known` the servers that know better. Start reading at
+//! messages, `conversation` one connection to a server, `known` the servers that know better, `rooms` those to a relay
+//! and `receivers` those to a client that only receives from one. Start reading at
 //! [`verify_subject`].
 //!
 //! Left out: starting servers (crate `lab`, and [`crate::execute`]), and every reply while it is timed (crate `drive`).
@@ -15,6 +16,7 @@ mod content;
 pub(crate) mod conversation;
 mod held;
 mod known;
+mod receivers;
 mod rooms;
 mod server;
 mod subject;

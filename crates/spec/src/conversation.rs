@@ -35,7 +35,7 @@ pub use matcher::{Condition, Matcher, Place, Scalar, Status, StatusError};
 pub use mix::Mix;
 pub use mqtt::{MqttCommand, MqttConnect, MqttError};
 pub use path::{Key, Path, PathError};
-pub use ready_made::READY_MADE;
+pub use ready_made::{READY_MADE, of_our_relay};
 pub use separator::Separator;
 pub use template::{Escape, Medium, Piece, Template, TemplateError};
 pub(crate) use types::is_zero;

@@ -135,6 +135,9 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
 
 /// Every delivery that is owed has one end.
 fn deliveries_missing(block: &Block) -> Option<String> {
+    if let Some(tabs) = block.tabs.as_ref().filter(|tabs| !tabs.counts.adds_up()) {
+        return Some(format!("deliveries to tabs: {:?}", tabs.counts));
+    }
     let counts = block.deliveries.as_ref()?.counts;
     counts.check().err().map(|error| error.to_string())
 }

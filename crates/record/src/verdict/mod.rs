@@ -22,6 +22,8 @@
 //! - `failed_blocks`, degraded: blocks failed, so that percentiles are mostly those of the others; invalid: half of
 //!   them. Next: their reason
 //! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
+//! - `undelivered_to_tabs`, degraded: of the messages that were published the tabs of a browser did not have each once
+//!   and in order. Next: a longer drain, then the server
 //! - `undelivered`, degraded; invalid with more than 1 % under way when the drain ended: messages that were published
 //!   did not reach all of their receivers. Next: the server's queues, a longer drain
 //! - `unreliable_replies`, degraded: replies were lost, duplicate, out of order or corrupted. Next: the server, the

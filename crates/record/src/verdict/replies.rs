@@ -5,7 +5,9 @@ use super::generator::P99_MOVED;
 use super::subject::{
     Finding, Numbers, Outvoted, Rule, Subject, float, fraction, moved_by, percent,
 };
-use crate::{Block, Counts, DeliveryCounts, Ended, Identity, Level, RateChange, Reason};
+use crate::{
+    Block, Counts, DeliveryCounts, Ended, Identity, Level, RateChange, Reason, TabDeliveries,
+};
 use units::Nanos;
 
 /// Messages that a median needs: ten on each side of it.
@@ -32,6 +34,7 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
         failures(subject),
         unanswered(subject),
         undelivered(subject),
+        undelivered_to_tabs(subject),
         unreliable(subject),
         unfair(subject),
     ]
@@ -200,6 +203,34 @@ fn unreliable(subject: &Subject<'_>) -> Option<Reason> {
             evidence: format!(
                 "{lost} lost, {duplicate} duplicate, {reordered} reordered, {corrupted} corrupted of {} messages",
                 block.counts.sent
+            ),
+        })
+    })
+}
+
+/// Deliveries to the tabs of a browser that did not come, or came in another way than once and in order. They are in
+/// none of the numbers that other reasons are about.
+fn undelivered_to_tabs(subject: &Subject<'_>) -> Option<Reason> {
+    let rule = Rule {
+        code: "undelivered_to_tabs",
+        message: "not every tab had each message once and in order".to_owned(),
+        advice: "a page that is still behind has the rest with a longer --drain; look at the server, and at the library \
+                 of the page"
+            .to_owned(),
+        outvoted: Outvoted::Softened,
+    };
+    subject.reason(rule, |block| {
+        let TabDeliveries { counts, duplicate, reordered, foreign, .. } = block.tabs.as_ref()?;
+        let odd = duplicate.saturating_add(*reordered).saturating_add(*foreign);
+        let wrong = counts.missing().saturating_add(odd);
+        (wrong > 0).then(|| Finding {
+            level: Level::Degraded,
+            numbers: Numbers::new(),
+            weight: fraction(wrong, counts.owed),
+            evidence: format!(
+                "of {} deliveries {} lost, {} cut off, {} still under way at the end; {duplicate} duplicate, \
+                 {reordered} out of order, {foreign} from another room",
+                counts.owed, counts.lost, counts.cut, counts.in_flight_at_end
             ),
         })
     })

@@ -63,7 +63,8 @@ impl<'a> Subject<'a> {
     /// True if a program of others sends. That it is busy, or pauses, is a property of it and what is measured, and no
     /// limit of ours.
     pub(super) fn has_client(&self) -> bool {
-        self.workload.client.is_some()
+        // In rooms it receives, and we send.
+        self.workload.client.is_some() && self.workload.spec.load.rooms().is_none()
     }
 
     /// Connections that are open at a time.

@@ -9,8 +9,8 @@ use record::{
     PayloadKind, PerMetric, Phases, Pinning, Plan, Process, Published, PublishedRow, PushCount,
     Pushed, Reason, Restart, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, ServerMachine,
     Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Subject, Summary, Sweep, SweepLine,
-    SweepOf, SweepStep, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict, View, WarmUp, Warning,
-    Whole, Wire, Workload, WorkloadResult,
+    SweepOf, SweepStep, TabDeliveries, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict, View, WarmUp,
+    Warning, Whole, Wire, Workload, WorkloadResult,
 };
 use spec::{Content, Expect, Header, Http, Load, Message, Server, Stop, Timeouts, Tls, Trust};
 use stats::Histogram;
@@ -364,9 +364,20 @@ fn block(workload: usize) -> Block {
             spread: times.clone(),
             replayed: times.clone(),
             returned: times.clone(),
-            recovered: times,
+            recovered: times.clone(),
             missed: vec![0, 9, 7],
             clock_bound_ns: Some(128_000),
+        }),
+        tabs: Some(TabDeliveries {
+            tabs: 10,
+            transport: "xhr-streaming".to_owned(),
+            counts: ends(100, [94, 3, 2, 1]),
+            duplicate: 1,
+            reordered: 2,
+            foreign: 3,
+            delivery: times,
+            clock_offset_ns: -410_000,
+            clock_bound_ns: 96_000,
         }),
         ids_found: Some(IdsFound { learnt: 990, scanned: 9, parsed: 1 }),
         identity: Some(Identity { lost: 1, duplicate: 2, reordered: 3, corrupted: 4 }),

@@ -83,6 +83,7 @@ fn block() -> Block {
         open_loop: None,
         stalls: Stalls::default(),
         deliveries: None,
+        tabs: None,
         identity: Some(Identity::default()),
         fairness: Some(Fairness { connections: 50, replies_min: 790, replies_median: 800 }),
         cpu: Cpu {

@@ -4,10 +4,10 @@ use crate::example;
 use crate::good::{self, times};
 use record::{
     AgentPart, Block, Capacity, Certificate, Check, Comparison, Container, Counts, Deliveries,
-    DeliveryCounts, Ended, ErrorCount, Estimate, Fairness, Identity, Kind, Knee, Level, Little,
-    Neighbours, Number, OpenLoop, PartEnd, PayloadKind, Pinning, RunRecord, Sessions, Spacing,
-    Split, Stalls, Subject, Sweep, SweepLine, SweepOf, SweepStep, TlsSeen, Verdict, Workload,
-    generator_faults, incomparable, judge, judge_sweep,
+    DeliveryCounts, DeliveryEnds, Ended, ErrorCount, Estimate, Fairness, Identity, Kind, Knee,
+    Level, Little, Neighbours, Number, OpenLoop, PartEnd, PayloadKind, Pinning, RunRecord,
+    Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf, SweepStep, TabDeliveries,
+    TlsSeen, Verdict, Workload, generator_faults, incomparable, judge, judge_sweep,
 };
 use spec::{
     ClientSubject, Conduct, Content, Conversation, Load, Pem, Protocol, Rooms, Server,
@@ -1021,6 +1021,33 @@ fn deliveries_that_did_not_come_or_went_astray_are_told() {
 }
 
 #[test]
+fn deliveries_that_tabs_did_not_have_once_and_in_order_are_told() {
+    let whole = TabDeliveries {
+        tabs: 10,
+        counts: DeliveryEnds { owed: 100, delivered: 100, ..DeliveryEnds::default() },
+        ..TabDeliveries::default()
+    };
+    let found = |tabs: &TabDeliveries| codes(&closed(|block| block.tabs = Some(tabs.clone())));
+    assert_eq!(found(&whole), []);
+    let ends = |delivered, lost, cut, in_flight_at_end| TabDeliveries {
+        counts: DeliveryEnds { owed: 100, delivered, lost, cut, in_flight_at_end },
+        ..whole.clone()
+    };
+    let told = [("undelivered_to_tabs", Level::Degraded)];
+    for tabs in [
+        ends(99, 1, 0, 0),
+        ends(99, 0, 1, 0),
+        ends(99, 0, 0, 1),
+        TabDeliveries { duplicate: 1, ..whole.clone() },
+        TabDeliveries { reordered: 1, ..whole.clone() },
+        TabDeliveries { foreign: 1, ..whole.clone() },
+    ] {
+        assert_eq!(found(&tabs), told, "{tabs:?}");
+    }
+    assert_eq!(found(&ends(99, 0, 0, 0)), [("impossible", Level::Invalid)]);
+}
+
+#[test]
 fn a_row_whose_blocks_failed_in_part_is_in_doubt_and_with_half_of_them_no_result() {
     let failed = |count: usize, of: usize| {
         let mut record = good::closed();
@@ -1696,7 +1723,7 @@ fn codes(record: &RunRecord) -> Vec<(&'static str, Level)> {
     judge(record).reasons.iter().map(|reason| (name(&reason.code), reason.level)).collect()
 }
 
-const CODES: [&str; 21] = [
+const CODES: [&str; 22] = [
     "agents_mixed",
     "failed_blocks",
     "rate_changed",
@@ -1711,6 +1738,7 @@ const CODES: [&str; 21] = [
     "nothing_succeeded",
     "failures",
     "undelivered",
+    "undelivered_to_tabs",
     "unreliable_replies",
     "unfair",
     "shared_cores",

@@ -4,7 +4,8 @@ use crate::pages::{check, details};
 use crate::records;
 use expect_test::expect;
 use record::{
-    AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, Restart, RunRecord, Wire,
+    AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, Restart, RunRecord,
+    TabDeliveries, Wire,
 };
 use report::{Depth, Style};
 use spec::{Conduct, Load, Rooms, Spacing};
@@ -164,6 +165,47 @@ fn the_page_of_a_lab_has_a_line_of_deliveries_for_each_row() {
         ? ws         1.30 2.10 3.15   1.20
     "#]]
     .assert_eq(&table);
+}
+
+#[test]
+fn tabs_of_a_browser_stand_beside_our_own_receivers_with_the_bound_of_their_clocks() {
+    let mut record = record();
+    record.blocks[0].tabs = Some(TabDeliveries {
+        tabs: 10,
+        transport: "xhr-streaming".to_owned(),
+        counts: DeliveryEnds { owed: 2000, delivered: 1999, lost: 1, ..DeliveryEnds::default() },
+        reordered: 3,
+        delivery: Some(records::summary(26_000_000, 2000)),
+        clock_offset_ns: -410_000,
+        clock_bound_ns: 96_000,
+        ..TabDeliveries::default()
+    });
+    let lab = RunRecord { kind: Kind::Lab, ..record.clone() };
+    let page = report::terminal(&lab, Depth::First, &Style::default());
+    let lines: Vec<&str> = page.lines().collect();
+    let head = lines.iter().position(|line| line.starts_with("in tabs ")).expect("a table");
+    let table: String = lines[head..head + 9].iter().map(|line| format!("{line}\n")).collect();
+    expect![[r#"
+        in tabs transport     clock                    tabs owed missing order   ms   ms
+        ? ws    xhr-streaming 410 us behind, ± 96.0 us   10 2000       1     3 26.0 31.2
+                         ours ours ours ours
+                 p99 max  p50  p90  p99  max
+        in tabs   ms  ms   ms   ms   ms   ms
+        ? ws    39.0 208 1.25 1.50 1.88 10.0
+        From due until a page had the message, by its own clock less the offset of that,
+        which is known within what the column says. Ours: wirebench's own receivers, as
+        many in the same rooms over the same transport, which all other tables are
+    "#]]
+    .assert_eq(&table);
+    let page = details(&record);
+    let words = page.split_whitespace().collect::<Vec<&str>>().join(" ");
+    for line in [
+        "10 over xhr-streaming: owed 2000 = delivered 1999 + lost 1 + cut off 0 + in flight 0",
+        "duplicate 0, out of order 3, foreign 0",
+        "clocks of the pages: 410 us behind, ± 96.0 us",
+    ] {
+        assert!(words.contains(line), "{line}: {page}");
+    }
 }
 
 #[test]

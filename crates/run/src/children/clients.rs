@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(crate) struct Clients {
     launch: Launch,
+    /// The way in which those start that only receive: a browser has many processes, and the CPUs that nobody else has;
+    /// where there are none, all.
+    launch_receivers: Launch,
     /// The running clients, by measurement.
     all: BTreeMap<usize, RunningClient>,
     files: Option<PrivateFolder>,
@@ -29,9 +32,9 @@ struct RunningClient {
 }
 
 impl Clients {
-    /// Clients that start by `launch`, on its CPUs.
-    pub(crate) fn new(launch: Launch) -> Self {
-        Self { launch, all: BTreeMap::new(), files: None }
+    /// Clients that start by `launch`, on its CPUs; those that only receive on those of the other.
+    pub(crate) fn new(launch: Launch, launch_receivers: Launch) -> Self {
+        Self { launch, launch_receivers, all: BTreeMap::new(), files: None }
     }
 
     /// The client of a measurement, running, and true if it was started now. `server_starts` is the number of times
@@ -66,7 +69,11 @@ impl Clients {
         let is_new = !self.all.contains_key(&workload);
         if is_new {
             let settings = self.settings(workload, measurement, asked, ready)?;
-            let client = Client::start(&asked.subject, &asked.installed, &settings, &self.launch);
+            let launch = match asked.subject.manifest.receives() {
+                true => &self.launch_receivers,
+                false => &self.launch,
+            };
+            let client = Client::start(&asked.subject, &asked.installed, &settings, launch);
             let client = client.map_err(|error| format!("{}: {error}", asked.subject.name))?;
             self.all.insert(workload, RunningClient { client, starts, server_starts });
         }
@@ -135,6 +142,9 @@ fn url(server: &Endpoint, asked: &SubjectClient) -> Endpoint {
 
 /// The reply that every message has to get.
 fn expected<'a>(measurement: &'a Measurement, ready: &'a Ready) -> Result<&'a [u8], String> {
+    if measurement.workload.rooms.is_some() {
+        return Ok(&[]); // It sends nothing.
+    }
     match (&measurement.workload.expect, &ready.reply) {
         (_, Some(reply)) => Ok(reply),
         (Expect::Echo, None) => Ok(measurement.workload.content.payload()),
@@ -156,6 +166,21 @@ pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Optio
     let scheme = measurement.peer.scheme();
     if !manifest.speaks.iter().any(|speaks| speaks == scheme.name()) {
         return Some(format!("it does not speak {scheme}"));
+    }
+    match (manifest.receives(), measurement.workload.rooms) {
+        (true, Some(rooms)) if rooms.all().conduct.is_steady() => {
+            return beyond(measurement, &manifest.limits);
+        }
+        (true, Some(_)) => {
+            return Some(
+                "its receivers stay and read: none is slow, leaves or is torn off".to_owned(),
+            );
+        }
+        (true, None) => return Some("it receives in rooms, and sends nothing".to_owned()),
+        (false, Some(_)) => {
+            return Some("it sends echoes, and does not receive in rooms".to_owned());
+        }
+        (false, None) => {}
     }
     match &measurement.workload.arrival {
         Arrival::Closed { in_flight, in_flight_max: None } if in_flight.get() == 1 => {}

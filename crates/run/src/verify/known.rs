@@ -4,7 +4,7 @@ use crate::children::certificates::server_identity;
 use engine::clock::{Clock, sharpen_timers, unix_seconds};
 use engine::epoll::Epoll;
 use engine::{Address, Engine};
-use serve::{Behaviour, Oracle, Server, Totals};
+use serve::{Behaviour, Oracle, Relay, Server, Totals};
 use spec::{Endpoint, Protocol, Scheme};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -23,6 +23,8 @@ pub(super) enum Answers {
     Echo,
     /// It sends the message back as this says.
     Oracle(Behaviour),
+    /// It sends what is published in a room to all who have joined that.
+    Relay,
 }
 
 /// A server that listens until it is dropped.
@@ -79,6 +81,7 @@ impl Known {
         }
         let options = ServerOptions {
             message_len: NonZeroUsize::new(len),
+            takes_requests: matches!(answers, Answers::Relay),
             tls: secrets.map(|secrets| secrets.server.clone()),
             ..ServerOptions::default()
         };
@@ -134,6 +137,11 @@ fn serve(
     let mut engine = Epoll::new(Clock::start()).map_err(words)?;
     let address = engine.listen(&Address::Tcp(([127, 0, 0, 1], 0).into())).map_err(words)?;
     let mut server = match answers {
+        Answers::Relay => {
+            drop(tell.send(Ok(address)));
+            engine::run(&mut engine, &mut Relay::new(stack, stop));
+            return Ok(Totals::default());
+        }
         Answers::Always(reply) => Server::new(stack, stop).replying(reply),
         Answers::Echo => Server::new(stack, stop),
         Answers::Oracle(behaviour) => {

@@ -2,6 +2,7 @@
 
 use super::Check;
 use super::held::{first_address, measurement};
+use crate::plan::Measurement;
 use crate::publishers::target_of_publishers;
 use crate::reach::{Context, first_error, reply_len, run_once, stack, tls};
 use drive::Target;
@@ -22,7 +23,9 @@ pub(super) fn verify_rooms(
 ) -> Check {
     let name = &held.conversation.name;
     let context = Context { clock: Clock::start(), interrupt };
-    match delivered(url, publish_to, authority_pem, held, context) {
+    let outcome = in_rooms(url, publish_to, held, RECEIVERS)
+        .and_then(|measurement| publish(&measurement, url, authority_pem, context));
+    match outcome {
         Err(reason) => Check::new(format!("{name}: rooms"), Err(reason)),
         Ok(outcome) => {
             let counts = outcome.deliveries.as_ref().map(|it| it.counts).unwrap_or_default();
@@ -33,29 +36,38 @@ pub(super) fn verify_rooms(
     }
 }
 
-fn delivered(
+/// Rooms of a server, with so many receivers each.
+pub(super) fn in_rooms(
     url: &Endpoint,
     publish_to: Option<&Endpoint>,
-    authority_pem: Option<&[u8]>,
     held: &Held,
-    context: Context<'_>,
-) -> Result<Outcome, String> {
-    let words = |error: crate::RunError| error.to_string();
+    receivers: u64,
+) -> Result<Measurement, String> {
     let rate = "20/s".parse().map_err(|error| format!("{error:?}"))?;
     let options = Options {
         publish: Some(rate),
         rooms: Some(Count(ROOMS)),
-        receivers: Some(Count(RECEIVERS)),
+        receivers: Some(Count(receivers)),
         publish_to: publish_to.map(Endpoint::to_string),
         duration: Some(Nanos::from_secs(1)),
         warm_up: Some(Nanos::ZERO),
         ..Options::default()
     };
-    let measurement = measurement(url, held, options)?;
+    measurement(url, held, options)
+}
+
+/// Publishes in the rooms of a measurement, whose receivers are ours; what came of it.
+pub(super) fn publish(
+    measurement: &Measurement,
+    url: &Endpoint,
+    authority_pem: Option<&[u8]>,
+    context: Context<'_>,
+) -> Result<Outcome, String> {
+    let words = |error: crate::RunError| error.to_string();
     let tls = tls(url, &measurement.speech, authority_pem).map_err(words)?;
     let len = reply_len(&measurement.workload);
     let publishers =
-        target_of_publishers(&measurement, url, None, false, context).map_err(words)?.map(Box::new);
+        target_of_publishers(measurement, url, None, false, context).map_err(words)?.map(Box::new);
     let target = Target {
         address: first_address(url, context)?,
         sources: Vec::new(),
@@ -63,7 +75,7 @@ fn delivered(
         publishers,
         is_other: false,
     };
-    run_once(measurement.workload, 0, target, context).map_err(words)
+    run_once(measurement.workload.clone(), 0, target, context).map_err(words)
 }
 
 fn fault(outcome: &Outcome, counts: &DeliveryCounts) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use super::client::{ClientQuestions, verify_client};
 use super::held::verify_held;
+use super::receivers::verify_receivers;
 use super::rooms::verify_rooms;
 use super::server::verify_server;
 use super::{Check, Extent, Outcome, ServerQuestions};
@@ -165,9 +166,12 @@ impl Asking<'_> {
         checks
     }
 
-    /// A client, in all that it speaks.
+    /// A client, in all that it speaks: it sends, or receives in rooms.
     fn client(&self) -> Vec<Check> {
         let SubjectQuestions { subject, installed, launch } = *self.questions;
+        if subject.manifest.receives() {
+            return verify_receivers(subject, installed, launch, self.interrupt);
+        }
         let mut checks = Vec::new();
         for name in &subject.manifest.speaks {
             let Some(scheme) = Scheme::named(name) else {

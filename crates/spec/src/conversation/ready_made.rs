@@ -1,5 +1,7 @@
 //! The conversations that come with the program: the files of the folder `conversations`.
 
+use crate::Protocol;
+
 macro_rules! ready_made {
     ($($name:literal),+ $(,)?) => {
         [$(($name, include_str!(concat!("../../../../conversations/", $name, ".toml")))),+]
@@ -36,6 +38,12 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "stomp-tcp",
     "wamp"
 ];
+
+/// The conversation that clients of `wirebench serve relay` hold in its rooms over a protocol: its own words, inside
+/// events over Socket.IO.
+pub fn of_our_relay(protocol: Protocol) -> &'static str {
+    if protocol == Protocol::SocketIo { "room-socketio" } else { "room" }
+}
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ mod sides;
 
 use super::description::{Asked, BLOCK, File, Quick, Row, RowKeys, Words};
 use super::held::{Held, measured};
+use crate::conversation::of_our_relay;
 use crate::secrets::url_without_secrets;
 use crate::{
     AxisOf, Carries, ClientSubject, Context, Criteria, Embedded, Endpoint, Experiment, Layer,
@@ -23,7 +24,8 @@ pub struct Facts {
     pub role: Role,
     /// The schemes that it speaks.
     pub speaks: Vec<String>,
-    /// The conversations that it holds in place of echoes.
+    /// The conversations that a server holds in place of echoes; those in whose rooms a client receives, which then
+    /// sends nothing.
     pub conversations: Vec<Held>,
     /// True if it answers with another text than the message where that is asked for.
     pub replies: bool,
@@ -244,8 +246,12 @@ impl<'a> Cells<'a> {
         both: &[Option<Facts>; 2],
         scheme: Scheme,
     ) -> Result<Vec<Option<Held>>, LeftOut> {
-        let [Some(server), client] = both else { return Ok(vec![None]) };
         let left = |facts: &Facts, reason| LeftOut { name: facts.name.clone(), reason };
+        let receivers = both[1].as_ref().filter(|client| !client.conversations.is_empty());
+        if let Some(receivers) = receivers {
+            return self.held_by_receivers(row, both[0].as_ref(), receivers, scheme);
+        }
+        let [Some(server), client] = both else { return Ok(vec![None]) };
         let asked = row.options.conversation.as_ref().or(self.file.options.conversation.as_ref());
         let asked = asked.map(String::as_str);
         let held = measured(&server.conversations, scheme, asked, self.is_in_rooms(row));
@@ -256,6 +262,36 @@ impl<'a> Cells<'a> {
                 format!("it sends echoes, and {name} holds the conversation {held} over {scheme}");
             return Err(left(client, reason));
         }
+        Ok(held.into_iter().map(|held| held.cloned()).collect())
+    }
+
+    /// The conversation of our relay in whose rooms a client only receives.
+    fn held_by_receivers(
+        &self,
+        row: &Row,
+        server: Option<&Facts>,
+        receivers: &Facts,
+        scheme: Scheme,
+    ) -> Result<Vec<Option<Held>>, LeftOut> {
+        let left = |reason| LeftOut { name: receivers.name.clone(), reason };
+        if let Some(server) = server {
+            let name = &server.name;
+            return Err(left(format!("it receives from our relay alone, and not from {name}")));
+        }
+        if !self.is_in_rooms(row) {
+            let reason = "it receives what is published in rooms, and sends nothing: ask for rooms, as with \
+                          publish = '10/s'";
+            return Err(left(reason.to_owned()));
+        }
+        let asked = row.options.conversation.as_ref().or(self.file.options.conversation.as_ref());
+        let asked = asked.map(String::as_str);
+        let known = of_our_relay(scheme.protocol);
+        let known: Vec<Held> =
+            receivers.conversations.iter().filter(|it| it.name == known).cloned().collect();
+        if known.is_empty() {
+            return Err(left(format!("it knows no rooms of our relay over {scheme}")));
+        }
+        let held = measured(&known, scheme, asked, true).map_err(left)?;
         Ok(held.into_iter().map(|held| held.cloned()).collect())
     }
 
@@ -299,12 +335,10 @@ impl<'a> Cells<'a> {
                 reply,
             }),
         };
-        let client = both[1]
-            .as_ref()
-            .map(|facts| ClientSubject { name: facts.name.clone(), host: row.keys.host.clone() });
+        let client = both[1].as_ref();
         for load in self.of_loads(row) {
             let before = self.made.len();
-            self.add(Some(row), load, name, &server, client.as_ref(), conversation)?;
+            self.add(Some(row), load, name, &server, client, conversation)?;
             let connections = self.made[before..]
                 .iter()
                 .map(|cell| u64::from(cell.workload.load.connections().get()))
@@ -334,7 +368,7 @@ impl<'a> Cells<'a> {
         load: Option<usize>,
         name: &str,
         server: &Server,
-        client: Option<&ClientSubject>,
+        client: Option<&Facts>,
         conversation: Option<&Held>,
     ) -> Result<(), String> {
         let of_subject = Options {
@@ -355,13 +389,17 @@ impl<'a> Cells<'a> {
             }
         })?;
         for workload in workloads {
-            if let (Some(client), Some(conversation)) = (client, &workload.conversation) {
+            if let (Some(client), Some(conversation)) = (client, &workload.conversation)
+                && client.conversations.is_empty()
+            {
                 return Err(format!(
                     "{}: {full_name}: `{}` sends echoes; the conversation `{}` needs wirebench as the client",
                     self.file.source.name, client.name, conversation.name
                 ));
             }
-            let workload = Workload { client: client.cloned(), ..workload };
+            let host = row.and_then(|row| row.keys.host.clone());
+            let client = client.map(|client| ClientSubject { name: client.name.clone(), host });
+            let workload = Workload { client, ..workload };
             self.made.push(Cell { row, load, row_name: name.to_owned(), workload });
         }
         Ok(())

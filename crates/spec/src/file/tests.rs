@@ -44,6 +44,13 @@ fn those() -> Those {
         ("relay", Ok(Facts { conversations: of_relay(), ..usual("relay", server, &["tcp"]) })),
         ("talker", Ok(Facts { conversations: held(), ..usual("talker", server, &["ws", "tcp"]) })),
         ("library", Ok(usual("library", Role::Client, &["ws"]))),
+        (
+            "tabs",
+            Ok(Facts {
+                conversations: of_tabs(),
+                ..usual("tabs", Role::Client, &["ws", "sockjs", "socketio"])
+            }),
+        ),
         ("absent", Err("not installed".to_owned())),
     ];
     Those(all.into())
@@ -53,6 +60,15 @@ fn held() -> Vec<Held> {
     vec![
         ready_made("json-rpc", &[Protocol::WebSocket], [false; 2]),
         ready_made("graphql-ws", &[Protocol::WebSocket], [false; 2]),
+    ]
+}
+
+/// Conversations in whose rooms a client receives.
+fn of_tabs() -> Vec<Held> {
+    vec![
+        ready_made("room", &[Protocol::WebSocket, Protocol::SockJs], [true, false]),
+        // It can be held over WebSocket, too, and is not what a client of SockJS says.
+        ready_made("room-socketio", &[Protocol::WebSocket, Protocol::SocketIo], [true, false]),
     ]
 }
 
@@ -214,6 +230,31 @@ fn a_row_of_our_relay_is_there_for_each_transport_that_it_speaks() {
         format!("{LOAD}{}[[row]]\nserver = 'plain'\ntransport = 'ws'\n", row(&["sockjs"], "room"));
     let echoes = made(&text, false, &[]).unwrap();
     assert_eq!(echoes.left_out[0].reason, "none of our servers echoes over sockjs");
+}
+
+#[test]
+fn a_client_that_only_receives_has_the_rooms_of_our_relay_and_no_other_row() {
+    let rooms = "publish = '10/s'\nreceivers = 2\nduration = '1s'\nbaseline = 'embedded ws'\n\
+                 [[row]]\nserver = 'embedded'\ntransport = 'ws'\nconversation = 'room'\n";
+    let row = |server: &str| {
+        format!(
+            "[[row]]\nserver = '{server}'\nclient = 'tabs'\ntransport = ['ws', 'sockjs', 'socketio']\n"
+        )
+    };
+    let all = made(&format!("{rooms}{}", row("embedded")), false, &[]).unwrap();
+    let of_client = |it: &&crate::Workload| it.client.is_some();
+    let held = |it: &crate::Workload| it.conversation.as_ref().map(|it| it.name.clone());
+    let found: Vec<_> = all.workloads.iter().filter(of_client).filter_map(held).collect();
+    assert_eq!(found, ["room", "room", "room-socketio"]);
+    assert!(all.left_out.is_empty(), "{:?}", all.left_out);
+    let left_out = |text: String| made(&text, false, &[]).unwrap().left_out[0].reason.clone();
+    let of_others =
+        left_out(format!("{rooms}{}", row("talker").replace(", 'sockjs', 'socketio'", "")));
+    assert_eq!(of_others, "it receives from our relay alone, and not from talker");
+    let plain = "[[row]]\nserver = 'plain'\ntransport = 'ws'\n";
+    let echoes =
+        left_out(format!("{LOAD}{plain}{}", row("embedded").replace(", 'sockjs', 'socketio'", "")));
+    assert!(echoes.starts_with("it receives what is published in rooms"), "{echoes}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn every_subject_that_holds_conversations_is_measured_with_each() {
             assert_eq!(by_kind(|kind| kind.sent), block.counts.sent, "{name}");
         }
     }
-    for name in all_subjects().iter().filter(|name| talks(name)) {
+    for name in all_subjects().iter().filter(|name| talks(name) && !receives(name)) {
         let workloads = &record.plan.workloads;
         let is_it = |it: &&record::Workload| it.server.as_ref().is_some_and(|it| it.name == *name);
         let held: Vec<_> = workloads
@@ -147,8 +147,9 @@ fn every_relay_delivers_what_is_published_to_every_receiver_once() {
                 |it: &record::Workload| it.server.as_ref().is_some_and(|it| it.name == name);
             record.plan.workloads.iter().any(subject)
         };
-        let is_relay =
-            |name: &&String| !conversations_of(name, Conversation::is_for_rooms).is_empty();
+        let is_relay = |name: &&String| {
+            !receives(name) && !conversations_of(name, Conversation::is_for_rooms).is_empty()
+        };
         let relays = all_subjects();
         let missing: Vec<&String> =
             relays.iter().filter(is_relay).filter(|name| !is_measured(name)).collect();
@@ -159,6 +160,78 @@ fn every_relay_delivers_what_is_published_to_every_receiver_once() {
         assert_nothing_runs_in(&installed);
     }
 }
+
+#[test]
+fn what_receivers_say_is_held_against_what_was_published() {
+    let sandbox = Sandbox::new();
+    let header = "00000000630000000000000000000040"; // number 99, due in a hundred years
+    let message = format!("message {header} {{time}}\\n");
+    #[rustfmt::skip]
+    let table = [
+        ("deaf",  EXCHANGE.to_owned(),                         ""),
+        ("early", format!("{EXCHANGE}{message}"),              "before it was due"),
+        ("vague", String::new(),                               "a tab did not compare its clock with ours"),
+        ("alone", format!("{EXCHANGE}receiver 0 cut 1 ws\\n"), "room 0 has 2 tabs, not 1"),
+    ];
+    for (name, said, _) in &table {
+        python(&sandbox, name, "client", &[]);
+        let manifest = format!("{name}/subject.toml");
+        change(
+            &sandbox,
+            &manifest,
+            "speaks = [\"tcp\"]",
+            "speaks = [\"ws\"]\nconversation = \"room\"",
+        );
+        let script = RECEIVERS.replace("SAID", said);
+        fs::write(sandbox.path().join("subjects").join(name).join("client.py"), script).unwrap();
+    }
+    run(&sandbox, "subjects install --all").check(0, &[]);
+    let names: Vec<String> = table.iter().map(|(name, ..)| format!("'{name}'")).collect();
+    let text = format!(
+        "question = 'x?'\nbaseline = 'relay'\nrounds = 1\nduration = '300ms'\npublish = '50/s'\nreceivers = 1\n\
+         timeout = '1s'\n[[row]]\nname = 'relay'\nserver = 'embedded'\ntransport = 'ws'\nconversation = 'room'\n\
+         [[row]]\nserver = 'embedded'\nclient = [{}]\ntransport = 'ws'\n",
+        names.join(", ")
+    );
+    fs::write(sandbox.path().join("x.toml"), text).unwrap();
+    let ended = run(&sandbox, "lab x.toml --json");
+    ended.check_measured(&[]);
+    let record = record_of(&ended.stdout);
+    for (name, _, reason) in table {
+        let is_it = |it: &&record::Block| {
+            let client = record.plan.workloads[it.workload].client.as_ref();
+            client.is_some_and(|client| client.name == name)
+        };
+        let block = record.blocks.iter().find(is_it).unwrap();
+        let failed = block.failed.as_deref().unwrap_or_default();
+        let is_as_expected = failed.contains(reason) && failed.is_empty() == reason.is_empty();
+        assert!(is_as_expected, "{name}: {failed}");
+        if reason.is_empty() {
+            // It had the end mark, and nothing besides.
+            let published = block.deliveries.as_ref().unwrap().counts.published;
+            let counts = block.tabs.as_ref().unwrap().counts;
+            assert!(published > 0, "{block:?}");
+            assert_eq!((counts.owed, counts.lost), (published, published), "{counts:?}");
+        }
+    }
+    assert_nothing_runs_in(sandbox.path());
+}
+
+/// A client that joins nothing, and says SAID of its one receiver.
+const RECEIVERS: &str = r#"
+import sys
+print("ready script 1", flush=True)
+while line := sys.stdin.readline():
+    if line.startswith("receive"):
+        print("receiving", flush=True)
+    else:
+        print("clock", flush=True)
+        time = int(sys.stdin.readline().split()[1])
+        print(f"receiver 0 ended 1000 websocket\nSAIDdone", flush=True)
+"#;
+
+/// A comparison of the clock of that client with ours.
+const EXCHANGE: &str = "exchange_ns {time} {time} {time}\\n";
 
 #[test]
 fn the_labs_of_this_repository_name_subjects_that_there_are() {
@@ -575,6 +648,11 @@ fn all_subjects() -> Vec<String> {
 /// True if it holds a conversation over something.
 fn talks(name: &str) -> bool {
     !conversations_of(name, |_| true).is_empty()
+}
+
+/// True for a client that receives in rooms, and sends nothing.
+fn receives(name: &str) -> bool {
+    lab::Catalogue::read(&subjects()).unwrap().find(name).unwrap().manifest.receives()
 }
 
 /// The names of the conversations that it holds and that are wanted.
