@@ -680,13 +680,19 @@ fn row(command: &str) -> Option<&str> {
     Some(known.map_or(OURS, |(_, row)| row))
 }
 
-/// The rows that are measured of labs without a server of ours, by a part of their names.
-const ROWS: &[(&str, &str)] =
-    &[("accelbyte", "cpp-raw"), ("cargomedia-relay", "redis"), ("conversations", CHAT)];
+/// The rows that are measured of labs in which others take part in each, by a part of their names.
+const ROWS: &[(&str, &str)] = &[
+    ("accelbyte", "cpp-raw"),
+    ("browser-receivers", TABS),
+    ("cargomedia-relay", "redis"),
+    ("conversations", CHAT),
+];
 /// The row that is measured of all other labs.
 const OURS: &str = "embedded";
 /// The subject with the chat server.
 const CHAT: &str = "node-ws";
+/// A row with tabs of a browser.
+const TABS: &str = "WebSocket";
 
 /// The subjects that rows of others need.
 const SUBJECTS: &[(&str, &[&str])] = &[
@@ -694,6 +700,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ("go-gorilla-client", &["go-gorilla-client", "simple-websocket-server"]),
     (CHAT, &[CHAT]),
     ("redis", &["redis"]),
+    (TABS, &["chromium-push"]),
 ];
 
 /// Programs that read what this one writes, and the folders in which they are installed.

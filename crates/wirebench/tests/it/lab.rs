@@ -162,6 +162,37 @@ fn every_relay_delivers_what_is_published_to_every_receiver_once() {
 }
 
 #[test]
+fn tabs_of_a_browser_have_every_message_once_beside_our_own_receivers() {
+    let Some(installed) = installed_subjects() else { return };
+    let sandbox = Sandbox::new();
+    let record = measured_quickly(&sandbox, "experiments/browser-receivers.toml", &installed);
+    assert!(record.lab.as_ref().unwrap().left_out.is_empty(), "{:?}", record.lab);
+    // The first row has no tabs.
+    let transports = ["", "xhr-streaming", "polling"];
+    assert_eq!(record.blocks.len(), transports.len());
+    for block in record.blocks.iter().filter(|block| block.workload > 0) {
+        let name = record.plan.workloads[block.workload].name();
+        assert_eq!((&block.failed, &block.errors[..]), (&None, &[][..]), "{name}");
+        let ours = block.deliveries.as_ref().unwrap().counts;
+        let tabs = block.tabs.as_ref().unwrap();
+        assert_eq!(tabs.transport, transports[block.workload], "{name}");
+        // Ten tabs, and ten receivers of ours, have had all that was published.
+        assert_eq!((tabs.tabs, ours.owed), (10, 10 * ours.published), "{name}");
+        assert_eq!((ours.delivered, ours.missing()), (ours.owed, 0), "{name}");
+        let odd = [tabs.counts.missing(), tabs.duplicate, tabs.reordered, tabs.foreign];
+        assert_eq!((tabs.counts.owed, odd), (ours.owed, [0; 4]), "{name}: {tabs:?}");
+        assert!(ours.published > 0, "{name}");
+        let delivery = tabs.delivery.as_ref().unwrap();
+        assert_eq!((delivery.count, tabs.counts.delivered), (ours.owed, ours.owed), "{name}");
+        assert!(tabs.clock_bound_ns > 0, "no two clocks are compared without a doubt: {name}");
+    }
+    let shown = run(&sandbox, "show");
+    let words = ["in tabs ", "xhr-streaming", "± "];
+    assert!(words.iter().all(|words| shown.stdout.contains(words)), "{shown:?}");
+    assert_nothing_runs_in(&installed);
+}
+
+#[test]
 fn what_receivers_say_is_held_against_what_was_published() {
     let sandbox = Sandbox::new();
     let header = "00000000630000000000000000000040"; // number 99, due in a hundred years
@@ -241,6 +272,7 @@ fn the_labs_of_this_repository_name_subjects_that_there_are() {
         "published/anycable-jitter",
         "published/cargomedia",
         "published/cargomedia-relay",
+        "browser-receivers",
         "push",
         "published/emq-fanout",
         "published/kifi",
