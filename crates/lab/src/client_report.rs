@@ -74,6 +74,36 @@ impl Default for ResultLimits {
     }
 }
 
+impl ResultLimits {
+    /// Counts `more` numbers, which are those `of` something.
+    pub(crate) fn count(
+        &self,
+        more: u64,
+        of: &'static str,
+        numbers: &mut u64,
+    ) -> Result<(), GarbageError> {
+        let max = self.numbers_max;
+        *numbers = numbers.saturating_add(more);
+        if *numbers > max { Err(GarbageError::OverLimit { of, max }) } else { Ok(()) }
+    }
+
+    /// Takes a kind of errors: their number, and the words for it in `rest` of `line`.
+    pub(crate) fn take_error(
+        &self,
+        line: &[u8],
+        rest: &[u8],
+        errors: &mut Vec<(u64, String)>,
+    ) -> Result<(), GarbageError> {
+        let (count, what) = words(rest);
+        if errors.len() >= self.errors_max {
+            let max = self.errors_max as u64;
+            return Err(GarbageError::OverLimit { of: "kinds of errors", max });
+        }
+        errors.push((number(line, count)?, crate::tail::escaped(what)));
+        Ok(())
+    }
+}
+
 /// The faults of a report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -204,15 +234,7 @@ impl Reader {
             b"wall_ns" => once(&mut self.wall, Nanos(number(line, rest)?), line),
             b"cpu_ns" => once(&mut self.report.cpu, Nanos(number(line, rest)?), line),
             b"ok" => once(&mut self.ok, number(line, rest)?, line),
-            b"error" => {
-                let (count, what) = words(rest);
-                if self.report.errors.len() >= self.limits.errors_max {
-                    let max = self.limits.errors_max as u64;
-                    return Err(GarbageError::OverLimit { of: "kinds of errors", max });
-                }
-                self.report.errors.push((number(line, count)?, crate::tail::escaped(what)));
-                Ok(())
-            }
+            b"error" => self.limits.take_error(line, rest, &mut self.report.errors),
             b"histogram_v2" => {
                 let text = std::str::from_utf8(rest).map_err(|_| garbage(line, "it is no text"))?;
                 let more = Histogram::from_base64(text).map_err(|error| garbage(line, error))?;
@@ -239,7 +261,7 @@ impl Reader {
             _ => return Err(garbage(line, format!("it begins with none of {KNOWN}"))),
         };
         let mut count = 0;
-        for time in rest.split(|byte| *byte == b' ').filter(|time| !time.is_empty()) {
+        for time in parts(rest) {
             times.record(Nanos(number(line, time)?));
             count += 1;
         }
@@ -247,12 +269,7 @@ impl Reader {
     }
 
     fn count(&mut self, more: u64) -> Result<(), GarbageError> {
-        let max = self.limits.numbers_max;
-        self.numbers = self.numbers.saturating_add(more);
-        if self.numbers > max {
-            return Err(GarbageError::OverLimit { of: "times", max });
-        }
-        Ok(())
+        self.limits.count(more, "times", &mut self.numbers)
     }
 
     /// The whole JSON, once its last line is there: google-benchmark closes it in the first column.
@@ -320,6 +337,11 @@ pub(crate) fn words(line: &[u8]) -> (&[u8], &[u8]) {
         Some(place) => (&line[..place], &line[place + 1..]),
         None => (line, &[]),
     }
+}
+
+/// The parts of a line that have spaces between them.
+pub(crate) fn parts(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    rest.split(|byte| *byte == b' ').filter(|part| !part.is_empty())
 }
 
 pub(crate) fn number(line: &[u8], digits: &[u8]) -> Result<u64, GarbageError> {

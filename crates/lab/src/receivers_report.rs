@@ -2,7 +2,7 @@
 //!
 //! As in a report about a block, an unknown line or a number that cannot be read makes all of it worthless.
 
-use crate::client_report::{GarbageError, ResultLimits, garbage, number, words};
+use crate::client_report::{GarbageError, ResultLimits, garbage, number, parts, words};
 use spec::stamp::Header;
 use units::Nanos;
 
@@ -107,13 +107,8 @@ impl Reader {
             (true, b"exchange_ns") => self.exchanges(line, rest).map(|()| Step::More),
             (true, b"message") => self.messages(line, rest).map(|()| Step::More),
             (true, b"error") => {
-                let (count, what) = words(rest);
-                if self.received.errors.len() >= self.limits.errors_max {
-                    let max = self.limits.errors_max as u64;
-                    return Err(GarbageError::OverLimit { of: "kinds of errors", max });
-                }
-                self.received.errors.push((number(line, count)?, crate::tail::escaped(what)));
-                Ok(Step::More)
+                let errors = &mut self.received.errors;
+                self.limits.take_error(line, rest, errors).map(|()| Step::More)
             }
             _ => Err(garbage(line, format!("{} is awaited", self.awaited()))),
         }
@@ -184,17 +179,8 @@ impl Reader {
     }
 
     fn count(&mut self, more: u64) -> Result<(), GarbageError> {
-        let max = self.limits.numbers_max;
-        self.numbers = self.numbers.saturating_add(more);
-        if self.numbers > max {
-            return Err(GarbageError::OverLimit { of: "receivers, instants and headers", max });
-        }
-        Ok(())
+        self.limits.count(more, "receivers, instants and headers", &mut self.numbers)
     }
-}
-
-fn parts(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
-    rest.split(|byte| *byte == b' ').filter(|part| !part.is_empty())
 }
 
 #[cfg(test)]
