@@ -7,6 +7,7 @@ use crate::Summary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::{Histogram, Merge};
+use std::fmt;
 use units::Nanos;
 
 /// Deliveries by their end.
@@ -95,11 +96,25 @@ impl DeliveryEnds {
         self.lost.saturating_add(self.cut).saturating_add(self.in_flight_at_end)
     }
 
-    /// True if each has one end.
-    pub fn adds_up(&self) -> bool {
+    /// Checks that each has one end.
+    ///
+    /// # Errors
+    ///
+    /// The identity does not hold.
+    pub fn check(&self) -> Result<(), DeliveryError> {
         let parts = [self.delivered, self.lost, self.cut, self.in_flight_at_end];
         let sum = parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part));
-        sum == Some(self.owed)
+        if sum == Some(self.owed) { Ok(()) } else { Err(DeliveryError(*self)) }
+    }
+}
+
+impl fmt::Display for DeliveryEnds {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { owed, lost, cut, in_flight_at_end, .. } = *self;
+        write!(
+            to,
+            "of {owed} deliveries {lost} lost, {cut} cut off, {in_flight_at_end} still under way at the end"
+        )
     }
 }
 
@@ -121,7 +136,7 @@ impl DeliveryCounts {
 
     /// Deliveries that were owed and did not come.
     pub const fn missing(&self) -> u64 {
-        self.lost.saturating_add(self.cut).saturating_add(self.in_flight_at_end)
+        self.present().missing()
     }
 
     /// Checks that every delivery is counted once: owed = delivered + lost + cut + in flight at the end, of each kind.
@@ -131,8 +146,7 @@ impl DeliveryCounts {
     /// The identity does not hold.
     pub fn check(&self) -> Result<(), DeliveryError> {
         let kinds = [self.present(), self.slow, self.away, self.edge];
-        let broken = kinds.into_iter().find(|ends| !ends.adds_up());
-        broken.map_or(Ok(()), |ends| Err(DeliveryError(ends)))
+        kinds.iter().try_for_each(DeliveryEnds::check)
     }
 }
 

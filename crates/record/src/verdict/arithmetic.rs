@@ -135,11 +135,10 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
 
 /// Every delivery that is owed has one end.
 fn deliveries_missing(block: &Block) -> Option<String> {
-    if let Some(tabs) = block.tabs.as_ref().filter(|tabs| !tabs.counts.adds_up()) {
-        return Some(format!("deliveries to tabs: {:?}", tabs.counts));
-    }
-    let counts = block.deliveries.as_ref()?.counts;
-    counts.check().err().map(|error| error.to_string())
+    let of_tabs = block.tabs.as_ref().and_then(|tabs| tabs.counts.check().err());
+    let of_tabs = of_tabs.map(|error| format!("in tabs: {error}"));
+    let of_ours = || block.deliveries.as_ref()?.counts.check().err();
+    of_tabs.or_else(|| of_ours().map(|error| error.to_string()))
 }
 
 /// Every message is in the distributions that its end belongs to, once. A client subject tells of right replies alone,

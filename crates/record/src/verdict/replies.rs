@@ -228,9 +228,7 @@ fn undelivered_to_tabs(subject: &Subject<'_>) -> Option<Reason> {
             numbers: Numbers::new(),
             weight: fraction(wrong, counts.owed),
             evidence: format!(
-                "of {} deliveries {} lost, {} cut off, {} still under way at the end; {duplicate} duplicate, \
-                 {reordered} out of order, {foreign} from another room",
-                counts.owed, counts.lost, counts.cut, counts.in_flight_at_end
+                "{counts}; {duplicate} duplicate, {reordered} out of order, {foreign} from another room"
             ),
         })
     })

@@ -58,7 +58,7 @@ fn checked(name: &str, received: Result<TabDeliveries, String>) -> Check {
     let is_whole = owed > 0 && delivered == owed && duplicate + reordered + foreign == 0;
     let fault = || {
         format!(
-            "not each receiver got each message once: {counts:?}, {duplicate} came twice, {reordered} out of order, \
+            "not each receiver got each message once: {counts}, {duplicate} came twice, {reordered} out of order, \
              {foreign} from elsewhere"
         )
     };
