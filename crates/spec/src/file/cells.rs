@@ -252,9 +252,12 @@ impl<'a> Cells<'a> {
             return self.held_by_receivers(row, both[0].as_ref(), receivers, scheme);
         }
         let [Some(server), client] = both else { return Ok(vec![None]) };
-        let asked = row.options.conversation.as_ref().or(self.file.options.conversation.as_ref());
-        let asked = asked.map(String::as_str);
-        let held = measured(&server.conversations, scheme, asked, self.is_in_rooms(row));
+        let held = measured(
+            &server.conversations,
+            scheme,
+            self.conversation_of(row),
+            self.is_in_rooms(row),
+        );
         let held = held.map_err(|reason| left(server, reason))?;
         if let (Some(client), Some(Some(held))) = (client, held.first()) {
             let (name, held) = (&server.name, &held.name);
@@ -283,16 +286,20 @@ impl<'a> Cells<'a> {
                           publish = '10/s'";
             return Err(left(reason.to_owned()));
         }
-        let asked = row.options.conversation.as_ref().or(self.file.options.conversation.as_ref());
-        let asked = asked.map(String::as_str);
         let known = of_our_relay(scheme.protocol);
         let known: Vec<Held> =
             receivers.conversations.iter().filter(|it| it.name == known).cloned().collect();
         if known.is_empty() {
             return Err(left(format!("it knows no rooms of our relay over {scheme}")));
         }
-        let held = measured(&known, scheme, asked, true).map_err(left)?;
+        let held = measured(&known, scheme, self.conversation_of(row), true).map_err(left)?;
         Ok(held.into_iter().map(|held| held.cloned()).collect())
+    }
+
+    /// The conversation that a row is asked to hold.
+    fn conversation_of<'b>(&'b self, row: &'b Row) -> Option<&'b str> {
+        let own = row.options.conversation.as_deref();
+        own.or(self.file.options.conversation.as_deref())
     }
 
     /// True if what a row is asked under some load has rooms.
