@@ -10,7 +10,7 @@
 //! for, and no more than [`LEN_MAX`] of both. A client of which either is not kept any more begins anew.
 
 use super::late::Words;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use units::{Instant, Nanos};
 
@@ -119,7 +119,8 @@ impl Recovery {
         let lost = self.lost.remove(pid)?;
         self.len -= lost.len();
         let seen = usize::try_from(offset - self.forgotten).unwrap_or(usize::MAX);
-        let missed = self.messages.iter().skip(seen).filter(|kept| lost.rooms.contains(&kept.room));
+        let rooms: HashSet<&[u8]> = lost.rooms.iter().map(|room| &**room).collect();
+        let missed = self.messages.iter().skip(seen).filter(|kept| rooms.contains(&*kept.room));
         let missed = missed.map(|kept| Arc::clone(&kept.words)).collect();
         Some(Recovered { lost, missed })
     }
