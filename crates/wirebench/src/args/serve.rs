@@ -107,7 +107,7 @@ pub(crate) struct Serve {
     brokers: brokers::Brokers,
     /// Let clients of Socket.IO whose connection is lost come back for this long, to what they have missed
     ///
-    /// What is published is kept for that, and which rooms such clients were in: at most 64 MiB of both together.
+    /// Messages of all rooms, and the rooms of such clients, are kept for that: at most 64 MiB of both together.
     #[arg(
         long,
         value_name = "DURATION",
