@@ -5,7 +5,7 @@ use crate::feed::{Cores, Tick};
 use crate::heat::Heat;
 use crate::live::LiveView;
 use drive::Phase;
-use record::{Live, Merge, Traffic};
+use record::{Live, Traffic};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ pub struct Board {
     cores: Cores,
 }
 
-/// The traffic of each measurement so far, over all its blocks, without warm-ups.
+/// The traffic of each measurement so far, over all its blocks, without warm-ups: what is shown of it
+/// ([`Traffic::add_shown`]).
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     by_name: BTreeMap<Arc<str>, Traffic>,
@@ -28,7 +29,7 @@ impl Measured {
     /// Adds a tick. One of the drain counts: what is answered in it was due before.
     pub fn add(&mut self, tick: &Tick) {
         if matches!(tick.phase, Phase::Measure | Phase::Drain) {
-            self.by_name.entry(Arc::clone(&tick.name)).or_default().merge(&tick.traffic);
+            self.by_name.entry(Arc::clone(&tick.name)).or_default().add_shown(&tick.traffic);
         }
     }
 

@@ -52,14 +52,13 @@ impl LiveView {
         let counts = &tick.traffic.counts;
         self.counts.merge(counts);
         self.failed += counts.failed();
-        self.window.traffic.merge(&tick.traffic);
-        let current = self.window.numbers(tick.end);
+        self.window.traffic.add_shown(&tick.traffic);
         let window_len = if tick.due_per_s.is_some() { SECOND } else { Nanos::ZERO };
         if tick.end.since(self.window.since) >= window_len {
-            self.last = Some(current);
+            self.last = Some(self.window.numbers(tick.end));
             self.window.begin(tick.end);
         }
-        let numbers = self.last.unwrap_or(current);
+        let numbers = self.last.unwrap_or_else(|| self.window.numbers(tick.end));
         Live {
             name: &tick.name,
             block: tick.block,

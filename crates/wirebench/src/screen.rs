@@ -21,14 +21,15 @@ use run::{Heard, Listener, RateWish};
 use signal_hook::consts::SIGINT;
 use signal_hook::low_level::raise;
 use state::State;
-use std::io::{self, Stderr, stderr};
+use std::io::{self, BufWriter, Stderr, stderr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use units::{Instant, Nanos};
 
 /// The screen of a run.
 pub(crate) struct Screen {
-    terminal: Terminal<CrosstermBackend<Stderr>>,
+    /// With a buffer a picture is one write; without one each piece of it is.
+    terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
     state: State,
     view: View,
     /// The numbers that are shown while the screen stands still.
@@ -58,7 +59,7 @@ impl Screen {
         }));
         let opened = enable_raw_mode()
             .and_then(|()| execute!(stderr(), EnterAlternateScreen, Hide))
-            .and_then(|()| Terminal::new(CrosstermBackend::new(stderr())));
+            .and_then(|()| Terminal::new(CrosstermBackend::new(BufWriter::new(stderr()))));
         let terminal = opened.inspect_err(|_| give_back())?;
         let state = State::new(heading, is_sweep);
         Ok(Self { terminal, state, view: View::default(), frozen: None })
