@@ -21,9 +21,9 @@ mod liars;
 mod memory;
 mod neighbours;
 mod noise;
-mod open_loops;
 mod pairs;
 mod screen;
+mod two_ways;
 
 use crate::shell;
 use anyhow::{Context as _, Result};

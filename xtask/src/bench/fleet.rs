@@ -5,7 +5,7 @@
 mod arrivals;
 mod harness;
 
-use super::open_loops::{self, OpenLoop};
+use super::two_ways::{self, Loaded};
 use crate::process::Process;
 use crate::shell;
 use anyhow::{Context as _, Result, bail, ensure};
@@ -112,8 +112,8 @@ fn share(wirebench: &Path, rounds: usize) -> Result<String> {
         "share: on links of {LINK} one agent exchanges {:.0} messages/s, each of two {}, of four {}; at least 0.97x \
          ({rounds} rounds)",
         one.value(),
-        open_loops::with_interval(&two.over(&one)),
-        open_loops::with_interval(&four.over(&one))
+        two_ways::with_interval(&two.over(&one)),
+        two_ways::with_interval(&four.over(&one))
     ))
 }
 
@@ -263,17 +263,29 @@ fn cost(wirebench: &Path, rounds: usize) -> Result<String> {
     }
     let mut fleet = Fleet::up(wirebench, 1, None)?;
     let url = fleet.serve(None, "ws")?;
-    let line = format!("run {url} --rate 2000/s -c 50 -d 6s");
-    let mut sides = [Vec::new(), Vec::new()];
+    // A generator has one core in either way: there the agent's control takes its time from the load. Runs of the same
+    // kind differ less than on two cores, and less than at a rate at which a core falls asleep between messages.
+    let core = super::GENERATOR_CORE.to_string();
+    let pinned = ["taskset", "--cpu-list", &core];
+    fleet.agents.clear();
+    fleet.agents.push(fleet.start_agent(0, &pinned)?);
+    let mut loads = ["--rate 20000/s", ""].map(|rate| (rate, [Vec::new(), Vec::new()]));
     for round in 0..rounds {
         eprintln!("  round {} of {rounds}", round + 1);
-        for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
-            let start = [Fleet::start_run, Fleet::start][side];
-            let mut run = start(&fleet, Some(0), &line)?;
-            sides[side].push(OpenLoop::of(&fleet.record(&mut run)?)?);
+        for (rate, sides) in &mut loads {
+            let line = format!("run {url} {rate} -c 50 -d 3s");
+            for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+                let mut run = match side {
+                    0 => fleet.start_run(Some(0), &line)?,
+                    _ => fleet.start(Some(0), &pinned, &line)?,
+                };
+                sides[side].push(Loaded::of(&fleet.record(&mut run)?)?);
+            }
         }
     }
-    lines.push(open_loops::table(["one agent", "no fleet"], [&sides[0], &sides[1]])?);
+    for (_, [one, other]) in &loads {
+        lines.push(two_ways::table(["one agent", "no fleet"], [one, other])?);
+    }
     Ok(lines.join("\n"))
 }
 

@@ -124,10 +124,15 @@ impl<'a> Fleet<'a> {
         Ok(format!("{protocol}://{host}:28080"))
     }
 
-    /// Starts a command that leaves a record, in the namespace of an agent or beside all of them.
-    pub(super) fn start(&self, agent: Option<usize>, line: &str) -> Result<Process> {
+    /// Starts a command that leaves a record, in the namespace of an agent or beside all of them, by way of `before`.
+    pub(super) fn start(
+        &self,
+        agent: Option<usize>,
+        before: &[&str],
+        line: &str,
+    ) -> Result<Process> {
         super::super::forget(&self.path_of_record())?;
-        let mut command = self.at(agent, &[]);
+        let mut command = self.at(agent, before);
         command.args(line.split_whitespace()).arg("--output").arg(self.path_of_record());
         Process::start("run", all_cores()?, &command, &self.folder)
     }
@@ -135,7 +140,7 @@ impl<'a> Fleet<'a> {
     /// The same with the fleet.
     pub(super) fn start_run(&self, agent: Option<usize>, line: &str) -> Result<Process> {
         let join = self.folder.join("keys/controller.join");
-        self.start(agent, &format!("{line} --fleet {}", join.display()))
+        self.start(agent, &[], &format!("{line} --fleet {}", join.display()))
     }
 
     /// The record that a command leaves.

@@ -1,0 +1,138 @@
+//! Runs of one load in two ways, set side by side: their times and replies, each with the interval of its ratio.
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use stats::{Histogram, Part, Pooled};
+
+/// A run that is over.
+pub(super) struct Loaded {
+    /// Replies, by the measured time in seconds.
+    replies: [f64; 2],
+    /// The times of an open loop, or those of a closed one, by name.
+    times: Vec<(&'static str, Histogram)>,
+}
+
+impl Loaded {
+    /// The first block of a record.
+    pub(super) fn of(record: &Value) -> Result<Self> {
+        let block = &record["blocks"][0];
+        let number = |value: &Value| value.as_f64().context("the record has no messages");
+        let times = |of: &Value, key: &str, name: &'static str| -> Result<_> {
+            let text = of[key]["histogram"].as_str();
+            let text = text.with_context(|| format!("the record has no {name}"))?;
+            Ok((name, Histogram::from_base64(text)?))
+        };
+        let open_loop = &block["open_loop"];
+        let times = if open_loop.is_null() {
+            vec![times(block, "round_trip", "round trip")?]
+        } else {
+            vec![
+                times(open_loop, "response", "response")?,
+                times(open_loop, "send_lag", "send lag")?,
+            ]
+        };
+        let replies = [number(&block["counts"]["ok"])?, number(&block["measured_ns"])? / 1e9];
+        Ok(Self { replies, times })
+    }
+}
+
+/// The table of runs in both ways, which took turns, as Markdown.
+pub(super) fn table(names: [&str; 2], sides: [&[Loaded]; 2]) -> Result<String> {
+    let [of_one, of_other] = names;
+    let mut lines = vec![format!(
+        "| number of all runs together | {of_one} | {of_other} | ratio [95 %] | would have been shown |\n\
+         |---|--:|--:|--:|--:|"
+    )];
+    let mut row = |name: &str, [one, other]: [Pooled; 2], show: fn(f64) -> String| {
+        let ratio = one.over(&other);
+        let least = ratio.smallest_detectable();
+        let least = least.map_or_else(|| "-".to_owned(), |it| format!("{:.1} %", it * 100.0));
+        let (one, other) = (show(one.value()), show(other.value()));
+        lines.push(format!("| {name} | {one} | {other} | {} | {least} |", with_interval(&ratio)));
+    };
+    let [first, _] = sides.map(|side| side.first());
+    for (at, (name, _)) in first.context("there is no run")?.times.iter().enumerate() {
+        for (percentile, q) in PERCENTILES {
+            let [one, other] = sides.map(|side| {
+                let times = side.iter().map(|run| run.times.get(at).map(|(_, times)| times));
+                let [pooled] = Pooled::quantiles(&times.collect::<Vec<_>>(), [q]);
+                pooled.context("too few messages for a percentile")
+            });
+            row(&format!("{name} {percentile}"), [one?, other?], |it| {
+                format!("{:.1} us", it / 1e3)
+            });
+        }
+    }
+    let [one, other] = sides.map(|side| {
+        let parts = side.iter().map(|run| Some(Part { of: run.replies[0], by: run.replies[1] }));
+        Pooled::quotient(&parts.collect::<Vec<_>>()).context("no time was measured")
+    });
+    row("replies/s", [one?, other?], |it| format!("{it:.1}"));
+    Ok(lines.join("\n"))
+}
+
+const PERCENTILES: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
+
+/// A ratio with the interval of 95 %.
+pub(super) fn with_interval(ratio: &Pooled) -> String {
+    ratio.interval().map_or_else(
+        || format!("{:.3}x, which hangs on too few of the runs", ratio.value()),
+        |(low, high)| format!("{:.3}x [{low:.3}, {high:.3}]", ratio.value()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use units::Nanos;
+
+    /// A run of ten seconds in which messages took so many microseconds.
+    fn run(micros: u64) -> Loaded {
+        let mut times = Histogram::new();
+        times.record_all(Nanos(micros * 1000), 20_000);
+        let times = vec![("response", times.clone()), ("send lag", times)];
+        Loaded { replies: [20_000.0, 10.0], times }
+    }
+
+    #[test]
+    fn runs_in_two_ways_are_set_side_by_side() {
+        let sides = [[100, 100, 100, 100, 100, 100].map(run), [200; 6].map(run)];
+        let table = table(["one", "other"], [&sides[0], &sides[1]]).unwrap();
+        assert!(table.starts_with("| number of all runs together | one | other |"), "{table}");
+        assert!(table.contains("| response p99 | 100.0 us | 200.1 us | 0.500x ["), "{table}");
+        assert!(table.contains("| send lag p90 | 100.0 us | 200.1 us | 0.500x ["), "{table}");
+        assert!(
+            table.contains("| replies/s | 2000.0 | 2000.0 | 1.000x [1.000, 1.000] |"),
+            "{table}"
+        );
+    }
+
+    #[test]
+    fn the_record_of_a_run_is_read_and_one_without_times_is_refused() {
+        let mut times = Histogram::new();
+        times.record_all(Nanos(5_000), 100);
+        let side = json!({ "histogram": times.to_base64() });
+        let record = |round_trip: &Value, open_loop: Value| {
+            json!({ "blocks": [{
+                "counts": { "ok": 100 },
+                "measured_ns": 5e8,
+                "round_trip": round_trip,
+                "open_loop": open_loop,
+            }] })
+        };
+        let names = |record: &Value| -> Vec<&str> {
+            Loaded::of(record).unwrap().times.iter().map(|(name, _)| *name).collect()
+        };
+        let open = record(&side, json!({ "response": side, "send_lag": side }));
+        assert_eq!(names(&open), ["response", "send lag"]);
+        let closed = record(&side, Value::Null);
+        assert_eq!(names(&closed), ["round trip"]);
+        let run = Loaded::of(&closed).unwrap();
+        assert_eq!((run.replies, run.times[0].1.count()), ([100.0, 0.5], 100));
+        let error = |record| Loaded::of(&record).err().unwrap().to_string();
+        assert_eq!(error(record(&Value::Null, Value::Null)), "the record has no round trip");
+        let half = record(&side, json!({ "response": side }));
+        assert_eq!(error(half), "the record has no send lag");
+    }
+}
