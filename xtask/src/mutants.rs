@@ -109,6 +109,51 @@ fn planted_tree() -> Result<Tree> {
             Some(plants) => switch::build_in(text, plants)?,
             None => text.to_owned(),
         };
-        Ok(if roots.contains(path) { planted + &switch::asking() } else { planted })
+        Ok(match path {
+            "Cargo.toml" | "Cargo.lock" => of_another_version(&planted),
+            _ if roots.contains(path) => planted + &switch::asking(),
+            _ => planted,
+        })
     })
+}
+
+/// The manifest of the workspace, or the list of its packages, in which our crates have another version. Cargo names
+/// what it builds after that: of the same version it would take what is built of the copy for what is built of ours,
+/// and compile no change of ours any more.
+fn of_another_version(text: &str) -> String {
+    let another = |package: &str| match package.contains("\nsource = ") {
+        true => package.to_owned(),
+        false => package.replacen(VERSION, &format!("{VERSION}-planted"), 1),
+    };
+    text.split(PACKAGE).map(another).collect::<Vec<_>>().join(PACKAGE)
+}
+
+/// The begin of a package in the list of packages.
+const PACKAGE: &str = "[[package]]";
+/// The version of our crates.
+const VERSION: &str = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crates_of_the_copy_have_another_version_than_ours() {
+        let read = |path: &str| std::fs::read_to_string(shell::root().join(path)).unwrap();
+        let versions = |lock: &str| -> BTreeMap<String, String> {
+            let lock: toml::Table = lock.parse().unwrap();
+            let packages = lock["package"].as_array().unwrap().iter();
+            let ours = packages.filter(|package| package.get("source").is_none());
+            let text = |value: &toml::Value| value.as_str().unwrap().to_owned();
+            ours.map(|it| (text(&it["name"]), text(&it["version"]))).collect()
+        };
+        let lock = read("Cargo.lock");
+        let (ours, copied) = (versions(&lock), versions(&of_another_version(&lock)));
+        assert!(ours.contains_key("wire") && ours.keys().eq(copied.keys()));
+        assert!(ours.iter().all(|(name, version)| copied[name] == format!("{version}-planted")));
+        assert_eq!(of_another_version(&lock).matches("-planted").count(), ours.len());
+        let manifest: toml::Table = of_another_version(&read("Cargo.toml")).parse().unwrap();
+        let version = manifest["workspace"]["package"]["version"].as_str();
+        assert_eq!(version, Some(copied["wire"].as_str()));
+    }
 }
