@@ -223,8 +223,8 @@ fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
     let first = *ranked.first()?;
     let marked = match group.ranked(message_ns).len() - ranked.len() {
         0 => String::new(),
-        1 => ", without one that is in doubt".to_owned(),
-        count => format!(", without {count} that are in doubt"),
+        1 => " (one more is in doubt)".to_owned(),
+        count => format!(" ({count} more are in doubt)"),
     };
     let conversation = first.row.conversation();
     let are_alike = ranked.iter().all(|other| other.row.conversation() == conversation);

@@ -271,7 +271,7 @@ fn two_records_are_compared_in_one_table() {
 }
 
 /// A doubt about one row.
-fn doubt(record: &mut RunRecord, row: usize) {
+pub(crate) fn doubt(record: &mut RunRecord, row: usize) {
     let mut verdict = Verdict {
         reasons: vec![Reason {
             level: Level::Degraded,

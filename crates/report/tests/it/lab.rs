@@ -1,5 +1,6 @@
 //! The page of a lab: what it answers, and what it says of what it cannot.
 
+use crate::first::doubt;
 use crate::pages::details;
 use crate::records;
 use expect_test::{expect, expect_file};
@@ -17,6 +18,25 @@ fn the_page_of_a_lab_answers_first_and_shows_its_views_after() {
 fn the_answer_is_one_sentence() {
     expect!["On this machine no difference is shown between netty and node-ws, the fastest of 4, at 4 B, 50 connections, one message in flight (p50 round trip 201 us; 1.00x [1.00, 1.01]; 0.6 % would have shown)."]
     .assert_eq(&report::conclusion(&records::lab()).unwrap());
+}
+
+#[test]
+fn the_fastest_are_of_those_without_doubt_and_the_others_are_counted() {
+    let mut record = records::lab();
+    let at = |name: &str| record.plan.workloads.iter().position(|it| it.spec.name == name).unwrap();
+    let [play, netty] = ["play, pings", "netty, pings"].map(at);
+    doubt(&mut record, play);
+    let answer = report::conclusion(&record).unwrap();
+    assert!(
+        answer.contains("netty and node-ws, the fastest of 3 (one more is in doubt), at 4 B"),
+        "{answer}"
+    );
+    record.verdict.as_mut().unwrap().rows[netty].level = Level::Degraded;
+    let answer = report::conclusion(&record).unwrap();
+    assert!(
+        answer.contains("node-ws is the fastest of 2 (2 more are in doubt), at 4 B"),
+        "{answer}"
+    );
 }
 
 #[test]
