@@ -116,7 +116,7 @@ pub struct Block {
     /// Counters of the network interface; sweeps only.
     #[serde(default)]
     pub interface: Option<Interface>,
-    /// Memory of both sides; sweeps only.
+    /// Memory of both sides; `null` on the ladder, and where the measurement did not reach its end.
     #[serde(default)]
     pub memory: Option<Memory>,
     /// The share of one core that taking the samples cost, 0 to 1.

@@ -34,6 +34,7 @@ mod outcome;
 mod plan;
 mod pooling;
 mod precision;
+mod receiver_memory;
 mod relative;
 mod requirement_check;
 mod requirements;
@@ -80,6 +81,7 @@ pub use outcome::{
 pub use plan::{Pinning, Plan, Process, Workload};
 pub use pooling::{added, cpu_of_both, figure, pooled, recovery, results};
 pub use precision::{Precision, precisions};
+pub use receiver_memory::ReceiverMemory;
 pub use requirement_check::{Finding, Relative, Required, RequirementCheck};
 pub use requirements::{checks, failure_rates};
 pub use results::{Added, Comparison, Estimate, PerMetric, WorkloadResult};
@@ -92,7 +94,9 @@ pub use spec::{
 };
 pub use stats::{Histogram, Merge};
 pub use summary::Summary;
-pub use sweep::{Capacity, Interface, Knee, Memory, Sample, Sweep, SweepLine, SweepOf, SweepStep};
+pub use sweep::{
+    Capacity, Interface, Knee, Memory, MemoryBefore, Sample, Sweep, SweepLine, SweepOf, SweepStep,
+};
 pub use tabs::TabDeliveries;
 pub use trend::{Changed, RECORDS_MIN, Trend, TrendChange, trends};
 pub use trust::{Level, Number, Reason, RowVerdict, Verdict};

@@ -194,7 +194,7 @@ pub struct Interface {
     pub received_packets: u64,
 }
 
-/// Memory at the end of the measured window.
+/// Memory at the end of the measured window, and of the server of rooms also before the block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// The server's memory (RSS); `null` if nobody looks into it: it is on another machine and no `wirebench watch` is
@@ -204,4 +204,22 @@ pub struct Memory {
     pub server_pss_bytes: Option<u64>,
     /// The generator's memory (RSS).
     pub generator_rss_bytes: Option<u64>,
+    /// The server's memory before the first connection of the block; rooms only, and `null` where nobody on this
+    /// machine looks into it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_before: Option<MemoryBefore>,
+}
+
+/// Memory of a server before the first connection of a block was opened, and before the warm-up of what compiles while
+/// it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryBefore {
+    /// Its memory (RSS).
+    pub rss_bytes: Option<u64>,
+    /// The same, where pages that are shared count in proportion (PSS).
+    pub pss_bytes: Option<u64>,
+    /// True if the run had not driven these processes before. A server keeps memory of earlier loads, and grows by less
+    /// in those that follow.
+    pub is_first: bool,
 }

@@ -86,7 +86,7 @@ impl Watched {
         block.memory = Some(Memory {
             server_rss_bytes: self.rss_bytes,
             server_pss_bytes: self.pss_bytes,
-            generator_rss_bytes: None,
+            ..Memory::default()
         });
         block.samples = self.samples;
         block.sampling_cpu_fraction = share(self.cost_ns);

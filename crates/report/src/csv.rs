@@ -3,7 +3,7 @@
 use crate::deliveries;
 use crate::document::{Cell, Column, Table};
 use crate::escape::escape;
-use crate::measured::{Group, Measured, server_bytes};
+use crate::measured::{Group, Measured, receiver_bytes, server_bytes};
 use crate::number::{self, Unit};
 use crate::{rows, verdict};
 use record::{DeliveryCounts, Estimate, Kind, PerMetric, RunRecord, Subject, Summary};
@@ -71,6 +71,7 @@ fn cells(record: &RunRecord, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> 
         Cell::number(ends.map(|(low, _)| low)),
         Cell::number(ends.map(|(_, high)| high)),
         Cell::number(it.median(server_bytes)),
+        Cell::number(it.median(receiver_bytes)),
         Cell::words(it.trust.level.name()),
         Cell::words(doubted(it)),
         Cell::words(match (it.result, it.failed.first()) {
@@ -190,12 +191,13 @@ const BEFORE: [&str; 8] = [
     "blocks_failed",
 ];
 
-const AFTER: [&str; 8] = [
+const AFTER: [&str; 9] = [
     "baseline",
     "p50_ratio",
     "p50_ratio_low",
     "p50_ratio_high",
     "server_memory_bytes",
+    "server_memory_bytes_per_receiver",
     "believed",
     "doubted",
     "failed",

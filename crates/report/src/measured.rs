@@ -77,6 +77,11 @@ pub(crate) fn server_bytes(_: Row<'_>, block: &Block) -> Option<f64> {
     memory.server_pss_bytes.or(memory.server_rss_bytes).map(number::float)
 }
 
+/// Memory of the server for each receiver of rooms.
+pub(crate) fn receiver_bytes(row: Row<'_>, block: &Block) -> Option<f64> {
+    row.receiver_memory(block)?.ok().map(|memory| memory.each)
+}
+
 /// Shortest, mean and longest of several distributions together, in nanoseconds, and the number of samples.
 #[derive(Clone, Copy)]
 pub(crate) struct Spread {
@@ -291,6 +296,13 @@ impl<'a> Measured<'a> {
     pub(crate) fn without_cpu(&self, field: &str) -> Option<&'a str> {
         let missing = |cpu: &'a Cpu| cpu.missing.get(field).map(String::as_str);
         self.all.iter().find_map(|block| missing(&block.cpu))
+    }
+
+    /// The reason for which none of its blocks has a memory for each receiver, where the server's memory is known.
+    pub(crate) fn without_receiver_memory(&self) -> Option<&'static str> {
+        let mut known = self.blocks.iter().filter_map(|block| self.row.receiver_memory(block));
+        let first = known.next()?.err()?;
+        known.all(|memory| memory.is_err()).then_some(first)
     }
 
     /// Its name as the one that others are compared with.

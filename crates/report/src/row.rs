@@ -1,7 +1,10 @@
 //! The description of a row: what was asked of it. The only module that knows how a record says that.
 
 use crate::number::{self, MISSING};
-use record::{Block, PayloadKind, RunRecord, Spacing, Subject, Summary, Workload, WorkloadResult};
+use record::{
+    Block, PayloadKind, ReceiverMemory, RunRecord, Spacing, Subject, Summary, Workload,
+    WorkloadResult,
+};
 use spec::{Conduct, Content, Endpoint, Expect, Lifetime, Load, Rooms, Stop};
 use units::Bytes;
 
@@ -318,6 +321,14 @@ impl<'a> Row<'a> {
     /// Messages a second of as many bots that send one every `every_ns`.
     pub(crate) fn regular_per_s(self, every_ns: u64) -> f64 {
         number::float(self.connections()) * 1e9 / number::float(every_ns)
+    }
+
+    /// The memory of the server for each receiver of rooms ([`record::Workload::receiver_memory`]).
+    pub(crate) fn receiver_memory(
+        self,
+        block: &Block,
+    ) -> Option<Result<ReceiverMemory, &'static str>> {
+        self.workload.receiver_memory(block)
     }
 
     /// The times that results are made of: response times of open loops, round trips of closed ones, and the lives of

@@ -1,7 +1,7 @@
 //! The table of rows: what was measured of each, beside each other; and the reasons for what is missing from it.
 
 use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Table, Tone, marked};
-use crate::measured::{Group, Measured, cpu_us, message_ns, server_bytes};
+use crate::measured::{Group, Measured, cpu_us, message_ns, receiver_bytes, server_bytes};
 use crate::number::{self, MISSING, Unit};
 use crate::{row, verdict};
 use record::{Ended, Estimate, Kind, Number, PerMetric, RunRecord, Summary};
@@ -101,6 +101,8 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
         cpu("CPU server"),
         Column::new("bytes each", Unit::MessageBytes).at(no_steps),
         Column::new("memory server", Unit::Size).at(no_steps),
+        // Stands there where a server was driven for the first time, in rooms.
+        Column::new("memory / receiver", Unit::MessageBytes).at(no_steps),
         Column::new(ratio, Unit::Ratio).with_bar(),
         Column::new("verdict", Unit::Words).at(steps_only),
     ]
@@ -145,6 +147,7 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
         estimate(|all| all.server_cpu_us_per_message),
         estimate(|all| all.wire_bytes_per_message),
         Cell::number(it.median(server_bytes)),
+        Cell::number(it.median(receiver_bytes)),
         ratio(group, it).judged(it.doubt(Number::Ratio)),
         Cell::words(match it.all.first() {
             None => "not reached",
@@ -277,6 +280,9 @@ fn gaps(rows: &[&Measured<'_>]) -> Vec<String> {
             if let Some(reason) = it.without_cpu(field).filter(|_| value.is_none()) {
                 put(format!("CPU of the {what}"), reason, &it.name);
             }
+        }
+        if let Some(reason) = it.without_receiver_memory() {
+            put("memory / receiver".to_owned(), reason, &it.name);
         }
     }
     let line = |(what, reason, names): (String, &str, Vec<&str>)| {

@@ -11,7 +11,7 @@ use crate::row;
 use crate::tabs;
 use record::{
     Block, Counts, ErrorCount, Estimate, Fairness, Identity, Level, Little, Number, OpenLoop,
-    PerMetric, Phases, ServerMachine, Sessions, Stalls, Summary,
+    PerMetric, Phases, ReceiverMemory, ServerMachine, Sessions, Stalls, Summary,
 };
 use stats::{Merge, Pooled};
 
@@ -68,6 +68,7 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
     connections(&mut facts, it);
     encryption(&mut facts, it);
     bytes(&mut facts, it);
+    receiver_memory(&mut facts, it);
     if let Some(block) = it.only_block().filter(|_| it.row.is_closed()) {
         little(&mut facts, block);
     }
@@ -523,6 +524,27 @@ fn bytes(facts: &mut Facts, it: &Measured<'_>) {
         facts.add("deflate", format!("{ratio} ({offered})"));
     }
 }
+
+/// The memory of the server for each receiver, from before the first connection of a block to the end of its
+/// measurement.
+fn receiver_memory(facts: &mut Facts, it: &Measured<'_>) {
+    if let Some(reason) = it.without_receiver_memory() {
+        return facts.add(MEMORY, format!("{MISSING} ({reason})"));
+    }
+    let known = it.blocks.iter().filter_map(|block| it.row.receiver_memory(block)?.ok());
+    let line = |memory: ReceiverMemory| {
+        let ReceiverMemory { each, receivers, before, end, is_proportional } = memory;
+        let kind = if is_proportional { "PSS" } else { "RSS" };
+        let [before, end] = [before, end].map(|bytes| number::bytes(number::float(bytes)));
+        format!(
+            "{}: {before} before the first connection, {end} with {receivers} receivers at the end ({kind})",
+            number::bytes(each)
+        )
+    };
+    facts.lines(MEMORY, known.map(line).collect());
+}
+
+const MEMORY: &str = "memory / receiver";
 
 /// The percentiles of several blocks with their intervals, or the reason why one has none.
 fn intervals(facts: &mut Facts, it: &Measured<'_>) {

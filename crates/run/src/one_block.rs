@@ -81,11 +81,18 @@ fn block_awake(
             Err(reason) => Err(reason),
         });
     }
+    let rooms = measurement.workload.rooms.map(load::RoomShare::all);
+    let before = task.server.as_ref().ok().and_then(|server| match rooms {
+        Some(_) => Some(set_up.driven.before(server)),
+        None => {
+            set_up.driven.add(server);
+            None
+        }
+    });
     let is_warm = set_up.is_warm(workload, server_starts);
     let limit = |is_warm: bool| {
         Some(jit_warm_up_max).filter(|_| measurement.compiles_while_it_runs() && !is_warm)
     };
-    let rooms = measurement.workload.rooms.map(load::RoomShare::all);
     if measurement.client.is_none() || rooms.is_some() {
         let warmed = limit(is_warm).map(|limit| stage.warm_up(&task, limit)).transpose();
         let warmed = warmed?.flatten();
@@ -102,6 +109,12 @@ fn block_awake(
         let restart = Restart::of(measurement, &mut set_up.servers, context);
         let measured = stage.run_restarting(&task, restart)?;
         let mut block = block_record::block(place, &task, &measured, ready.resolve);
+        if let Some(memory) = &mut block.memory {
+            memory.server_before = before;
+        }
+        if let Ok(server) = &task.server {
+            set_up.driven.add(server); // It may have been started again.
+        }
         if let Some(Err(reason)) = &measured.restart {
             block = block_record::failed_midway(block, reason.clone());
         }

@@ -9,7 +9,8 @@ use probe::{
     InterfaceCounters, InterfaceSampler, ProcessSample, Switches, SystemSampler, SystemTimes,
     TcpCounters, TcpSampler, interface_to,
 };
-use record::{Interface, Memory, Sample};
+use record::{Interface, Memory, MemoryBefore, Sample};
+use std::collections::BTreeSet;
 use units::{Instant, Nanos};
 
 /// Takes the samples of one block.
@@ -166,6 +167,27 @@ pub(crate) fn memory(server: Option<&mut Together>, generator: &mut Together) ->
     memory
 }
 
+/// The servers that a run has driven, each by the process that its others descend from.
+#[derive(Debug, Default)]
+pub(crate) struct Driven(BTreeSet<u32>);
+
+impl Driven {
+    /// The memory of a server that is about to be driven.
+    pub(crate) fn before(&mut self, server: &Processes) -> MemoryBefore {
+        let mut together = server.sampler();
+        MemoryBefore {
+            rss_bytes: together.sample().map(|sample| sample.rss.0),
+            pss_bytes: together.pss().map(|pss| pss.0),
+            is_first: self.add(server),
+        }
+    }
+
+    /// A server is driven, or was since it was started again. True if it had not been before.
+    pub(crate) fn add(&mut self, server: &Processes) -> bool {
+        server.origin().is_some_and(|origin| self.0.insert(origin))
+    }
+}
+
 impl Snapshot {
     /// The usage after `earlier`, which is some time ago.
     fn since(&self, earlier: &Self) -> Sample {
@@ -231,6 +253,19 @@ mod tests {
         assert_eq!((sample.interface_sent_bytes, sample.machine_idle_fraction), (Some(3000), None));
         let unknown = snapshot(1100, 530, None, 0).since(&snapshot(1100, 500, Some(0), 0));
         assert_eq!((unknown.generator_cores_used, unknown.server_cores_used), (None, None));
+    }
+
+    #[test]
+    fn a_server_is_driven_for_the_first_time_once_and_again_when_it_was_started_again() {
+        let mut driven = Driven::default();
+        let server = Processes::one(std::process::id());
+        let before = driven.before(&server);
+        assert!(before.is_first && before.rss_bytes > Some(0) && before.pss_bytes > Some(0));
+        assert!(!driven.before(&server).is_first);
+        // The one that took its place in the middle of a block was driven by that.
+        server.go_on_as(Processes::one(1), None);
+        assert!(driven.add(&server));
+        assert!(!driven.before(&Processes::one(1)).is_first);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::reach::{
     Asked, Context, Reached, Ready, check_public, reachable_from, reply_len, resolve, stack, tls,
     verify,
 };
+use crate::sampling::Driven;
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
 use crate::{Event, Feed, Host, RunError};
 use engine::clock::sharpen_timers;
@@ -50,6 +51,8 @@ pub(crate) struct SetUp {
     /// True if other machines measure: each checks its part against its own limits.
     is_elsewhere: bool,
     pub(crate) servers: Servers,
+    /// The servers that blocks and warm-ups have driven.
+    pub(crate) driven: Driven,
     pub(crate) clients: Clients,
     /// The target of each measurement, or why there is none.
     pub(crate) ready: Vec<Result<Ready, String>>,
@@ -125,6 +128,7 @@ impl SetUp {
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
             servers: Servers::new(on(server_cpu.into_iter().collect()), on(program_cpus.clone())),
+            driven: Driven::default(),
             clients: Clients::new(on(client_cpu.into_iter().collect()), on(spare_cpus)),
             program_cpus,
             topology,

@@ -5,12 +5,12 @@ use record::{
     ClientReport, Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Deliveries,
     DeliveryCounts, DeliveryEnds, Ended, Environment, ErrorCount, Estimate, Exchange, Fairness,
     Footprint, GoogleBenchmark, Identity, IdsFound, Interface, Kind, Knee, Lab, Layer, LeftOut,
-    Level, Limits, Little, Memory, Missing, Neighbours, Number, OpenLoop, PartEnd, Parts,
-    PayloadKind, PerMetric, Phases, Pinning, Plan, Process, Published, PublishedRow, PushCount,
-    Pushed, Reason, Restart, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second, ServerMachine,
-    Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Subject, Summary, Sweep, SweepLine,
-    SweepOf, SweepStep, TabDeliveries, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict, View, WarmUp,
-    Warning, Whole, Wire, Workload, WorkloadResult,
+    Level, Limits, Little, Memory, MemoryBefore, Missing, Neighbours, Number, OpenLoop, PartEnd,
+    Parts, PayloadKind, PerMetric, Phases, Pinning, Plan, Process, Published, PublishedRow,
+    PushCount, Pushed, Reason, Restart, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second,
+    ServerMachine, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Subject, Summary, Sweep,
+    SweepLine, SweepOf, SweepStep, TabDeliveries, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict,
+    View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
 };
 use spec::{Content, Expect, Header, Http, Load, Message, Server, Stop, Timeouts, Tls, Trust};
 use stats::Histogram;
@@ -481,6 +481,11 @@ fn block(workload: usize) -> Block {
             server_rss_bytes: Some(4 << 20),
             server_pss_bytes: None,
             generator_rss_bytes: Some(5 << 20),
+            server_before: Some(MemoryBefore {
+                rss_bytes: Some(3 << 20),
+                pss_bytes: None,
+                is_first: true,
+            }),
         }),
         sampling_cpu_fraction: Some(0.002),
         agents: vec![AgentPart {

@@ -290,7 +290,7 @@ fn every_format_has_the_ratio_of_the_table() {
     assert!(details(&record).contains("1.06x [1.04, 1.08]"));
     let csv = report::csv(&record);
     let line = csv.lines().find(|line| line.starts_with("ws,")).unwrap();
-    assert_eq!(ends_of_line(line), "ws: 1.06,1.04,1.08,,trusted,,\n");
+    assert_eq!(ends_of_line(line), "ws: 1.06,1.04,1.08,,,trusted,,\n");
 }
 
 #[test]
@@ -468,11 +468,11 @@ fn doubt_stands_beside_the_row_and_the_number_that_it_is_about() {
         | http | 300 | ?355 | x486 | 162 | 10.1 | 6.02 | 5.90 | 152 | ▇▇▇▇▊    1.18x \[1.16, 1.20\] |
     "#]].assert_eq(&lines_with(&markdown, "| "));
     expect![[r#"
-        name: p50_ratio,p50_ratio_low,p50_ratio_high,server_memory_bytes,believed,doubted,failed
-        tcp: ,,,,trusted,,
-        unix: ,,,,invalid,,
-        ws: 1.12,1.1,1.1400000000000001,,degraded,,
-        http: 1.1800000000000002,1.1600000000000001,1.2000000000000002,,trusted,p90=degraded p99=invalid tail=invalid,
+        name: p50_ratio,p50_ratio_low,p50_ratio_high,server_memory_bytes,server_memory_bytes_per_receiver,believed,doubted,failed
+        tcp: ,,,,,trusted,,
+        unix: ,,,,,invalid,,
+        ws: 1.12,1.1,1.1400000000000001,,,degraded,,
+        http: 1.1800000000000002,1.1600000000000001,1.2000000000000002,,,trusted,p90=degraded p99=invalid tail=invalid,
     "#]]
     .assert_eq(&csv.lines().map(ends_of_line).collect::<String>());
     let html = report::html(&record);
@@ -492,7 +492,7 @@ fn lines_with(text: &str, start: &str) -> String {
 /// The name of a line of CSV, and what it says from the ratio on.
 fn ends_of_line(line: &str) -> String {
     let cells: Vec<&str> = line.split(',').collect();
-    format!("{}: {}\n", cells[0], cells[cells.len() - 7..].join(","))
+    format!("{}: {}\n", cells[0], cells[cells.len() - 8..].join(","))
 }
 
 #[test]

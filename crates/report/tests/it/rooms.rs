@@ -4,8 +4,8 @@ use crate::pages::{check, details};
 use crate::records;
 use expect_test::expect;
 use record::{
-    AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, Restart, RunRecord,
-    TabDeliveries, Wire,
+    AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, Memory, MemoryBefore,
+    Restart, RunRecord, TabDeliveries, Wire,
 };
 use report::{Depth, Style};
 use spec::{Conduct, Load, Rooms, Spacing};
@@ -111,6 +111,39 @@ fn the_page_of_a_run_has_the_sums_and_the_times_of_messages_as_wholes() {
               next: look at the server, and at what lies between: this is no matter of speed
         "#]],
     );
+}
+
+#[test]
+fn the_memory_of_each_receiver_stands_on_the_page_in_tables_and_in_csv_or_the_reason_why_not() {
+    let mut record = record();
+    let before =
+        MemoryBefore { rss_bytes: Some(9 << 20), pss_bytes: Some(8 << 20), is_first: true };
+    record.blocks[0].memory = Some(Memory {
+        server_rss_bytes: Some(11 << 20),
+        server_pss_bytes: Some((8 << 20) + 409_600),
+        generator_rss_bytes: None,
+        server_before: Some(before),
+    });
+    let page = details(&record);
+    let line = "memory / receiver 1 KiB: 8 MiB before the first connection, 8.39 MiB with 400 receivers at the end (PSS)";
+    let words = |page: &str| page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&page).contains(line), "{page}");
+    let columns = report::csv(&record);
+    let mut lines = columns.lines().map(|line| line.split(','));
+    let (mut names, mut values) = (lines.next().expect("names"), lines.next().expect("a row"));
+    let at =
+        names.position(|name| name == "server_memory_bytes_per_receiver").expect("it is there");
+    assert_eq!(values.nth(at), Some("1024"));
+    record.kind = Kind::Lab;
+    let page = details(&record);
+    assert!(page.contains("memory /") && page.contains(" 1024"), "{page}");
+
+    record.kind = Kind::Run;
+    let memory = record.blocks[0].memory.as_mut().expect("it has some");
+    memory.server_before.as_mut().expect("it was looked at").is_first = false;
+    let page = details(&record);
+    let line = "memory / receiver - (the server had served before in this run";
+    assert!(words(&page).contains(line), "{page}");
 }
 
 #[test]

@@ -59,6 +59,13 @@ impl Processes {
         drop(self.next.set(Next { processes, used_before }));
     }
 
+    /// The process that the others descend from, the first where there are several: it tells a program from the same
+    /// that was started again.
+    pub(crate) fn origin(&self) -> Option<u32> {
+        let now = self.next().unwrap_or(self);
+        now.ancestors.first().or_else(|| now.known.first()).copied()
+    }
+
     /// The processes that took the place of these; `None` while these are there.
     pub(crate) fn next(&self) -> Option<&Self> {
         self.next.get().map(|next| &next.processes)

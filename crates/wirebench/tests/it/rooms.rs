@@ -237,6 +237,82 @@ fn a_server_that_is_killed_under_load_is_started_again_and_the_sums_close() {
     }
 }
 
+/// A relay of lines that keeps 64 KiB for each receiver.
+const KEEPS_64_KIB: &str = r#"
+import asyncio, sys
+
+rooms = {}
+
+class Peer(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport, self.rest, self.kept = transport, b"", None
+
+    def data_received(self, data):
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        for line in lines:
+            word, room, text = line.split(b" ", 2)
+            if word == b"join":
+                self.kept = b"x" * 65536
+                rooms.setdefault(room, set()).add(self.transport)
+                self.transport.write(b"joined\n")
+            else:
+                for receiver in rooms.get(room, ()):
+                    receiver.write(b"message " + text + b"\n")
+
+    def connection_lost(self, error):
+        for receivers in rooms.values():
+            receivers.discard(self.transport)
+
+async def serve():
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Peer, "127.0.0.1", int(sys.argv[1]))
+    await server.serve_forever()
+
+asyncio.run(serve())
+"#;
+
+/// The conversation of its receivers and publishers.
+const OF_LINES: &str = r#"
+speaks = "tcp"
+frame = "lines"
+[[open]]
+by = "receivers"
+send = "join ${room_number} ."
+expect = { is = "joined" }
+[request.publish]
+send = "publish ${room_number} ${header} ."
+reply = "none"
+[push.message]
+when = { starts = "message " }
+header = "message ${header} "
+"#;
+
+#[test]
+fn the_memory_of_a_receiver_is_known_of_the_first_block_of_a_server() {
+    let sandbox = Sandbox::new();
+    let file = "baseline = 'relay'\npublish = '20/s'\nrooms = 2\nreceivers = 50\nrounds = 2\nduration = '500ms'\n\
+                warm-up = '0s'\ndrain = '5s'\n[[row]]\nname = 'relay'\nurl = 'tcp://127.0.0.1:1'\n\
+                start = 'exec python3 relay.py {port}'\nconversation = './lines.toml'\n";
+    for (name, text) in
+        [("memory.toml", file), ("relay.py", KEEPS_64_KIB), ("lines.toml", OF_LINES)]
+    {
+        std::fs::write(sandbox.path().join(name), text).unwrap();
+    }
+    let ended = sandbox.run("run memory.toml --json");
+    let record = record_of(&ended.stdout);
+    let before = |block: &record::Block| block.memory.unwrap().server_before.unwrap();
+    let is_first: Vec<bool> = record.blocks.iter().map(|block| before(block).is_first).collect();
+    assert_eq!(is_first, [true, false], "{ended:?}");
+    let of = |block| record.plan.workloads[0].receiver_memory(block).unwrap();
+    let memory = of(&record.blocks[0]).unwrap();
+    // What Python takes for a connection besides is less than half as much.
+    assert_eq!(memory.receivers, 100);
+    assert!((65_536.0..98_304.0).contains(&memory.each), "{memory:?}");
+    assert!(of(&record.blocks[1]).is_err());
+    let shown = sandbox.run("show --details").stdout;
+    assert!(shown.contains("memory /"), "{shown}");
+}
+
 #[test]
 fn a_server_that_is_killed_and_does_not_start_again_fails_the_block() {
     let sandbox = Sandbox::new();
