@@ -67,6 +67,8 @@ pub enum Purpose<'a> {
     /// A server of the user's: it sees our whole environment, and both its outputs are read as one, its stderr. With
     /// the text that it prints when it is ready, if that is awaited.
     Own(Option<&'a str>),
+    /// A program of the user's that is told on its stdin what to do: as [`Purpose::Own`], and its stdin is a pipe.
+    Told,
     /// A tool that is asked something. It sees our environment, because that says how to reach registries, without what
     /// Cargo is told about us; [`Launch::environment`] overrides it.
     Question,
@@ -116,7 +118,7 @@ impl Process {
                 command.env_clear().env("LANG", "C.UTF-8");
                 command.envs(settings.iter().map(|(name, value)| (name, value)));
             }
-            Purpose::Own(_) => orders.file_size_max = None,
+            Purpose::Own(_) | Purpose::Told => orders.file_size_max = None,
             Purpose::Build | Purpose::Question => {
                 for name in CARGO_ABOUT_US {
                     command.env_remove(name);
@@ -127,6 +129,9 @@ impl Process {
         match program.purpose {
             Purpose::Client(_) => {
                 command.stdin(Stdio::piped());
+            }
+            Purpose::Told => {
+                command.stdin(Stdio::piped()).stdout(writer.try_clone()?);
             }
             Purpose::Build | Purpose::Own(_) => {
                 command.stdout(writer.try_clone()?);
@@ -149,8 +154,8 @@ impl Process {
         self.keeper.stdout.take().expect("it was piped, and is taken once")
     }
 
-    /// Its standard input, which only a client has.
-    pub(crate) fn take_stdin(&mut self) -> ChildStdin {
+    /// Its standard input, which a client has, and a program that is told what to do; to be taken once.
+    pub fn take_stdin(&mut self) -> ChildStdin {
         self.keeper.stdin.take().expect("it was piped, and is taken once")
     }
 

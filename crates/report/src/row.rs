@@ -5,7 +5,7 @@ use record::{
     Block, PayloadKind, ReceiverMemory, RunRecord, Spacing, Subject, Summary, Workload,
     WorkloadResult,
 };
-use spec::{Conduct, Content, Endpoint, Expect, Lifetime, Load, Rooms, Stop};
+use spec::{Conduct, Content, Expect, Lifetime, Load, Rooms, Stop};
 use units::Bytes;
 
 /// A row of a record's plan.
@@ -270,7 +270,7 @@ impl<'a> Row<'a> {
                 format!("{connections} bots, each a message {think} after the reply to its last")
             }
             Load::Publish { rooms, spacing, .. } => {
-                rooms_load(*rooms, &rate, *spacing, self.spec().publish_to.as_ref())
+                rooms_load(*rooms, &rate, *spacing, &self.publishing())
             }
             Load::Sessions { messages_each, spacing, think, .. } => {
                 let (spacing, think) = (spaced(*spacing), number::nanos(think.0));
@@ -281,6 +281,14 @@ impl<'a> Row<'a> {
             }
         };
         format!("{schedule}{outstanding}")
+    }
+
+    /// ` to tcp://127.0.0.1:6379`: the way of what is published, where it is not that of receivers; else empty.
+    fn publishing(self) -> String {
+        let spec::Workload { publish_to, publish_with, .. } = self.spec();
+        let to = publish_to.as_ref().map(|url| format!(" to {url}"));
+        let with = publish_with.as_ref().map(|command| format!(" by `{command}`"));
+        to.or(with).unwrap_or_default()
     }
 
     fn closed_load(self) -> String {
@@ -393,14 +401,13 @@ impl<'a> Row<'a> {
 }
 
 /// `4 rooms, each 1 publisher and 100 receivers, 40 /s published in all at equal distances`.
-fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing, elsewhere: Option<&Endpoint>) -> String {
+fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing, elsewhere: &str) -> String {
     let several = |count: u32, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
     };
     let Rooms { count, publishers, receivers, conduct } = rooms;
     let each = if count.get() == 1 { "with" } else { "each with" };
-    let elsewhere = elsewhere.map_or_else(String::new, |url| format!(" to {url}"));
     let Conduct { slow, away, storm, restart } = conduct;
     let mut receivers = several(receivers.get(), "receiver");
     if slow > 0 {

@@ -25,11 +25,17 @@ pub(crate) fn one_block(
     let measurement = &plan.measurements[workload];
     let context = Context { clock: stage.clock, interrupt: stage.interrupt };
     let began = stage.clock.now();
-    let block = match set_up.wake(plan, workload, context) {
+    let awake = set_up.wake(plan, workload, context);
+    let awake = awake.and_then(|()| set_up.program_ended(measurement).map_or(Ok(()), Err));
+    let block = match awake {
         Ok(()) => block_awake(stage, plan, set_up, place, number)?,
         Err(reason) => Err(reason),
     };
     let block = survived(set_up, measurement, block);
+    let block = match (block, set_up.program_ended(measurement)) {
+        (Ok(block), Some(reason)) => Ok(block_record::failed_midway(block, reason)),
+        (block, _) => block,
+    };
     set_up.rest(measurement, workload);
     let block = block.unwrap_or_else(|reason| block_record::failed(place, began, reason));
     let block = without_secrets(block, &plan.experiment.secrets());

@@ -7,7 +7,7 @@ use crate::block::{Gate, Measured, Stage, Task};
 use crate::intervals::RawTimes;
 use crate::plan::Plan;
 use crate::reach::Context;
-use crate::setup::SetUp;
+use crate::setup::{NO_PROGRAM, SetUp};
 use crate::{Commands, Feed, Host, RunError};
 use drive::Control;
 use engine::clock::Clock;
@@ -97,6 +97,9 @@ impl Part<'_> {
         ready: impl FnOnce(Starter),
     ) -> Result<Option<PartMeasured>, RunError> {
         let context = Context { clock: self.clock, interrupt: commands.stop_flag() };
+        if self.plan.measurements.iter().any(|it| it.spec.publish_with.is_some()) {
+            return Err(RunError::InvalidRequest(NO_PROGRAM.to_owned()));
+        }
         let mut plan = self.plan.clone();
         for measurement in &mut plan.measurements {
             let cut = measurement.workload.cut(self.part);

@@ -3,6 +3,7 @@
 //! Left out: what publishers and receivers say (their conversations) and what is owed (crate `drive`).
 
 use crate::RunError;
+use crate::children::program::Program;
 use crate::children::servers::RunningServer;
 use crate::plan::{Measurement, Speech};
 use crate::reach::{Asked, Context, check_public, reachable_from, resolve, stack, verify};
@@ -29,6 +30,9 @@ pub(crate) fn place(
     if let Some(url) = &measurement.spec.publish_to {
         return Ok(Some(url.clone()));
     }
+    if measurement.spec.publish_with.is_some() {
+        return Ok(None); // It is none of a server.
+    }
     let Some(carriers) = carriers(&measurement.spec) else { return Ok(None) };
     match running {
         Some(running) if !carriers.contains(&url.protocol) => {
@@ -39,7 +43,8 @@ pub(crate) fn place(
 }
 
 /// The other end of connections that publish, after a publication was answered there; `None` if they hold the
-/// conversation of receivers with the server of those, at `url`. `running` is that server, if we started it.
+/// conversation of receivers with the server of those, at `url`. `running` is that server, if we started it. A
+/// `program` that publishes is asked nothing: whatever it publishes counts.
 ///
 /// # Errors
 ///
@@ -48,10 +53,15 @@ pub(crate) fn target_of_publishers(
     measurement: &Measurement,
     url: &Endpoint,
     running: Option<&RunningServer>,
+    program: Option<&Program>,
     public_allowed: bool,
     context: Context<'_>,
 ) -> Result<Option<Target>, RunError> {
-    let Some(url) = place(measurement, url, running)? else { return Ok(None) };
+    let (url, asked) = match program {
+        Some(program) => (Some(program.place()), Asked::Opening),
+        None => (place(measurement, url, running)?, Asked::Requests),
+    };
+    let Some(url) = url else { return Ok(None) };
     let speech = Speech::of_publishers(&measurement.spec, url.scheme())
         .map_err(|error| RunError::InvalidRequest(error.to_string()))?;
     let resolved = resolve(&url, measurement.workload.timeouts.resolve, context.clock)?;
@@ -59,6 +69,6 @@ pub(crate) fn target_of_publishers(
     check_public(&addresses, public_allowed)?;
     let stack = stack(&url, &speech, 0, None)?;
     let stacks = |_| Ok(stack.clone());
-    let reached = verify(&url, &addresses, measurement, &stacks, Asked::Requests, context)?;
+    let reached = verify(&url, &addresses, measurement, &stacks, asked, context)?;
     Ok(Some(Target { sources: measurement.sources.clone(), ..reached.target }))
 }

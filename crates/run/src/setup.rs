@@ -2,6 +2,7 @@
 
 use crate::children::clients::{Clients, beyond, misfit};
 use crate::children::processes::Processes;
+use crate::children::program::Program;
 use crate::children::servers::{Key, RunningServer, Servers, embedded_server};
 use crate::found::FoundServer;
 use crate::memory;
@@ -51,6 +52,8 @@ pub(crate) struct SetUp {
     /// True if other machines measure: each checks its part against its own limits.
     is_elsewhere: bool,
     pub(crate) servers: Servers,
+    /// The programs that publish in rooms, by the lines of their measurements.
+    programs: BTreeMap<usize, Program>,
     /// The servers that blocks and warm-ups have driven.
     pub(crate) driven: Driven,
     pub(crate) clients: Clients,
@@ -128,6 +131,7 @@ impl SetUp {
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
             servers: Servers::new(on(server_cpu.into_iter().collect()), on(program_cpus.clone())),
+            programs: BTreeMap::new(),
             driven: Driven::default(),
             clients: Clients::new(on(client_cpu.into_iter().collect()), on(spare_cpus)),
             program_cpus,
@@ -190,6 +194,9 @@ impl SetUp {
                           this machine alone";
             return Err(RunError::InvalidRequest(reason.to_owned()));
         }
+        if self.is_elsewhere && measurement.spec.publish_with.is_some() {
+            return Err(RunError::InvalidRequest(NO_PROGRAM.to_owned()));
+        }
         if let Some(reason) = cannot_restart(measurement) {
             return Err(RunError::InvalidRequest(reason.to_owned()));
         }
@@ -234,10 +241,18 @@ impl SetUp {
             let options = wire::ClientOptions { greetings, ..speech.options.clone() };
             stack(&url, &Speech { options, ..speech.clone() }, reply_len, tls.clone())
         };
+        if let Some(line) = &measurement.spec.publish_with {
+            let launch = self.servers.launch_of_users();
+            let program = Program::start(line, &url, launch, context).map_err(|reason| {
+                RunError::Program(format!("--publish-with: `{line}` did not start: {reason}"))
+            })?;
+            self.programs.insert(measurement.line, program);
+        }
         let publishers = target_of_publishers(
             measurement,
             &url,
             self.servers.of(measurement),
+            self.programs.get(&measurement.line),
             plan.experiment.public_allowed,
             context,
         )?;
@@ -286,6 +301,9 @@ impl SetUp {
     /// True if what listens at an address where publishers were told to connect is not the server of a measurement,
     /// which is at `own`.
     fn is_other(&self, measurement: &Measurement, address: &Address, own: &[Address]) -> bool {
+        if measurement.spec.publish_with.is_some() {
+            return true;
+        }
         if measurement.spec.publish_to.is_none() || own.contains(address) {
             return false;
         }
@@ -332,6 +350,11 @@ impl SetUp {
             server.resume();
         }
         Ok(())
+    }
+
+    /// The end of the program that publishes in the rooms of a measurement, if it has ended.
+    pub(crate) fn program_ended(&self, measurement: &Measurement) -> Option<String> {
+        self.programs.get(&measurement.line)?.ended()
     }
 
     /// Makes all measurements ready again that were, and have the server of this one.
@@ -789,6 +812,9 @@ fn ports(measurement: &Measurement) -> u64 {
         scheme.over_websocket() && workload.closing == load::Closing::Complete;
     connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
 }
+
+/// The reason for which a part of a block does not publish with a program.
+pub(crate) const NO_PROGRAM: &str = "--publish-with: agents of a fleet start no programs; leave it out, or measure on this machine alone";
 
 /// Time after which the question for a version is worth a word.
 const VERSION_MOMENT: Nanos = Nanos::from_secs(1);

@@ -20,6 +20,7 @@ mod mix;
 mod mqtt;
 mod overlap;
 mod path;
+mod program;
 mod reader;
 mod ready_made;
 mod separator;

@@ -113,6 +113,13 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "URL", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publish_to: Option<String>,
+    /// Rooms: a program that publishes in place of connections, e.g. 'php publish.php'
+    ///
+    /// The line of a shell, which is started once. For each message it gets a line of JSON on its stdin when that is
+    /// due: the room and the text to publish there, by whatever way it has (docs/PUSH.md).
+    #[cfg_attr(feature = "cli", arg(long, value_name = "COMMAND", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub publish_with: Option<String>,
     /// Rooms: receivers of each that read nothing while it is measured, e.g. 1%, at least one
     ///
     /// From the begin of the measurement to its end; then they read what there is for them. Their deliveries are
@@ -515,6 +522,7 @@ impl Options {
             tls: self.tls(server.scheme(), context)?,
             bots: self.bots_of(server)?,
             publish_to: None,
+            publish_with: self.publish_with.clone(),
             conversation,
             seed: context.seed,
             baseline: None,

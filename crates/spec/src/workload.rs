@@ -81,6 +81,9 @@ pub struct Workload {
     /// Rooms: the place that publishers connect to; `null`: the server, which a subject says for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish_to: Option<Endpoint>,
+    /// Rooms: the line of a shell that starts a program which publishes, in place of connections; `null`: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publish_with: Option<String>,
     /// The conversation that connections hold; `null` where each message is answered by one reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
@@ -129,6 +132,7 @@ impl Workload {
             tls: None,
             bots: None,
             publish_to: None,
+            publish_with: None,
             conversation: None,
             seed: 0,
             baseline: None,

@@ -161,6 +161,15 @@ fn the_answer_of_rooms_counts_deliveries_and_not_what_was_published() {
 }
 
 #[test]
+fn a_program_that_publishes_is_named_in_the_load() {
+    let mut record = record();
+    let spec = &mut record.plan.workloads[0].spec;
+    (spec.publish_to, spec.publish_with) = (None, Some("php publish.php".to_owned()));
+    let page = details(&record).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains("20.0/s published in all by `php publish.php` at equal"), "{page}");
+}
+
+#[test]
 fn rooms_that_agents_share_say_beside_their_times_how_far_clocks_are_apart() {
     let mut record = record();
     let block = &mut record.blocks[0];

@@ -203,6 +203,11 @@ impl Servers {
         }
     }
 
+    /// The way in which programs of the user's start.
+    pub(crate) fn launch_of_users(&self) -> &Launch {
+        &self.launch_of_users
+    }
+
     /// The server of a measurement, which is ours to start; started now if it has not been.
     ///
     /// # Errors

@@ -66,8 +66,8 @@ pub(super) fn publish(
     let words = |error: crate::RunError| error.to_string();
     let tls = tls(url, &measurement.speech, authority_pem).map_err(words)?;
     let len = reply_len(&measurement.workload);
-    let publishers =
-        target_of_publishers(measurement, url, None, false, context).map_err(words)?.map(Box::new);
+    let publishers = target_of_publishers(measurement, url, None, None, false, context);
+    let publishers = publishers.map_err(words)?.map(Box::new);
     let target = Target {
         address: first_address(url, context)?,
         sources: Vec::new(),

@@ -31,10 +31,35 @@ impl Options {
                 )));
             }
         };
+        let conversation = self.published_with(conversation)?;
         self.check_beside(&conversation, server.scheme())?;
         check_path(&conversation, server)?;
         let conversation = conversation.over(server.scheme().protocol);
         conversation.filled(context.read, context.environment).map(Some)
+    }
+
+    /// The same, in which the program publishes that was named, if there is one.
+    fn published_with(&self, conversation: Conversation) -> Result<Conversation, Problem> {
+        let problem = |message: String| Err(Problem::new("publish-with", message));
+        let Some(command) = &self.publish_with else { return Ok(conversation) };
+        if command.trim().is_empty() {
+            return problem(
+                "names no program; say how it is started, as in 'php publish.php'".to_owned(),
+            );
+        }
+        if self.publish_to.is_some() {
+            return problem(
+                "a program finds the place where it publishes by itself; leave it or --publish-to out".to_owned(),
+            );
+        }
+        let name = conversation.name.clone();
+        let conversation = conversation.published_by_a_program();
+        match conversation.check() {
+            Ok(()) => Ok(conversation),
+            Err(fault) => problem(format!(
+                "receivers of `{name}` get nothing that a program publishes: {fault}"
+            )),
+        }
     }
 
     /// The place that publishers connect to; `None`: that of receivers, or what a subject says of it.
@@ -45,6 +70,9 @@ impl Options {
     ) -> Result<Option<Endpoint>, Problem> {
         let problem = |message: String| Problem::new("publish-to", message);
         let Some(conversation) = conversation else { return Ok(None) };
+        if self.publish_with.is_some() {
+            return Ok(None);
+        }
         let (name, publishers) = (&conversation.name, conversation.of_publishers());
         let Some(url) = &self.publish_to else {
             let is_there = publishers.carriers().contains(&server.scheme().protocol);

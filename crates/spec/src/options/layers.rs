@@ -136,7 +136,7 @@ macro_rules! fields {
 fields! {
     connections = "connections", duration = "duration", messages = "messages", rate = "rate", bots = "bots",
     every = "every", closed = "closed", sessions = "sessions", publish = "publish", rooms = "rooms",
-    receivers = "receivers", publishers = "publishers", publish_to = "publish-to",
+    receivers = "receivers", publishers = "publishers", publish_to = "publish-to", publish_with = "publish-with",
     slow_receivers = "slow-receivers", away = "away", storm = "storm", restart = "restart",
     messages_each = "messages-each", think = "think",
     spacing = "spacing", clients = "clients", concurrency = "concurrency", round_trips = "round-trips",

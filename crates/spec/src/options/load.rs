@@ -45,7 +45,7 @@ impl Options {
         use Way::{Bots, Clients, Closed, Publish, Rate, Sessions};
         let bots = || if self.closed { &[] } else { &[Bots][..] };
         #[rustfmt::skip]
-        let all: [(&str, bool, &[Way], &str); 19] = [
+        let all: [(&str, bool, &[Way], &str); 20] = [
             ("every",         self.every.is_some(),         &[Bots],                     "--bots"),
             ("closed",        self.closed,                  &[Bots],                     "--bots"),
             ("messages-each", self.messages_each.is_some(), &[Sessions],                 "--sessions"),
@@ -58,6 +58,7 @@ impl Options {
             ("storm",         self.storm.is_some(),         &[Publish],                  "--publish"),
             ("restart",       self.restart.is_some(),       &[Publish],                  "--publish"),
             ("publish-to",    self.publish_to.is_some(),    &[Publish],                  "--publish"),
+            ("publish-with",  self.publish_with.is_some(),  &[Publish],                  "--publish"),
             ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions, Clients], "loads other than --publish, whose rooms say it, and --bots, each of which has a connection"),
             ("in-flight",     self.in_flight.is_some(),     &[Closed, Clients],          "loads that wait for replies; bound an open loop with --in-flight-max"),
             ("messages",      self.messages.is_some(),      &[Closed],                   "a closed loop; other loads send for --duration, and clients are counted by --clients"),

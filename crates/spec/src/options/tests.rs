@@ -429,6 +429,9 @@ fn publishers_may_connect_elsewhere_than_receivers() {
         (to("redis://h"),                         "publish-to: `redis://h` "),
         ("conversation = 'relay.toml'".into(),    "conversation: connections of `relay` receive, and others publish: ask for rooms, with --publish"),
         ("publish-to = 'tcp://h:1'".into(),       "publish-to: belongs to --publish"),
+        ("publish-with = 'php publish.php'".into(), "publish-with: belongs to --publish"),
+        (format!("{relay}; publish-with = ' '"),  "publish-with: names no program"),
+        (format!("{}; publish-with = 'x'", to("tcp://h:6379")), "publish-with: a program finds the place where it publishes by itself"),
     ];
     for (text, expected) in table {
         let found = talking("ws://h", &text).unwrap_err().to_string();
@@ -575,6 +578,23 @@ fn a_conversation_replaces_the_messages_of_a_lower_layer() {
     let lower = options("size = '1KiB'; text = true; connections = 3");
     let both = options("conversation = 'socketio'").over(lower);
     assert_eq!(both.set(), ["connections", "conversation"]);
+}
+
+#[test]
+fn a_program_may_publish_in_place_of_connections() {
+    // Whoever published before, with a conversation of their own or with that of receivers.
+    for relay in ["relay.toml", "room"] {
+        let asked = format!(
+            "conversation = '{relay}'; publish = '10/s'; publish-with = 'php p.php'; size = '100B'"
+        );
+        let found = talking("ws://h", &asked).unwrap().remove(0);
+        assert_eq!((found.publish_with.as_deref(), found.publish_to), (Some("php p.php"), None));
+        let Content::Generated { size, .. } = found.message.content else { panic!("{relay}") };
+        assert_eq!(size, Bytes(100), "{relay}");
+        let conversation = found.conversation.unwrap();
+        assert!(conversation.requests.is_empty(), "{relay}");
+        assert_eq!(conversation.of_publishers().requests.len(), 1, "{relay}");
+    }
 }
 
 #[test]

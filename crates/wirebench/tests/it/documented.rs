@@ -365,6 +365,8 @@ impl Reader {
         reader.write("chat.toml", &chat);
         reader.write("x.toml", &chat);
         reader.write("relay.toml", block(page, "[publishers]").unwrap_or_default());
+        let python = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next());
+        reader.write("publish.py", python.unwrap_or_default());
         // Its template speaks TCP, and not what the steps of the page make of it.
         let mine = block(page, "How does mine do?").unwrap_or_default();
         reader.write("mine.toml", &mine.replace("transport = \"ws\"", "transport = \"tcp\""));

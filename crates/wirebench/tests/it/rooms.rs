@@ -148,6 +148,118 @@ fn known_faults_of_a_relay_are_found_with_tls_and_without() {
     }
 }
 
+/// A program that posts what it is told, or something else besides.
+const PUBLISH: &str = r#"
+import http.client, json, os, sys, time
+
+relay = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+lie = sys.argv[2]
+with open("pids", "a") as pids:
+    print(os.getpid(), file=pids)
+
+def publish(room, text):
+    relay.request("POST", f"/publish?room=room-{room}", text)
+    relay.getresponse().read()
+
+for count, line in enumerate(sys.stdin):
+    told = json.loads(line)
+    room, text = told["room"], told["text"]
+    if lie == "stops" and count == 20:
+        time.sleep(1000)
+    if lie == "ends" and count == 20:
+        sys.exit("out of luck")
+    publish(room, text)
+    if lie == "doubles":
+        publish(room, text)
+    if lie == "strays":
+        publish((room + 1) % 4, text)
+    if lie == "invents":
+        publish(room, "f" * 32 + text[32:])
+"#;
+
+/// Publishes with that program; the record, and that the program was started once and is gone.
+fn published_with(lie: &str, load: &str) -> record::RunRecord {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("publish.py"), PUBLISH).unwrap();
+    let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0");
+    let line = format!("run {} --conversation room {load} --json", server.url);
+    let program = format!("exec python3 publish.py {{port}} {lie}");
+    let mut command = sandbox.command(&line);
+    let ended = ended(&command.args(["--publish-with", &program]).output().unwrap());
+    let record = record_of(&ended.stdout);
+    assert_eq!(record.plan.workloads[0].spec.publish_with, Some(program));
+    assert_is_gone(&sandbox);
+    record
+}
+
+/// One program was started in the folder, and it is gone.
+fn assert_is_gone(sandbox: &Sandbox) {
+    let pids = std::fs::read_to_string(sandbox.path().join("pids")).unwrap();
+    assert_eq!(pids.lines().count(), 1, "{pids}");
+    assert!(!std::path::Path::new("/proc").join(pids.trim()).exists(), "it is left running");
+}
+
+#[test]
+fn a_program_publishes_what_it_is_told_and_what_it_adds_of_its_own_is_found() {
+    let all = DeliveryCounts { published: 80, owed: 400, delivered: 400, ..Default::default() };
+    for (lie, threads) in [("none", 2), ("doubles", 1), ("strays", 1), ("invents", 2)] {
+        let record = published_with(lie, &format!("{LOAD} --threads {threads}"));
+        let block = &record.blocks[0];
+        let counts = block.deliveries.as_ref().unwrap().counts;
+        // What proves subscriptions is published by it as well, and is in the count of foreign ones alone.
+        assert_eq!(DeliveryCounts { duplicate: 0, foreign: 0, ..counts }, all, "{lie}: {counts:?}");
+        assert_eq!((block.counts.sent, block.counts.unsent), (80, 0), "{lie}");
+        assert_eq!(counts.duplicate, if lie == "doubles" { 400 } else { 0 }, "{lie}");
+        let is_foreign = matches!(lie, "strays" | "invents");
+        assert_eq!(counts.foreign >= 400, is_foreign, "{lie}: {counts:?}");
+        assert!(is_foreign || counts.foreign == 0, "{lie}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_program_that_reads_no_more_is_not_waited_for() {
+    let load = "--publish 200/s --receivers 2 --size 8KiB -d 1s --warm-up 0s --drain 200ms";
+    let record = published_with("stops", load);
+    let block = &record.blocks[0];
+    let counts = block.deliveries.as_ref().unwrap().counts;
+    // What was handed over before its pipe and our sockets were full is owed.
+    assert_eq!((counts.check(), block.counts.check()), (Ok(()), Ok(())));
+    assert!(block.counts.unsent >= 50 && block.counts.planned == 200, "{:?}", block.counts);
+    assert!(counts.delivered > 0 && counts.missing() > 0, "{counts:?}");
+    assert_eq!(counts.owed, 2 * counts.published, "{counts:?}");
+    assert!(block.measured_ns < 1_500_000_000, "{}", block.measured_ns);
+}
+
+#[test]
+fn a_program_that_ends_fails_its_block_with_its_last_words() {
+    let record = published_with("ends", "--publish 50/s --receivers 2 -d 1s --warm-up 0s");
+    let block = &record.blocks[0];
+    let failed = block.failed.as_deref().unwrap_or_default();
+    let words =
+        "the program of --publish-with has ended: exit code 1; the last it said: out of luck";
+    assert!(failed.starts_with(words), "{failed}");
+    assert_eq!(block.counts.check(), Ok(()));
+}
+
+#[test]
+fn a_program_publishes_in_each_round_of_a_row_and_to_the_port_of_its_server() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path().join("publish.py"), PUBLISH).unwrap();
+    let file = "baseline = 'relay'\npublish = '20/s'\nreceivers = 3\nrounds = 2\nduration = '500ms'\nwarm-up = '0s'\n\
+                drain = '5s'\n[[row]]\nname = 'relay'\nserver = 'embedded'\ntransport = 'ws'\n\
+                conversation = 'room'\npublish-with = 'python3 publish.py {port} none'\n";
+    std::fs::write(sandbox.path().join("program.toml"), file).unwrap();
+    let ended = sandbox.run("lab program.toml --json");
+    let record = record_of(&ended.stdout);
+    assert_eq!(record.blocks.len(), 2, "{ended:?}");
+    for block in &record.blocks {
+        let counts = block.deliveries.as_ref().unwrap().counts;
+        let all = DeliveryCounts { published: 10, owed: 30, delivered: 30, ..Default::default() };
+        assert_eq!(counts, all, "{ended:?}");
+    }
+    assert_is_gone(&sandbox);
+}
+
 /// Messages of 60 kB: the kernel holds less of them for a receiver that does not read than are published in 3 s.
 const LONG: &str = r#"
 [request.publish]
