@@ -63,12 +63,18 @@ fn data_folder() -> Option<PathBuf> {
 
 /// Writes all files below `folder`, unless it is there.
 fn unpack(folder: &Path) -> io::Result<()> {
+    let above = folder.parent().ok_or(ErrorKind::InvalidFilename)?;
+    // Those of processes that were killed.
+    lab::remove_unclaimed(above, |name| name.ends_with(PART));
     if folder.is_dir() {
         return Ok(());
     }
     let mut part = folder.as_os_str().to_owned();
-    part.push(format!(".{}.part", std::process::id()));
+    part.push(format!(".{}{PART}", std::process::id()));
     let part = PathBuf::from(part);
+    fs::create_dir_all(&part)?;
+    // Where there are no locks nobody claims anything, and nobody removes what another one writes.
+    let _claim = lab::claim(&part);
     let written = write(&part).and_then(|()| fs::rename(&part, folder));
     if written.is_err() {
         fs::remove_dir_all(&part).ok();
@@ -103,6 +109,9 @@ fn stem(path: &str) -> &str {
 
 const EXPERIMENTS: &str = "experiments/";
 
+/// The end of the name of a folder that is being written.
+const PART: &str = ".part";
+
 static FILES: &[Carried] = include!(concat!(env!("OUT_DIR"), "/carried.rs"));
 
 #[cfg(test)]
@@ -116,7 +125,17 @@ mod tests {
         let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let folder = tempfile::tempdir().unwrap();
         let unpacked = folder.path().join("a/b/1.2.3-0");
+        // Of one process that was killed, and of one that writes it now.
+        let [left, written] = ["1.2.3-0.7.part", "1.2.3-0.8.part"].map(|name| {
+            let part = unpacked.with_file_name(name);
+            fs::create_dir_all(part.join("subjects")).unwrap();
+            part
+        });
+        let claim = lab::claim(&written).unwrap();
         unpack(&unpacked).unwrap();
+        assert!(!left.exists() && written.exists());
+        drop(claim);
+        fs::remove_dir_all(written).unwrap();
         let may_run = |file: &Path| file.metadata().unwrap().permissions().mode() & 0o100 != 0;
         for Carried { path, .. } in FILES {
             let (written, source) = (unpacked.join(path), top.join(path));
