@@ -7,7 +7,9 @@ use crate::children::embedded::EmbeddedServer;
 use crate::children::servers::{RunningServer, Servers};
 use crate::plan::Measurement;
 use crate::{Commands, Event, Feed, Host, NoJournal, Phase, Plan, RunError, Speech, execute};
+use engine::process::end_with_this_thread;
 use engine::thread;
+use lab::PrivateFolder;
 use record::{Block, Ended, OpenLoop, RunRecord, Summary};
 use spec::{Context, Endpoint, Experiment, Options, Protocol, Scheme, Server};
 use stats::{Histogram, Stall};
@@ -173,7 +175,10 @@ impl<'a> Stage<'a> {
         let embedded = EmbeddedServer::of(&Protocol::WebSocket.plain().into());
         let (url, _server) = self.start(&mut self.servers(), &embedded)?;
         let failed = |reason: String| RunError::SelfTest(format!("generator: {reason}"));
-        let mut child = Command::new(&self.host.launch.program)
+        // It keeps a journal in the folder that it runs in.
+        let folder = PrivateFolder::new(&self.host.launch.scratch, "generator").map_err(failed)?;
+        let mut command = Command::new(&self.host.launch.program);
+        command
             .arg("run")
             .arg(url.to_string())
             .args([
@@ -191,10 +196,12 @@ impl<'a> Stage<'a> {
             ])
             // Settings for the user's own runs are not meant for this one.
             .env_clear()
-            .current_dir(&self.host.launch.scratch)
+            .current_dir(folder.path(""))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(Stdio::piped());
+        // It may be standing still when we are killed.
+        let mut child = end_with_this_thread(&mut command)
             .spawn()
             .map_err(|error| failed(format!("{}: {error}", self.host.launch.program.display())))?;
         let process = Stoppable::new(child.id())?;
