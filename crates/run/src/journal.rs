@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub trait Journal {
     /// The blocks that need not be run, once.
     fn take(&mut self) -> Vec<Entry>;
-    /// The record so far, without its blocks; again when it has changed.
+    /// The record without its blocks; again, before the block of which it knows more, when it has changed.
     fn begin(&mut self, frame: &RunRecord);
     /// A block has ended.
     fn keep(&mut self, entry: &Entry);
@@ -201,6 +201,7 @@ pub fn recovered(text: &[u8]) -> Option<RunRecord> {
 #[derive(Default)]
 struct Found {
     fingerprint: String,
+    /// The last one with a block after it: that of a sweep counts on the block that follows.
     frame: Option<RunRecord>,
     entries: Vec<Entry>,
     /// The bytes of all whole lines.
@@ -209,14 +210,17 @@ struct Found {
 
 impl Found {
     fn read(text: &[u8]) -> Self {
-        let mut found = Self::default();
+        let (mut found, mut next_frame) = (Self::default(), None);
         for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let whole = line.strip_suffix(b"\n").and_then(|line| str::from_utf8(line).ok());
             let Some(whole) = whole else { break };
             match (index, serde_json::from_str(whole)) {
                 (0, _) => found.fingerprint = whole.to_owned(),
-                (_, Ok(Line::Block(entry))) => found.entries.push(*entry),
-                (_, Ok(Line::Frame(frame))) => found.frame = Some(*frame),
+                (_, Ok(Line::Block(entry))) => {
+                    found.entries.push(*entry);
+                    found.frame = next_frame.take().or(found.frame);
+                }
+                (_, Ok(Line::Frame(frame))) => next_frame = Some(*frame),
                 (_, Err(_)) => break,
             }
             found.good_len += line.len() as u64;

@@ -191,9 +191,10 @@ impl Run<'_, '_> {
         let (server, client) = self.set_up.subjects(&self.plan.measurements[workload], workload);
         let entry = Entry { block: one.block.clone(), server, client };
         self.kept.push(one);
-        self.journal.keep(&entry);
+        // First, because a block could not be recovered whose step is in no frame.
         let frame = self.frame();
         self.journal.begin(&frame);
+        self.journal.keep(&entry);
         let measurement = &self.plan.measurements[workload];
         self.stage.tell_block(measurement, &entry.block, (index, total));
         Ok(())

@@ -1,6 +1,6 @@
 //! SIGKILL at any instant: no process is left running, and no temporary file beyond the next run.
 
-use crate::harness::{Running, Sandbox};
+use crate::harness::{Running, Sandbox, Server, pause, record_of};
 use rustix::process::{Pid, Signal};
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,6 +20,36 @@ fn a_hundred_kills_of_each_command_leave_nothing() {
             scope.spawn(move || check_killed(line, 100));
         }
     });
+}
+
+#[test]
+fn every_block_of_a_sweep_is_recovered_wherever_its_journal_ends() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let load = "--from 2000 --to 64k --repeats 1 -d 100ms --settle 20ms";
+    let sweep = Running::start(sandbox.command(&format!("sweep {} {load}", server.url)));
+    let journals = sandbox.path().join(".wirebench/journals");
+    let text = || {
+        let file = fs::read_dir(&journals).into_iter().flatten().flatten().next();
+        file.map_or_else(String::new, |file| fs::read_to_string(file.path()).unwrap())
+    };
+    let blocks = |text: &str| text.lines().filter(|line| line.starts_with("{\"block\":")).count();
+    while blocks(&text()) < 3 {
+        assert!(runs(sweep.pid()), "{:?}", sweep.wait());
+        pause();
+    }
+    sweep.send(Signal::KILL);
+    assert_eq!(sweep.wait().code, None);
+    let text = text();
+    let lines: Vec<&str> = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
+    // The plan, the record without blocks, the first block.
+    for end in 3..=lines.len() {
+        let part = lines[..end].concat();
+        fs::write(sandbox.path().join("part.jsonl"), &part).unwrap();
+        let ended = sandbox.run("show --recover part.jsonl --format json");
+        ended.check(0, &[]);
+        assert_eq!(record_of(&ended.stdout).blocks.len(), blocks(&part), "{end} lines");
+    }
 }
 
 /// All commands that measure, each with servers of its own. None goes on where the last one was killed: some time there
