@@ -95,11 +95,10 @@ impl Runs {
     /// Starts the run that the page asks for, and answers with its number.
     pub(crate) fn start_asked(&self, ask: &Ask) -> Result<usize, StartError> {
         let text = ask.text()?;
-        let folder = self.folder.join(std::process::id().to_string());
-        let path = folder.join(ask.file_name());
+        let path = self.folder.join(ask.file_name());
         let failed = |error| StartError::Failed { what: path.display().to_string(), error };
         let mut all = self.idle()?;
-        fs::create_dir_all(&folder).map_err(failed)?;
+        fs::create_dir_all(&self.folder).map_err(failed)?;
         // It may hold secrets.
         let mut options = fs::OpenOptions::new();
         let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
@@ -108,12 +107,13 @@ impl Runs {
         let started =
             written.and_then(|()| self.start(&mut all, ask.name(), &words, Some(path.clone())));
         if started.is_err() {
-            remove(&path);
+            fs::remove_file(path).ok();
         }
         started
     }
 
-    /// Starts the program with `words`, to whose first one `--feed` is added, and answers with the number of the run.
+    /// Starts the program with `words`, to whose first one `--feed --tied` is added, and answers with the number of the
+    /// run: it ends with this process, in whatever way that ends.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ impl Runs {
     ) -> Result<usize, StartError> {
         let mut command = Command::new(&self.program);
         let (first, rest) = words.split_at(words.len().min(1));
-        command.args(first).arg("--feed").args(rest);
+        command.args(first).args(["--feed", "--tied"]).args(rest);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let run = Arc::new(Run {
             name,
@@ -240,7 +240,7 @@ impl Run {
         let words = words.join().unwrap_or_default();
         *lock(&self.commands) = None;
         if let Some(file) = file {
-            remove(file);
+            fs::remove_file(file).ok();
         }
         let over = serde_json::json!({ "event": "over", "code": code, "words": words });
         *lock(&self.over) = Some(Over { code, record, words });
@@ -294,14 +294,6 @@ fn words_of(mut stderr: impl Read) -> String {
     stderr.by_ref().take(WORDS_MAX).read_to_end(&mut bytes).ok();
     io::copy(&mut stderr, &mut io::sink()).ok();
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Removes the file of an experiment, and its folder with the last one.
-fn remove(file: &Path) {
-    fs::remove_file(file).ok();
-    if let Some(folder) = file.parent() {
-        fs::remove_dir(folder).ok();
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

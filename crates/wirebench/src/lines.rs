@@ -10,7 +10,7 @@ use engine::thread::{self, ThreadError};
 use record::{Block, LiveOpenLoop, RunRecord};
 use run::{Board, Event, Heat, Listener, RateWish, Tick};
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGHUP, SIGINT};
 use std::io::{BufRead as _, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -60,7 +60,8 @@ pub(crate) fn record(record: &RunRecord, path: Option<&Path>) -> String {
     line.text()
 }
 
-/// Obeys the commands that come on stdin, until it ends. Any other line gets a warning.
+/// Obeys the commands that come on stdin, until it ends. Any other line gets a warning. The end of stdin is a hang-up
+/// if the run `is_tied` to whoever started it.
 ///
 /// # Errors
 ///
@@ -68,25 +69,29 @@ pub(crate) fn record(record: &RunRecord, path: Option<&Path>) -> String {
 pub(crate) fn obey(
     wish: &Wish,
     rate: &Arc<RateWish>,
+    is_tied: bool,
     terminal: &Terminal,
 ) -> Result<(), ThreadError> {
     let (stop, rate) = (Arc::clone(&wish.signal), Arc::clone(rate));
     let told = terminal.clone();
     // It waits for stdin, and ends with the program.
     let body = move || {
+        let ask_to_stop =
+            |signal| stop.store(usize::try_from(signal).unwrap_or(2), Ordering::Relaxed);
         let lines = std::io::BufReader::new(std::io::stdin().lock().take(COMMANDS_MAX)).lines();
         for line in lines.map_while(Result::ok) {
             match serde_json::from_str::<Command>(&line) {
                 Ok(Command { rate: Some(wanted), stop: false }) => rate.ask(wanted),
-                Ok(Command { stop: true, .. }) => {
-                    stop.store(usize::try_from(SIGINT).unwrap_or(2), Ordering::Relaxed);
-                }
+                Ok(Command { stop: true, .. }) => ask_to_stop(SIGINT),
                 Ok(Command { rate: None, stop: false }) => {}
                 Err(error) => {
                     let what = format!("stdin: not a command: {error}; {COMMANDS}");
                     told.say_labelled(crate::terminal::Label::Warning, &what);
                 }
             }
+        }
+        if is_tied {
+            ask_to_stop(SIGHUP);
         }
     };
     thread::start("commands", body).map(drop)

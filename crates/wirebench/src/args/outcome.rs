@@ -35,6 +35,9 @@ pub(crate) struct Output {
     /// Tell what goes on as JSON lines, in place of the page, and take commands on stdin (docs/UI.md)
     #[arg(long, conflicts_with_all = ["json", "details"], hide_short_help = true)]
     pub(super) feed: bool,
+    /// With --feed: end with stdin, as with a terminal that is gone; for the runs of `wirebench ui`
+    #[arg(long, requires = "feed", hide = true)]
+    tied: bool,
 }
 
 /// Everything that a record is written to.
@@ -70,7 +73,7 @@ pub(crate) fn carry_out(
     let wish = signals::listen()?;
     let rate = Arc::<RateWish>::default();
     if output.feed {
-        lines::obey(&wish, &rate, terminal).map_err(anyhow::Error::from)?;
+        lines::obey(&wish, &rate, output.tied, terminal).map_err(anyhow::Error::from)?;
     }
     let heading = format!("wirebench {}", command_line().join(" "));
     let mut progress = Progress::new(terminal, heading.trim_end().to_owned(), !as_json);

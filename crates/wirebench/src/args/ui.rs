@@ -1,14 +1,15 @@
 //! `wirebench ui`: runs and records in a browser.
 
+use super::places::scratch;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Label, Terminal};
 use crate::{history, random, signals};
 use anyhow::Context as _;
+use lab::PrivateFolder;
 use report::Depth;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use web::{Over, Runs, Settings, Ui as Page};
 
@@ -40,7 +41,7 @@ Examples:
 impl Ui {
     /// Answers until a signal comes.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
-        let page = listen(self.listen)?;
+        let (page, _files) = listen(self.listen)?;
         // Before the URL is told: who reads it may end the page at once.
         let wish = signals::listen()?;
         terminal.result(&format!("{}\n", page.url()))?;
@@ -55,7 +56,7 @@ impl Ui {
 /// and it can be watched, and its report be read, until a signal comes.
 pub(super) fn watched(name: &str, terminal: &Terminal) -> Result<Exit, Failure> {
     let words: Vec<OsString> = std::env::args_os().skip(1).filter(|word| word != "--ui").collect();
-    let page = listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    let (page, _files) = listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
     let wish = signals::listen()?;
     let number = page.runs().start_words(name, &words).map_err(anyhow::Error::from)?;
     terminal.say(&format!("watch it at {}#run/{number}", page.url()));
@@ -88,15 +89,21 @@ fn tell(over: &Over, terminal: &Terminal) {
     terminal.say("the page stays until Ctrl-C");
 }
 
-fn listen(address: SocketAddr) -> Result<Page, Failure> {
+/// The page, and the folder for the files of experiments while they are measured: they may hold secrets. It goes with
+/// the page, or, if this process is killed, with whoever comes next.
+fn listen(address: SocketAddr) -> Result<(Page, PrivateFolder), Failure> {
+    let files = PrivateFolder::new(&scratch(), "ui");
+    let files =
+        files.map_err(|error| Failure::new(Exit::NOT_WRITTEN, anyhow::Error::msg(error)))?;
     let settings = Settings {
         listen: address,
         token: token()?,
         program: std::env::current_exe().context("this program cannot be found")?,
-        folder: Path::new(FOLDER).to_owned(),
+        folder: files.path(""),
         history: Box::new(|| history::open().map_err(|failure| failure.to_string())),
     };
-    Page::listen(settings).map_err(|error| Failure::usage(error.to_string()))
+    let page = Page::listen(settings).map_err(|error| Failure::usage(error.to_string()))?;
+    Ok((page, files))
 }
 
 /// 128 random bits, as digits.
@@ -107,6 +114,3 @@ fn token() -> anyhow::Result<String> {
     }
     Ok(token)
 }
-
-/// The folder for the files of experiments, while they are measured.
-const FOLDER: &str = ".wirebench/asked";

@@ -1,6 +1,7 @@
 //! SIGKILL at any instant: no process is left running, and no temporary file beyond the next run.
 
 use crate::harness::{Running, Sandbox, Server, pause, record_of};
+use record::Ended;
 use rustix::process::{Pid, Signal};
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,6 +21,37 @@ fn a_hundred_kills_of_each_command_leave_nothing() {
             scope.spawn(move || check_killed(line, 100));
         }
     });
+}
+
+#[test]
+fn the_run_of_a_page_that_is_killed_ends_and_is_kept() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&Sandbox::new(), "tcp");
+    let start = |line: &str| {
+        let mut command = sandbox.command(line);
+        command.env("HOME", sandbox.path()).env("TMPDIR", sandbox.path());
+        Running::start(command)
+    };
+    let load = "-c 2 -d 20ms --warm-up 0s --rounds 1000";
+    let page = start(&format!("run {} {load} --ui", server.url));
+    let journals = sandbox.path().join(".wirebench/journals");
+    let journal = || fs::read_dir(&journals).into_iter().flatten().flatten().next();
+    while journal().is_none() {
+        assert!(runs(page.pid()), "{:?}", page.wait());
+        pause();
+    }
+    page.send(Signal::KILL);
+    assert_eq!(page.wait().code, None);
+    let mut looks = 0..LOOKS_MAX;
+    while !processes(&sandbox).is_empty() {
+        assert!(looks.next().is_some(), "it goes on without its page");
+        pause();
+    }
+    let record = &sandbox.records()[0];
+    assert_eq!(record.ended, Ended::Interrupted { signal: 1 });
+    assert!(!record.blocks.is_empty() && journal().is_none());
+    start("ladder --only unix --rounds 1 --block 20ms -c 1 -q").wait().check_measured(&[]);
+    assert_eq!(temporary(&sandbox), BTreeSet::new());
 }
 
 #[test]
@@ -146,5 +178,5 @@ fn temporary(sandbox: &Sandbox) -> BTreeSet<PathBuf> {
 /// The most changes that are awaited. Looking takes milliseconds, and by then a command has begun to measure.
 const CHANGES: usize = 60;
 
-/// The most looks at a command: on a machine that is busy with other things changes are far between.
+/// The most looks at a command or at what it left: on a machine that is busy with other things changes are far between.
 const LOOKS_MAX: u32 = 1000;
