@@ -1,10 +1,14 @@
 //! `cargo xtask fuzz`: fuzz targets for a while, starting from their committed corpora.
 //!
 //! All targets are one program (`fuzz/main.rs`), built with libFuzzer and its counters by the stable compiler. Inputs
-//! that reach more code, and those that fail, stay below the target folder, until a person moves one into the corpus.
+//! that reach more code, and those that fail, as small as they can be made, stay below the target folder, until a
+//! person moves one into the corpus.
 
+use crate::packages::{self, Need};
 use crate::shell;
+use crate::turns::in_turns;
 use anyhow::{Context as _, Result, bail};
+use std::borrow::Cow;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -20,12 +24,15 @@ pub(crate) struct FuzzArgs {
     /// Seconds of CPU time for each target
     #[arg(long, default_value_t = 60, value_name = "COUNT")]
     seconds: u32,
+    /// Targets that are fuzzed at a time
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    jobs: u32,
     /// Show how much of a crate's source its corpora reach, in place of fuzzing
     #[arg(long, value_name = "CRATE")]
     coverage: Option<String>,
 }
 
-/// Fuzzes the targets one after the other; fails if one of them has an input that fails.
+/// Fuzzes the targets, and prints a line for each when it is done; fails if one of them has an input that fails.
 pub(crate) fn run(arguments: &FuzzArgs) -> Result<()> {
     let all = targets()?;
     if let Some(unknown) = arguments.targets.iter().find(|target| !all.contains(target)) {
@@ -36,21 +43,25 @@ pub(crate) fn run(arguments: &FuzzArgs) -> Result<()> {
         return coverage(name, chosen);
     }
     let program = build("fuzz", "--release", COUNTERS)?;
-    let mut told = Vec::new();
-    for target in chosen {
+    println!("{}", line("target", "executions", "new inputs", "input that fails"));
+    let failed = in_turns(arguments.jobs as usize, chosen.len(), |index, _| {
+        let target = &chosen[index];
         eprintln!("fuzz: {target}");
-        told.push((target, fuzz(&program, target, arguments.seconds)?));
-    }
-    println!("{:<24} {:>12} {:>10}  input that fails", "target", "executions", "new inputs");
-    for (target, Told { executions, new_inputs, failing }) in &told {
-        let failing = failing.as_deref().unwrap_or("none");
-        println!("{target:<24} {executions:>12} {new_inputs:>10}  {failing}");
-    }
-    let failed = told.iter().filter(|(_, told)| told.failing.is_some()).count();
+        let Told { executions, new_inputs, failing } = fuzz(&program, target, arguments.seconds)?;
+        let smallest = failing.map(|file| smallest(&program, target, Path::new(&file)));
+        let named = smallest.as_ref().map_or(Cow::Borrowed("none"), |file| file.to_string_lossy());
+        println!("{}", line(target, &executions.to_string(), &new_inputs.to_string(), &named));
+        Ok(smallest.is_some())
+    })?;
+    let failed = failed.into_iter().filter(|failed| *failed).count();
     if failed > 0 {
         bail!("{failed} targets have an input that fails; mend them, and move it into fuzz/corpus");
     }
     Ok(())
+}
+
+fn line(target: &str, executions: &str, new_inputs: &str, failing: &str) -> String {
+    format!("{target:<24} {executions:>12} {new_inputs:>10}  {failing}")
 }
 
 /// The words of libFuzzer at its end.
@@ -107,6 +118,23 @@ fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
         bail!("`{}` failed: {status}", shell::shown(&command));
     }
     Ok(told)
+}
+
+/// The smallest input that libFuzzer makes of one that fails, in a minute; the file itself where it makes none: an
+/// input that takes too long or too much memory is not tried again and again.
+fn smallest(program: &Path, target: &str, failing: &Path) -> PathBuf {
+    let name = failing.file_name().unwrap_or_default().to_string_lossy();
+    let smaller = failing.with_file_name(format!("smallest-{name}"));
+    if !name.starts_with("crash-") {
+        return failing.to_owned();
+    }
+    let mut command = shell::command(program);
+    command.env("FUZZ_TARGET", target).args(["-minimize_crash=1", MINIMIZING]).args(LIMITS);
+    command.arg(format!("-exact_artifact_path={}", smaller.display())).arg(failing);
+    // However it ends: what it has made fails, too.
+    shell::works(&mut command);
+    let len = |path: &Path| fs::metadata(path).map_or(u64::MAX, |found| found.len());
+    if len(&smaller) < len(failing) { smaller } else { failing.to_owned() }
 }
 
 /// Asks a process of ours to end after so much CPU time. Returns when it has, or has ended by itself.
@@ -183,15 +211,26 @@ fn host() -> Result<String> {
     host.map(str::to_owned).context("`rustc -vV` names no host")
 }
 
-/// The folder of LLVM's tools that fit the compiler.
+/// The folder of LLVM's tools that fit the compiler: of its own, or Debian's of the same LLVM.
 fn llvm_tools() -> Result<PathBuf> {
     let sysroot = shell::output(shell::command("rustc").args(["--print", "sysroot"]))?;
-    let folder = Path::new(sysroot.trim()).join("lib/rustlib").join(host()?).join("bin");
-    let is_there = |tool: &str| shell::works(Command::new(folder.join(tool)).arg("--version"));
-    if !is_there("llvm-cov") {
-        bail!("llvm-cov is missing: rustup component add llvm-tools");
+    let own = Path::new(sysroot.trim()).join("lib/rustlib").join(host()?).join("bin");
+    if shell::works(Command::new(own.join("llvm-cov")).arg("--version")) {
+        return Ok(own);
     }
+    let told = shell::output(shell::command("rustc").arg("-vV"))?;
+    let major = llvm_major(&told).context("`rustc -vV` names no LLVM")?;
+    let folder = PathBuf::from(format!("/usr/lib/llvm-{major}/bin"));
+    let probe = folder.join("llvm-cov").display().to_string();
+    packages::ensure(&[Need::debian(&probe, &format!("llvm-{major}"))])
+        .context("no LLVM that fits the compiler; `rustup component add llvm-tools` has it, too")?;
     Ok(folder)
+}
+
+/// The major version of LLVM, of which all minor ones have profiles in the same form.
+fn llvm_major(told: &str) -> Option<&str> {
+    let version = told.lines().find_map(|line| line.strip_prefix("LLVM version: "))?;
+    version.split('.').next()
 }
 
 /// The names of all targets: those of their corpora.
@@ -213,6 +252,9 @@ const COUNTERS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 const LIMITS: [&str; 4] =
     ["-max_len=65536", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"];
 
+/// The longest time in which a failing input is made smaller.
+const MINIMIZING: &str = "-max_total_time=60";
+
 /// The exit code of libFuzzer when it is interrupted, after which it has told its counts.
 const INTERRUPTED: i32 = 72;
 /// The kernel's unit of CPU time, on every architecture that we build for.
@@ -229,6 +271,13 @@ mod tests {
         assert_eq!(cpu_ticks(&stat("R")), Some(281));
         assert_eq!(cpu_ticks(&stat("Z")), None);
         assert_eq!(cpu_ticks(""), None);
+    }
+
+    #[test]
+    fn the_llvm_of_a_compiler_is_read() {
+        let told = "rustc 1.95.0 (59807616e 2026-04-14)\nhost: x86_64\nLLVM version: 22.1.2\n";
+        assert_eq!(llvm_major(told), Some("22"));
+        assert_eq!(llvm_major("host: x86_64\n"), None);
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod process;
 mod shell;
 mod third_party;
 mod tidy;
+mod turns;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
