@@ -5,8 +5,9 @@
 //! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
 //! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), runs against
 //! a server that leaks ([`drift`]), requests matched by their ids ([`conversation`]), growth over an hour ([`hour`]),
-//! the live screen of a run ([`screen`]), and fleets in network namespaces ([`fleet`]). A benchmark is no test: a
-//! missed target is printed, and the exit code stays 0.
+//! the live screen of a run ([`screen`]), fleets in network namespaces ([`fleet`]), and what a kill leaves of each
+//! command ([`kills`]). A benchmark is no test: a missed target is printed, and the exit code stays 0, except where
+//! something was left or lost.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
@@ -16,6 +17,7 @@ mod conversation;
 mod drift;
 mod fleet;
 mod hour;
+mod kills;
 mod knee;
 mod liars;
 mod memory;
@@ -43,6 +45,7 @@ enum What {
     Drift(drift::DriftArgs),
     Fleet(fleet::FleetArgs),
     Hour(hour::HourArgs),
+    Kills(kills::KillsArgs),
     Knee(knee::KneeArgs),
     Liars(liars::LiarsArgs),
     /// Resident memory for each connection: idle, and with compression
@@ -68,6 +71,7 @@ pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
         What::Drift(arguments) => return drift::run(arguments),
         What::Fleet(arguments) => return fleet::run(arguments),
         What::Hour(arguments) => return hour::run(arguments),
+        What::Kills(arguments) => return kills::run(arguments),
         What::Knee(arguments) => return knee::run(arguments),
         What::Liars(arguments) => return liars::run(arguments),
         What::Neighbour(arguments) => return neighbours::run(arguments),

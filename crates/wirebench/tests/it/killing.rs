@@ -10,17 +10,7 @@ use units::Random;
 
 #[test]
 fn a_command_that_is_killed_leaves_nothing() {
-    COMMANDS.iter().for_each(|line| check_killed(line, 2));
-}
-
-#[test]
-#[ignore = "takes some minutes: cargo test -p wirebench -- --ignored a_hundred_kills"]
-fn a_hundred_kills_of_each_command_leave_nothing() {
-    std::thread::scope(|scope| {
-        for line in COMMANDS {
-            scope.spawn(move || check_killed(line, 100));
-        }
-    });
+    COMMANDS.iter().for_each(|line| check_killed(line));
 }
 
 #[test]
@@ -93,8 +83,8 @@ const COMMANDS: [&str; 4] = [
     "lab KIFI --quick --rounds 20 --block 50ms --only embedded --subjects SUBJECTS --fresh",
 ];
 
-/// Kills a command so many times, each time after as many changes as the seed says.
-fn check_killed(line: &str, times: u64) {
+/// Kills a command a few times, each time after as many changes as the seed says.
+fn check_killed(line: &str) {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let file = |name: &str| repository.join(name).display().to_string();
     let line = line
@@ -108,7 +98,7 @@ fn check_killed(line: &str, times: u64) {
         command.env("HOME", sandbox.path()).env("TMPDIR", sandbox.path());
         Running::start(command)
     };
-    for seed in 0..times {
+    for seed in 0..KILLS {
         let command = start(&line);
         let pid = command.pid();
         while processes(&sandbox).is_empty() {
@@ -174,6 +164,9 @@ fn temporary(sandbox: &Sandbox) -> BTreeSet<PathBuf> {
     below(sandbox.path(), &mut found);
     found
 }
+
+/// The kills of each command; `cargo xtask bench kills` has 100 of every command that there is.
+const KILLS: u64 = 2;
 
 /// The most changes that are awaited. Looking takes milliseconds, and by then a command has begun to measure.
 const CHANGES: usize = 60;
