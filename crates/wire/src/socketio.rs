@@ -33,12 +33,15 @@
 //!
 //! An event that asks for an acknowledgement gets an empty one: `427["news"]` is answered by `437[]`.
 //!
+//! Clients that hold a conversation come back after a lost connection ([`Ticket`]); one that echoes begins anew.
+//!
 //! Left out: several namespaces in one client, requests for acknowledgements, messages with several attachments, and
 //! the end of a connection whose server has not pinged for long.
 
 mod address;
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzz;
+mod returning;
 pub mod server;
 mod upgrade;
 mod upgrading;
@@ -57,6 +60,8 @@ use std::fmt;
 pub use address::Entry;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use fuzz::{fuzz_socketio, fuzz_socketio_http, fuzz_socketio_upgrading};
+pub(crate) use returning::Returning;
+pub use returning::Ticket;
 pub use upgrading::{MakeWebSocket, Upgrading};
 
 /// A client's end of a connection.
@@ -317,8 +322,7 @@ impl Dialect for Packets {
             (State::AwaitOpen, _) => Err(unexpected("the packet `0`")),
             (State::AwaitConnect, [b'4', b'0', ..]) if own != OF_ANOTHER => {
                 self.state = State::Connected;
-                let connected: Result<Connected, _> = serde_json::from_str(own);
-                self.has_offsets = connected.is_ok_and(|it| it.pid.is_some());
+                self.has_offsets = returning::pid_of(own.as_bytes()).is_some();
                 Ok(Heard::Open)
             }
             (State::AwaitConnect, [b'4', b'4', ..]) => {
@@ -410,13 +414,6 @@ impl<'de> Visitor<'de> for EventVisitor {
         }
         Ok(text.map(|text| text.0).filter(|_| more <= usize::from(self.has_offset)))
     }
-}
-
-/// The things that a server says of a client that has joined.
-#[derive(serde::Deserialize)]
-struct Connected {
-    /// The id by which the client may come back, whatever it is.
-    pid: Option<IgnoredAny>,
 }
 
 /// A text, borrowed where it has no escapes.

@@ -328,9 +328,10 @@ fn talk(
                     Speaks::Sse => received(over_http::Session::of_events, tls, max),
                     Speaks::Ws | Speaks::Http | Speaks::Tcp => session(endpoint, options, tls)?,
                 };
+                let is_socketio = endpoint.protocol == Protocol::SocketIo;
                 return Ok(Box::new(move |mut start| {
                     let inner = packets(&compiled, open(&request(&mut start), start.seed), max);
-                    Talk::started(inner, &compiled, start, max).into()
+                    Talk::started(inner, &compiled, start, max).over_socketio(is_socketio).into()
                 }));
             }
             let is_constant = compiled.has_constant_request() && !compiled.has_before();

@@ -13,6 +13,7 @@ use crate::contract::{Event, Input, Kind, Message, Protocol, Side};
 use crate::http1::redirect::Origin;
 use crate::http1::{Http1, Maker};
 use crate::over_http::{self, OverHttp};
+use crate::socketio::Ticket;
 use crate::transcript::{HTTP_LIMITS, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
 use serde_json::Value;
@@ -21,13 +22,20 @@ use spec::conversation::{ByteOrder, Cue, Frame, LengthWidth, Medium, Separator, 
 use std::sync::Arc;
 use units::{Bytes, Nanos, Random};
 
-/// Frames of WebSocket that come to a client while it opens, and when it is open and awaits three replies; and bytes
-/// that come to one on a stream.
+/// Frames of WebSocket that come to a client while it opens, and when it is open and awaits three replies; to one of
+/// Socket.IO that comes back; and bytes that come to one on a stream.
 pub(crate) fn fuzz_conversation(bytes: &[u8]) {
     for conversation in [json_rpc(), socket_io(), on_rs()] {
         let compiled = compiled(&conversation);
         check_splits_of_replies(bytes, &|| awaiting(&compiled));
     }
+    let socket_io = compiled(&socket_io());
+    check_splits_of_replies(bytes, &|| {
+        let mut talk = Talk::new(websocket(), &socket_io, 0, 7, 64).over_socketio(true);
+        talk.come_back(Ticket::new("p", b"7"));
+        talk.open(&mut Vec::new());
+        talk
+    });
     let length = Frame::Length {
         width: LengthWidth::Varint,
         order: ByteOrder::Big,
@@ -295,9 +303,7 @@ fn receiving(session: over_http::Session, compiled: &Arc<Compiled>) -> Talk<Conn
 fn awaiting(compiled: &Arc<Compiled>) -> Talk<Connection> {
     let inner: Connection = match compiled.speaks() {
         Speaks::Tcp => compiled.stream(64).into(),
-        Speaks::Ws | Speaks::Http | Speaks::LongPoll | Speaks::Sse => {
-            WebSocket::established(Side::Client, Limits::default(), 7).into()
-        }
+        Speaks::Ws | Speaks::Http | Speaks::LongPoll | Speaks::Sse => websocket(),
     };
     let mut talk = Talk::new(inner, compiled, 0, 7, 64);
     talk.open(&mut Vec::new());
@@ -310,6 +316,10 @@ fn awaiting(compiled: &Arc<Compiled>) -> Talk<Connection> {
             talk.send(Message { kind: Kind::Text, payload: &cue }, &mut Vec::new());
     }
     talk
+}
+
+fn websocket() -> Connection {
+    WebSocket::established(Side::Client, Limits::default(), 7).into()
 }
 
 /// The most connections that are made for the rest of a stream.

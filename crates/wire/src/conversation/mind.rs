@@ -143,6 +143,13 @@ impl Mind {
         true
     }
 
+    /// Leaves out the steps that have not begun.
+    pub(super) fn skip_steps(&mut self) {
+        if let State::Step(next) = &mut self.state {
+            *next = self.compiled.steps.len();
+        }
+    }
+
     /// Takes the message that a cue asks for as the next.
     ///
     /// # Errors
@@ -322,9 +329,7 @@ impl Mind {
             }
             Some(Matched::Answer(index)) => return self.answer(index, heard.bytes),
             Some(Matched::Push(rule)) => self.pushed(rule, heard.bytes),
-            Some(Matched::Expected | Matched::Refused) | None => {
-                Understood::Pushed { rule: None, sent: None, header: None }
-            }
+            Some(Matched::Expected | Matched::Refused) | None => Understood::UNEXPECTED,
         })
     }
 
@@ -461,6 +466,9 @@ fn sense(
 }
 
 impl Understood {
+    /// A message that no rule holds for.
+    pub(super) const UNEXPECTED: Self = Self::Pushed { rule: None, sent: None, header: None };
+
     /// The event of a message with this payload.
     #[inline]
     pub(super) const fn event(self, payload: &[u8]) -> Event<'_> {

@@ -3,7 +3,7 @@
 use super::PeerError;
 use super::compiled::{Compiled, Start};
 use super::cut::{Cut, Held};
-use super::mind::{ALIVE, Mind, State};
+use super::mind::{ALIVE, Mind, State, Understood};
 use super::rules::{Heard, Hits};
 use super::tape::Note;
 use crate::contract::{
@@ -11,6 +11,7 @@ use crate::contract::{
     Protocol, Second, Socket, TwoSockets, growth,
 };
 use crate::excerpt::Excerpt;
+use crate::socketio::{Returning, Ticket};
 use spec::conversation::Frame;
 use std::sync::Arc;
 use units::Nanos;
@@ -39,6 +40,8 @@ pub struct Talk<C> {
     /// The length of the last message that was sent, without framing.
     last_len: usize,
     mind: Mind,
+    /// Over Socket.IO: what it needs to come back after its connection was lost.
+    returning: Option<Box<Returning>>,
 }
 
 impl<C: InPlace> Talk<C> {
@@ -73,7 +76,34 @@ impl<C: InPlace> Talk<C> {
             inner,
             last_len: 0,
             mind: Mind::new(compiled, start),
+            returning: None,
         }
+    }
+
+    /// The same, whose messages are packets of Socket.IO if `is_socketio`: then it may come back.
+    pub(crate) fn over_socketio(self, is_socketio: bool) -> Self {
+        Self { returning: is_socketio.then(Box::default), ..self }
+    }
+
+    /// Comes back from a connection that was lost, if that can be done. Called before [`Protocol::open`].
+    ///
+    /// A server that still knows the client sends what it has missed, and then the steps of opening are over: it is in
+    /// its rooms again ([`Self::is_restored`]). With any other the conversation begins anew.
+    pub fn come_back(&mut self, ticket: Ticket) {
+        if let Some(returning) = &mut self.returning {
+            returning.come_back(ticket);
+        }
+    }
+
+    /// The things by which it comes back over another connection, if it loses this one now; `None` where the protocol
+    /// or the server has no way to.
+    pub fn ticket(&self) -> Option<Ticket> {
+        self.returning.as_ref()?.ticket()
+    }
+
+    /// True once the server has said that it knows the client that has come back.
+    pub fn is_restored(&self) -> bool {
+        self.returning.as_ref().is_some_and(|returning| returning.is_restored())
     }
 
     /// The ways in which the ids of replies were found.
@@ -159,13 +189,16 @@ impl<C: InPlace> Talk<C> {
     #[inline]
     fn send_pending(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         let Some(pending) = self.mind.pending.take() else { return Ok(()) };
-        let Self { cut, inner, last_len, mind, .. } = self;
+        let Self { cut, inner, last_len, mind, returning, .. } = self;
         let is_binary = mind.is_bytes(pending)? || cut.is_binary();
         let kind = if is_binary { Kind::Binary } else { Kind::Text };
         let mut cut_short = None;
         let sent = inner.send_in_place(kind, *last_len, tx, &mut |out| {
             let start = out.len();
             mind.write(pending, out);
+            if let Some(returning) = returning {
+                returning.say(start, out);
+            }
             *last_len = out.len() - start;
             cut_short = cut.finish(start, out).err();
         });
@@ -287,9 +320,15 @@ impl<C: InPlace + TwoSockets> Talk<C> {
         }
         let Self { inner, mind, .. } = self;
         let event = S::receive(inner, input, tx).map_err(|error| in_step(mind.step(), error))?;
+        let mut is_missed = false;
         let payload = match event {
             None => return Ok(None),
-            Some(Event::Message(Message { payload, .. })) => payload,
+            Some(Event::Message(Message { kind, payload })) => {
+                if let Some(returning) = &mut self.returning {
+                    is_missed = returning.heard(kind, payload);
+                }
+                payload
+            }
             Some(Event::Open) => {
                 self.mind.state = State::Step(0);
                 return Ok(Some(ALIVE));
@@ -347,7 +386,14 @@ impl<C: InPlace + TwoSockets> Talk<C> {
             }
         }
         let payload = &payload[message];
-        let understood = self.mind.understand(Heard { bytes: payload, status: None })?;
+        let understood = match self.mind.understand(Heard { bytes: payload, status: None }) {
+            // No step expects what was kept for the client.
+            Err(PeerError::Unexpected { .. }) if is_missed => Understood::UNEXPECTED,
+            understood => understood?,
+        };
+        if self.returning.as_ref().is_some_and(|it| it.is_restored()) {
+            self.mind.skip_steps();
+        }
         Ok(Some(understood.event(payload)))
     }
 }

@@ -2,7 +2,7 @@
 //! what it has read is read the same, and a client that upgrades sends each message once and in order.
 
 use super::server::{self, Packet, Said};
-use super::{Packets, SocketIo, Upgrading, session, websocket_target};
+use super::{Packets, Returning, SocketIo, Upgrading, session, websocket_target};
 use crate::connection::Connection;
 use crate::contract::{Event, First, Input, Kind, Message, Protocol, TwoSockets};
 use crate::http1::{Http1, Maker};
@@ -13,9 +13,23 @@ use crate::websocket::handshake::{Request, ServerOptions};
 use crate::websocket::{self, WebSocket};
 use std::sync::Arc;
 
-/// Frames of WebSocket that come to a client.
+/// Frames of WebSocket that come to a client; and packets, with a NUL between them, that come to one which then comes
+/// back: a server understands what it says.
 pub(crate) fn fuzz_socketio(bytes: &[u8]) {
     crate::envelope::fuzz::fuzz::<Packets>(bytes, &["0{}", "40{}"]);
+    let mut client = Returning::default();
+    client.say(0, &mut b"40".to_vec());
+    for packet in bytes.split(|byte| *byte == 0) {
+        client.heard(Kind::of(packet), packet);
+    }
+    let Some(ticket) = client.ticket() else { return };
+    let (mut client, mut said) = (Returning::default(), b"40".to_vec());
+    client.come_back(ticket);
+    client.say(0, &mut said);
+    let said = String::from_utf8_lossy(&said);
+    let Some(Said::Inside { packet, .. }) = Said::read(&said) else { panic!("{said}") };
+    let is_numbered = matches!(packet, Packet::Return { .. });
+    assert!(is_numbered || packet == Packet::Connect, "{said}: {packet:?}");
 }
 
 /// Bytes that come to a client on the connection that polls, and to one that posts on the connection for that; and a

@@ -10,7 +10,7 @@ use crate::transcript::{Transcript, check_splits_of_replies};
 use crate::websocket::{Limits, WebSocket};
 use spec::Conversation;
 use spec::conversation::{
-    ByteOrder, Cue, LengthWidth, Place, PushRule, Reply, Separator, Speaks, Step,
+    ByteOrder, Cue, LengthWidth, Place, PushRule, READY_MADE, Reply, Separator, Speaks, Step,
 };
 use spec::rooms::Part;
 use spec::stamp::Header;
@@ -704,6 +704,60 @@ fn in_rooms_each_part_takes_its_own_steps_and_deliveries_are_known_by_their_head
     {
         assert_eq!(heard(unknown).2, None, "{unknown}");
     }
+}
+
+#[test]
+fn a_client_of_socket_io_that_is_restored_takes_no_more_steps() {
+    let (name, text) = READY_MADE.iter().find(|(name, _)| *name == "room-socketio").unwrap();
+    let compiled = Compiled::new(&Conversation::read(name, text).unwrap()).unwrap();
+    let hears = |ticket: Option<&Ticket>, messages: &[&str]| {
+        let mut talk = talk_of(&compiled).over_socketio(true);
+        ticket.into_iter().for_each(|ticket| talk.come_back(ticket.clone()));
+        let (mut tx, mut events) = (Vec::new(), Vec::new());
+        for message in messages {
+            let mut bytes = frame(message);
+            let mut input = Input::new(&mut bytes);
+            loop {
+                match talk.receive(&mut input, &mut tx) {
+                    Ok(None) => break,
+                    Ok(Some(Event::Ping(_))) => {}
+                    Ok(Some(Event::Pushed(Pushed { kind, .. }))) => {
+                        events.push(format!("{kind:?}"))
+                    }
+                    Ok(Some(event)) => events.push(format!("{event:?}")),
+                    Err(error) => {
+                        events.push(error.to_string());
+                        break;
+                    }
+                }
+            }
+        }
+        (events.join(", "), said_by_client(&tx), talk.is_restored(), talk.ticket())
+    };
+    let ticket = |pid: &str, offset: &str| Ticket::new(pid, offset.as_bytes());
+    let (greeting, connected) =
+        ("0{}", |pid: &str| format!("40{{\"sid\":\"s\",\"pid\":\"{pid}\"}}"));
+    let joined = r#"42["message","joined room-0","0"]"#;
+    let (join, own) = (r#"42["message","join room-0"]"#, ticket("p", "7"));
+    let (new, back) = ("40", r#"40{"pid":"p","offset":"7"}"#);
+    let news = r#"42["news","8"]"#;
+    let missed = format!(r#"42["message","message room-0\n{} ","9"]"#, "0".repeat(32));
+    let [known, unknown] = ["p", "q"].map(connected);
+    assert_eq!(
+        hears(None, &[greeting, &known, joined]),
+        ("Open".to_owned(), vec![new.into(), join.into()], false, Some(ticket("p", "0")))
+    );
+    // What was missed comes first, whether or not the conversation has a rule for it.
+    assert_eq!(
+        hears(Some(&own), &[greeting, news, &missed, &known]),
+        ("Unexpected, Delivery, Open".to_owned(), vec![back.into()], true, Some(ticket("p", "9")))
+    );
+    assert_eq!(
+        hears(Some(&own), &[greeting, &unknown, joined]),
+        ("Open".to_owned(), vec![back.into(), join.into()], false, Some(ticket("q", "0")))
+    );
+    let (refused, said, ..) = hears(None, &[greeting, news]);
+    assert!(refused.contains("step 2 of 3") && said == [new], "{refused}");
 }
 
 #[test]
