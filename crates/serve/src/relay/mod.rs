@@ -241,6 +241,13 @@ impl Relay {
         Self { queue_max: bytes, ..self }
     }
 
+    /// Draws the names of its sessions, and the ids by which clients come back, from `seed`. A relay that takes the
+    /// place of another needs a seed of its own: else clients of that may take it for the one that they know.
+    #[must_use]
+    pub fn with_names_from(self, seed: u64) -> Self {
+        Self { entropy: Random::new(seed), ..self }
+    }
+
     /// Lets clients of Socket.IO whose connection is lost come back for so long, to their rooms and to what they have
     /// missed there.
     #[must_use]

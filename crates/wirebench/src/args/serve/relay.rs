@@ -1,6 +1,7 @@
 //! `wirebench serve relay`: what it is asked, and what it says in the end.
 
 use super::Serve;
+use crate::args::values::seed_of_clock;
 use engine::clock;
 use serve::relay::{FeedTotals, Totals};
 use serve::{Handshakes, Patience, Relay};
@@ -38,6 +39,7 @@ impl Serve {
         let relay = Relay::new(stack, stop)
             .with_queue_max(usize::try_from(queue_max.0).unwrap_or(usize::MAX))
             .with_memory_max(self.memory_max())
+            .with_names_from(u64::from(std::process::id()) << 32 | seed_of_clock())
             .with_recovery(self.recovery.unwrap_or(Nanos::ZERO))
             .patient(patience);
         if self.oracle.given().is_none() {
