@@ -349,7 +349,16 @@ impl<O: Observer> Worker<O> {
                 Ok(Some(Event::Secured(secured))) => {
                     opened |= connection.be_secured(secured, engine.now(), &mut self.recorder);
                 }
-                Ok(Some(Event::Open)) => opened = true,
+                Ok(Some(Event::Open)) => {
+                    opened = true;
+                    let talk = connection.machine.talk();
+                    if let Some(rooms) = &mut self.rooms
+                        && talk.is_some_and(|talk| talk.is_restored())
+                    {
+                        // What comes behind this is not caught up any more.
+                        rooms.restored(connection.place, engine.now());
+                    }
+                }
                 Ok(Some(Event::Pushed(pushed))) => {
                     let now = engine.now();
                     match &mut self.rooms {

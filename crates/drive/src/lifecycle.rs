@@ -99,6 +99,11 @@ impl<O: Observer> Worker<O> {
         }
         connection.since = now;
         let place = connection.place;
+        if let Some(ticket) = self.rooms.as_ref().and_then(|rooms| rooms.ticket(place))
+            && let Some(talk) = connection.machine.talk()
+        {
+            talk.come_back(ticket.clone());
+        }
         match connection.machine.open(&mut self.tx) {
             Opening::Done => {
                 self.opened(id, now);
@@ -273,8 +278,14 @@ impl<O: Observer> Worker<O> {
         connection.since = now;
         let expected = if self.pace.is_timed() { IN_FLIGHT_RESERVED } else { u32::MAX };
         connection.in_flight.reserve(self.pace.in_flight_each().min(expected) as usize);
-        let beat = connection.machine.talk().and_then(|talk| talk.beat_every());
-        if let Some(rooms) = &mut self.rooms {
+        let (mut beat, mut is_restored) = (None, false);
+        if let Some(talk) = connection.machine.talk() {
+            (beat, is_restored) = (talk.beat_every(), talk.is_restored());
+        }
+        if let Some(rooms) = &mut self.rooms
+            && !is_restored
+        // Of that they were told as soon as it was known.
+        {
             rooms.opened(connection.place);
         }
         if let Some(absences) = &mut self.absences {
@@ -484,7 +495,8 @@ impl<O: Observer> Worker<O> {
             self.pace.reserve(place);
         }
         if let Some(rooms) = &mut self.rooms {
-            rooms.left(place, now, why);
+            let ticket = connection.machine.talk().and_then(|talk| talk.ticket());
+            rooms.left(place, now, why, ticket);
         }
         self.recorder.forget_messages(&mut connection.in_flight, now);
         self.attend();

@@ -10,7 +10,9 @@
 //! schedule what their receivers are owed (module `shared`), each message from when it is due.
 //!
 //! A receiver that goes and comes back keeps its place, and what it has. The messages of its room are then divided by
-//! what it was when they were sent ([`Presence`]): present, away, or at the edge between the two.
+//! what it was when they were sent ([`Presence`]): present, away, or at the edge between the two. One that its server
+//! may restore when it comes back is owed all as if it had stayed, until the server has said that it does not
+//! ([`Gone`]).
 //!
 //! Start reading at [`Rooms::published`] and [`Rooms::received`]. Left out: sockets and times to send.
 
@@ -20,6 +22,7 @@ use load::{Header, RoomShare, Workload};
 use record::DeliveryOutcome;
 use shared::{Clock, Elsewhere, Published};
 use units::{Instant, Nanos};
+use wire::socketio::Ticket;
 
 /// All rooms of a worker.
 #[derive(Debug)]
@@ -116,6 +119,20 @@ struct Receiver {
     proved_at: Instant,
     /// True from when all receivers were torn off, or their server was killed, until this one is proved again.
     is_torn_off: bool,
+    /// `Some` while it is gone and may be restored.
+    gone: Option<Box<Gone>>,
+}
+
+/// A receiver that has left a room.
+#[derive(Debug)]
+struct Gone {
+    /// The things by which its server may restore it when it comes back. Until that is decided it is among those who
+    /// are present.
+    ticket: Option<Ticket>,
+    /// The number of the first message that may have been under way to it when it left.
+    edge: u32,
+    /// Its presence since then, unless it is restored.
+    turns: Vec<Turn>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -235,8 +252,10 @@ impl Rooms {
             && receiver.presence() == Some(Presence::Away)
         {
             let room = &mut self.rooms[self.share.room(place) as usize];
-            room.away -= 1;
-            room.returning += 1;
+            if receiver.gone.is_none() {
+                room.away -= 1;
+                room.returning += 1;
+            }
             self.returning += 1;
             self.outcome.counts.attempts += 1;
             receiver.turn(room.published, Presence::Edge);
@@ -246,11 +265,35 @@ impl Rooms {
 
     /// The connection at a place is open.
     pub(crate) fn opened(&mut self, place: u32) {
-        if !self.share.publishes(place) {
-            let receiver = self.places[place as usize].receiver.get_or_insert_default();
-            receiver.is_open = true;
-            self.unproved += 1;
+        if self.share.publishes(place) {
+            return;
         }
+        let receiver = self.places[place as usize].receiver.get_or_insert_default();
+        receiver.is_open = true;
+        self.unproved += 1;
+        if let Some(gone) = receiver.gone.take() {
+            let room = &mut self.rooms[self.share.room(place) as usize];
+            let is_slow = self.share.slow().contains(&place);
+            receiver.was_away(*gone, room, is_slow, &mut self.outcome, &mut self.owed);
+        }
+    }
+
+    /// The connection at a place is open at `now`, and its server has restored the receiver: it has missed nothing.
+    pub(crate) fn restored(&mut self, place: u32, now: Instant) {
+        match &mut self.places[place as usize].receiver {
+            Some(receiver) if receiver.gone.is_some() => {
+                (receiver.gone, receiver.is_open) = (None, true);
+                self.returning -= 1;
+                self.outcome.counts.restored += 1;
+                receiver.is_back(now, self.storm_at, &mut self.outcome);
+            }
+            Some(_) | None => self.opened(place),
+        }
+    }
+
+    /// The things by which the receiver at a place comes back, if its server may restore it.
+    pub(crate) fn ticket(&self, place: u32) -> Option<&Ticket> {
+        self.places[place as usize].receiver.as_ref()?.gone.as_ref()?.ticket.as_ref()
     }
 
     /// The receiver at a place is to come back at `at`.
@@ -286,8 +329,9 @@ impl Rooms {
         self.clock.is_over = true;
     }
 
-    /// The connection at a place is gone at `now`: nothing comes to it until it is back.
-    pub(crate) fn left(&mut self, place: u32, now: Instant, why: Leaving) {
+    /// The connection at a place is gone at `now`: nothing comes to it until it is back, which is by `ticket` if it has
+    /// one.
+    pub(crate) fn left(&mut self, place: u32, now: Instant, why: Leaving, ticket: Option<Ticket>) {
         self.note(now);
         let Self {
             rooms, places, share, outcome, owed, unproved, returning, storm_at, clock, ..
@@ -300,19 +344,23 @@ impl Rooms {
             None => {
                 *unproved -= u32::from(was_open);
                 at.receiver = None;
-                return;
             }
-            Some(Presence::Away) => return,
+            Some(Presence::Away) => {}
             Some(Presence::Edge) => {
                 *unproved -= u32::from(was_open);
                 *returning -= 1;
-                room.returning -= 1;
+                if let Some(Gone { ticket: Some(known), .. }) = receiver.gone.as_deref_mut() {
+                    // What has come meanwhile is not to come again.
+                    if let Some(ticket) = ticket.filter(|it| it.is_of_client_of(known)) {
+                        *known = ticket;
+                    }
+                } else {
+                    room.returning -= 1;
+                    room.away += 1;
+                }
+                receiver.turn(room.published, Presence::Away);
             }
             Some(Presence::Present) => {
-                let present =
-                    if share.slow().contains(&place) { &mut room.slow } else { &mut room.present };
-                *present -= 1;
-                let since = receiver.turns.last().map_or(0, |turn| turn.from);
                 if let Leaving::Killed(at) = why
                     && receiver.proved_at <= at
                 {
@@ -322,25 +370,17 @@ impl Rooms {
                     receiver.is_torn_off = true;
                     outcome.counts.torn_off += 1;
                 }
-                let from = receiver.under_way(room, since, why, now);
-                let mut edge = room.published;
-                receiver.missing(room, |publication, _, _| {
-                    if publication.number < since {
-                        return; // Of an earlier turn.
-                    }
-                    *owed -= 1;
-                    if publication.number >= from {
-                        edge = edge.min(publication.number);
-                        outcome.counts.owed -= 1;
-                        outcome.counts.edge.owed += 1;
-                        publication.not_owed(outcome);
-                    }
-                });
-                receiver.turn(edge, Presence::Edge);
+                let edge = receiver.under_way(room, why, now);
+                let turns = vec![Turn { from: room.published, presence: Presence::Away }];
+                let gone = Gone { ticket, edge, turns };
+                if gone.ticket.is_some() {
+                    receiver.gone = Some(Box::new(gone));
+                } else {
+                    let is_slow = share.slow().contains(&place);
+                    receiver.was_away(gone, room, is_slow, outcome, owed);
+                }
             }
         }
-        room.away += 1;
-        receiver.turn(room.published, Presence::Away);
     }
 
     /// The connection at a place has handed over its next message at `sent`, which was due at `due`.
@@ -431,8 +471,14 @@ impl Rooms {
                     return None;
                 }
                 counts.delivered += is_measured;
+                // It was kept for a receiver that comes back: its server has still to say that it is restored.
+                let is_caught_up = !receiver.is_open;
+                counts.caught_up += is_measured * u64::from(is_caught_up);
                 if is_measured > 0 {
                     publication.delivered(received, outcome);
+                    if is_caught_up {
+                        outcome.replayed.record(received.since(publication.due));
+                    }
                 }
                 Some(Delivered { due: publication.due, class: publication.class })
             }
@@ -464,19 +510,9 @@ impl Rooms {
             room.returning -= 1;
         }
         receiver.turn(room.published, Presence::Present);
-        receiver.proved_at = now;
-        let present =
-            if share.slow().contains(&place) { &mut room.slow } else { &mut room.present };
-        *present += 1;
+        *room.present(share.slow().contains(&place)) += 1;
         *unproved -= 1;
-        let back_at = receiver.back_at.take();
-        back_at.into_iter().for_each(|at| outcome.returned.record(now.since(at)));
-        if std::mem::take(&mut receiver.is_torn_off)
-            && let Some(storm_at) = storm_at
-        {
-            outcome.counts.recovered += 1;
-            outcome.recovered.record(now.since(*storm_at));
-        }
+        receiver.is_back(now, *storm_at, outcome);
     }
 
     /// The message that a header names, in room `own`; `None` if there is none.
@@ -609,10 +645,13 @@ impl Rooms {
         let Self { rooms, places, share, outcome, owed, .. } = self;
         for (place, at) in (0..).zip(places) {
             // Nothing is owed to it any more, whenever it goes.
-            let Some(receiver) = at.receiver.take() else { continue };
+            let Some(mut receiver) = at.receiver.take() else { continue };
             let is_slow = share.slow().contains(&place);
-            let last = receiver.turns.last().map_or(0, |turn| turn.from);
             let room = &mut rooms[share.room(place) as usize];
+            if let Some(gone) = receiver.gone.take() {
+                receiver.was_away(*gone, room, is_slow, outcome, owed);
+            }
+            let last = receiver.turns.last().map_or(0, |turn| turn.from);
             receiver.missing(room, |publication, presence, is_overtaken| {
                 let is_gone = publication.number < last;
                 if !is_slow {
@@ -654,6 +693,13 @@ impl Rooms {
     pub(crate) fn finish(self) -> DeliveryOutcome {
         let clock_bound = self.share.is_divided().then_some(Nanos::ZERO);
         DeliveryOutcome { clock_bound, ..self.outcome }
+    }
+}
+
+impl Room {
+    /// The number of receivers whose subscription is proved, of those that are slow or the others.
+    fn present(&mut self, is_slow: bool) -> &mut u32 {
+        if is_slow { &mut self.slow } else { &mut self.present }
     }
 }
 
@@ -730,22 +776,83 @@ enum Taken {
 impl Receiver {
     /// Its presence now; `None` before its first proof.
     fn presence(&self) -> Option<Presence> {
-        self.turns.last().map(|turn| turn.presence)
+        let turns = self.gone.as_ref().map_or(&self.turns, |gone| &gone.turns);
+        turns.last().map(|turn| turn.presence)
     }
 
     /// Sets the presence from message number `from` on.
     fn turn(&mut self, from: u32, presence: Presence) {
-        while self.turns.last().is_some_and(|turn| turn.from >= from) {
-            self.turns.pop(); // Nothing was sent in it.
+        let turns = self.gone.as_mut().map_or(&mut self.turns, |gone| &mut gone.turns);
+        while turns.last().is_some_and(|turn| turn.from >= from) {
+            turns.pop(); // Nothing was sent in it.
         }
-        self.turns.push(Turn { from, presence });
+        turns.push(Turn { from, presence });
     }
 
     /// Its presence when the message with this number was sent, and true if it has been so since.
     fn presence_at(&self, number: u32) -> (Presence, bool) {
-        let turn = self.turns.partition_point(|turn| turn.from <= number).saturating_sub(1);
+        let turn = turn_at(&self.turns, number);
         let presence = self.turns.get(turn).map_or(Presence::Away, |turn| turn.presence);
         (presence, turn + 1 == self.turns.len())
+    }
+
+    /// It was not restored: what was sent since it left, and has not come, is owed to it as what it was then.
+    fn was_away(
+        &mut self,
+        gone: Gone,
+        room: &mut Room,
+        is_slow: bool,
+        outcome: &mut DeliveryOutcome,
+        owed: &mut u64,
+    ) {
+        let Gone { edge: edge_from, turns, .. } = gone;
+        let since = self.turns.last().map_or(0, |turn| turn.from);
+        let left = turns.first().map_or(room.published, |turn| turn.from);
+        let mut edge = left;
+        self.missing(room, |publication, _, _| {
+            let number = publication.number;
+            if number < since {
+                return; // Of an earlier turn.
+            }
+            *owed -= 1;
+            if number < left.min(edge_from) {
+                return; // It is cut off.
+            }
+            let counts = &mut outcome.counts;
+            let of_present = if is_slow { &mut counts.slow.owed } else { &mut counts.owed };
+            *of_present -= 1;
+            let turn = turns.get(turn_at(&turns, number)).filter(|_| number >= left);
+            match turn.map(|turn| turn.presence) {
+                Some(Presence::Away) => counts.away.owed += 1,
+                Some(Presence::Edge | Presence::Present) | None => counts.edge.owed += 1,
+            }
+            edge = edge.min(number);
+            if !is_slow {
+                publication.not_owed(outcome);
+            }
+        });
+        *room.present(is_slow) -= 1;
+        self.turn(edge, Presence::Edge);
+        for Turn { from, presence } in turns {
+            self.turn(from, presence);
+        }
+        match self.presence() {
+            Some(Presence::Away) => room.away += 1,
+            Some(Presence::Edge | Presence::Present) | None => room.returning += 1,
+        }
+    }
+
+    /// It is back at `now`, proved or restored.
+    fn is_back(&mut self, now: Instant, storm_at: Option<Instant>, outcome: &mut DeliveryOutcome) {
+        self.proved_at = now;
+        let back_at = self.back_at.take();
+        back_at.into_iter().for_each(|at| outcome.returned.record(now.since(at)));
+        if std::mem::take(&mut self.is_torn_off)
+            && let Some(storm_at) = storm_at
+        {
+            outcome.counts.recovered += 1;
+            outcome.recovered.record(now.since(storm_at));
+        }
     }
 
     fn take(&mut self, stream: u32, sequence: u32, order: u64) -> Taken {
@@ -759,12 +866,13 @@ impl Receiver {
         &mut self.seen[stream as usize]
     }
 
-    /// The number of the first message from `since` on that may have been under way to it when it left at `now`.
-    fn under_way(&self, room: &mut Room, since: u32, why: Leaving, now: Instant) -> u32 {
+    /// The number of the first message of its last turn that may have been under way to it when it left at `now`.
+    fn under_way(&self, room: &mut Room, why: Leaving, now: Instant) -> u32 {
         let mut from = u32::MAX;
         if why == Leaving::Unplanned {
             return from;
         }
+        let since = self.turns.last().map_or(0, |turn| turn.from);
         self.missing(room, |publication, _, is_overtaken| {
             let is_under_way = match why {
                 Leaving::Planned => publication.sent + GUARD > now,
@@ -846,6 +954,11 @@ fn stream_of(share: RoomShare, places: &[Place], header: Header, own: u32) -> Op
     let turn = header.connection / share.all().connections().get();
     let streams = &places[place as usize].streams;
     (share.room(place) == own).then(|| streams.get(turn as usize).copied()).flatten()
+}
+
+/// The index of the turn in which the message with this number was sent.
+fn turn_at(turns: &[Turn], number: u32) -> usize {
+    turns.partition_point(|turn| turn.from <= number).saturating_sub(1)
 }
 
 fn index(len: usize) -> u32 {

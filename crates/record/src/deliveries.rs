@@ -62,6 +62,13 @@ pub struct DeliveryCounts {
     /// Connects of receivers that came back.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attempts: u64,
+    /// Returns of receivers that their server has restored: what was published while they were gone is owed to them as
+    /// if they had stayed. Over Socket.IO, by its connection state recovery.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restored: u64,
+    /// Deliveries of `delivered` that the server had kept for receivers that were gone, and sent when they came back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub caught_up: u64,
     /// Messages whose acknowledgement had not come when we killed the server: among those in flight at the end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unacknowledged: u64,
@@ -211,14 +218,17 @@ pub struct Deliveries {
     pub last: Option<Summary>,
     /// Time from the first receiver to the last, of messages that all receivers had.
     pub spread: Option<Summary>,
-    /// Time from due until a receiver had it that was away when it was published.
+    /// Time from due until a receiver had it that was away when it was published, or that its server restored later:
+    /// the deliveries that were caught up are in the delivery times of all as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Summary>,
-    /// Time from the instant at which a receiver was to come back until a message of its room had reached it.
+    /// Time from the instant at which a receiver was to come back until a message of its room had reached it, or its
+    /// server had restored it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned: Option<Summary>,
     /// Time from the instant at which all receivers were torn off, or their server was killed, until a message of its
-    /// room had reached each of them, without those that none had reached when the measurement was over.
+    /// room had reached each of them, or its server had restored it, without those that were not back when the
+    /// measurement was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovered: Option<Summary>,
     /// Deliveries that did not come, by the second of the measured window in which their messages were due: to those
@@ -334,6 +344,8 @@ impl Merge for DeliveryCounts {
             torn_off,
             recovered,
             attempts,
+            restored,
+            caught_up,
             unacknowledged,
         } = other;
         self.published.merge(published);
@@ -354,6 +366,8 @@ impl Merge for DeliveryCounts {
         self.torn_off.merge(torn_off);
         self.recovered.merge(recovered);
         self.attempts.merge(attempts);
+        self.restored.merge(restored);
+        self.caught_up.merge(caught_up);
         self.unacknowledged.merge(unacknowledged);
     }
 }

@@ -66,7 +66,8 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
         columns.push(Column::new(head, Unit::Count));
     }
     // Columns of receivers that are slow, or leave, stand there where some do.
-    for head in ["slow owed", "slow missing", "away owed", "away missing", "edge"] {
+    let apart = ["slow owed", "slow missing", "away owed", "away missing", "edge", "caught up"];
+    for head in apart {
         columns.push(Column::new(head, Unit::Count));
     }
     for head in [
@@ -95,9 +96,10 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
         // Columns of zeros are left out.
         let fault = |count: u64| Cell::number((count > 0).then(|| number::float(count)));
         cells.extend([counts.missing(), duplicate, reordered, foreign].map(fault));
-        let DeliveryCounts { slow, away, edge, .. } = counts;
+        let DeliveryCounts { slow, away, edge, caught_up, .. } = counts;
         let missing = |ends: DeliveryEnds| ends.owed - ends.delivered.min(ends.owed);
-        cells.extend([slow.owed, missing(slow), away.owed, missing(away), edge.owed].map(fault));
+        let gone = [away.owed, missing(away), edge.owed, caught_up];
+        cells.extend([slow.owed, missing(slow)].into_iter().chain(gone).map(fault));
         let times = times(it);
         let time = |name: &str, of: fn(&Summary) -> Option<u64>| {
             let found = times.iter().find(|(known, _)| *known == name);
@@ -160,8 +162,12 @@ pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
     };
     lines.push(format!("{half}, {of_99}, {all}"));
     let missed = away.lost.saturating_add(edge.lost);
+    let caught_up = match counts.restored {
+        0 => String::new(),
+        _ => format!(", and {} were caught up", counts.caught_up),
+    };
     lines.push(format!(
-        "{recovered} of them within the measured time; {missed} deliveries were missed by those who were gone"
+        "{recovered} of them within the measured time; {missed} deliveries were missed by those who were gone{caught_up}"
     ));
     if unacknowledged > 0 {
         lines.push(format!(
@@ -197,6 +203,7 @@ pub(crate) fn lines(counts: &DeliveryCounts) -> Vec<String> {
 /// The deliveries that are counted apart: to slow receivers, and to those that were gone.
 fn apart(counts: &DeliveryCounts) -> Vec<String> {
     let DeliveryCounts { slow, away, edge, absences, torn_off, recovered, attempts, .. } = counts;
+    let DeliveryCounts { restored, caught_up, .. } = counts;
     let mut lines = Vec::new();
     if !slow.is_none() {
         let DeliveryEnds { owed, delivered, lost, cut, in_flight_at_end } = slow;
@@ -223,6 +230,12 @@ fn apart(counts: &DeliveryCounts) -> Vec<String> {
             _ => format!("{torn_off} torn off at once, {recovered} of them back in time, "),
         };
         lines.push(format!("{absences} absences, {storm}{attempts} connects to come back"));
+    }
+    if *restored > 0 {
+        lines.push(format!(
+            "{restored} of these were restored by the server: {caught_up} deliveries were caught up, {} of owed",
+            percent(number::float(*caught_up) / number::float(counts.owed.max(1)))
+        ));
     }
     lines
 }

@@ -6,6 +6,7 @@ use spec::Conduct;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use units::Random;
+use wire::socketio::Ticket;
 
 #[test]
 fn a_message_is_delivered_to_its_first_its_median_and_its_last_receiver() {
@@ -89,6 +90,7 @@ fn the_sums_are_those_of_a_model_that_remembers_everything() {
     for ends in [all.away, all.edge] {
         assert!(ends.delivered > 0 && ends.lost > 0, "{ends:?}");
     }
+    assert!(all.restored > 0 && all.caught_up > 0, "{all:?}");
 }
 
 #[test]
@@ -98,7 +100,7 @@ fn a_message_whose_receiver_leaves_is_complete_with_those_that_stay() {
     for (place, at) in [(3, 1010), (1, 1013), (2, 1050)] {
         rooms.received(place, Some(header(0, 1, 1000)), Instant(at));
     }
-    rooms.left(4, Instant(2000), Leaving::Planned);
+    rooms.left(4, Instant(2000), Leaving::Planned, None);
     assert!(rooms.is_complete());
     let outcome = rooms.finish();
     let one = |times: &record::Histogram| (times.count(), times.max());
@@ -113,7 +115,7 @@ fn what_comes_from_when_it_was_away_is_replayed_and_its_return_is_timed() {
     let mut rooms = proved(1, 1, 1);
     let at = Instant;
     rooms.storm(at(ms(400)));
-    rooms.left(1, at(ms(400)), Leaving::Planned);
+    rooms.left(1, at(ms(400)), Leaving::Planned, None);
     rooms.published(0, at(ms(500)), at(ms(500)), Class::Measured);
     rooms.comes_back(1, at(ms(700)));
     rooms.join(1);
@@ -129,6 +131,57 @@ fn what_comes_from_when_it_was_away_is_replayed_and_its_return_is_timed() {
     let counts = outcome.counts;
     assert_eq!((counts.away.owed, counts.away.delivered, counts.whole()), (1, 1, 1));
     assert_eq!((counts.torn_off, counts.recovered, counts.attempts, counts.owed), (1, 1, 1, 0));
+}
+
+#[test]
+fn a_receiver_that_is_restored_is_owed_all_and_one_that_is_not_was_away() {
+    let mut rooms = proved(1, 1, 2);
+    let at = Instant;
+    rooms.storm(at(ms(400)));
+    for place in [1, 2] {
+        rooms.left(place, at(ms(400)), Leaving::Planned, Some(Ticket::new("p", b"7")));
+        assert!(!rooms.is_present(place));
+    }
+    rooms.published(0, at(ms(500)), at(ms(500)), Class::Measured);
+    for place in [1, 2] {
+        rooms.comes_back(place, at(ms(700)));
+        rooms.join(place);
+        assert_eq!(rooms.ticket(place), Some(&Ticket::new("p", b"7")));
+    }
+    assert!(rooms.received(1, Some(header(0, 1, ms(500))), at(ms(900))).is_some(), "it is owed");
+    // That connection is lost, too: the next one goes on behind what came over it, unless it was another client's.
+    for (pid, offset) in [("p", "8"), ("q", "9")] {
+        rooms.left(1, at(ms(950)), Leaving::Unplanned, Some(Ticket::new(pid, offset.as_bytes())));
+        rooms.join(1);
+        assert_eq!(rooms.ticket(1), Some(&Ticket::new("p", b"8")));
+    }
+    rooms.restored(1, at(ms(1000)));
+    assert_eq!((rooms.ticket(1), rooms.is_present(1), rooms.unproved()), (None, true, 0));
+    assert!(!rooms.is_complete(), "the other one may be restored");
+    rooms.opened(2);
+    assert_eq!((rooms.ticket(2), rooms.is_present(2), rooms.unproved()), (None, false, 1));
+    rooms.published(0, Instant::START, at(ms(1100)), Class::Uncounted);
+    rooms.received(2, Some(header(0, 2, 0)), at(ms(1200)));
+    assert!(rooms.is_complete());
+    rooms.give_up(Instant::START, at(ms(2000)), Nanos::ZERO, |_| panic!("nothing is given up"));
+    let outcome = rooms.finish();
+    let one = |times: &record::Histogram| (times.count(), times.max().map(|it| it.0 / 1_000_000));
+    assert_eq!(one(&outcome.replayed), (1, Some(400)));
+    assert_eq!([&outcome.first, &outcome.last].map(one), [(1, Some(400)); 2]);
+    assert_eq!((one(&outcome.returned), one(&outcome.recovered)), ((2, Some(500)), (2, Some(800))));
+    let expected = DeliveryCounts {
+        published: 1,
+        owed: 1,
+        delivered: 1,
+        away: DeliveryEnds { owed: 1, lost: 1, ..DeliveryEnds::default() },
+        torn_off: 2,
+        recovered: 2,
+        attempts: 4,
+        restored: 1,
+        caught_up: 1,
+        ..DeliveryCounts::default()
+    };
+    assert_eq!(outcome.counts, expected);
 }
 
 #[test]
@@ -183,6 +236,8 @@ struct Owed {
     presence: Presence,
     /// The time of being present in which it was sent.
     turn: u32,
+    /// True if it is owed in this way unless the receiver is restored: then it was present.
+    is_open: bool,
     has: bool,
 }
 
@@ -196,6 +251,8 @@ struct Known {
     turn: u32,
     /// Its server was killed, and it has not been proved since.
     is_torn_off: bool,
+    /// It is gone, and may be restored.
+    has_ticket: bool,
     has: BTreeSet<(u32, u32)>,
 }
 
@@ -237,7 +294,8 @@ impl World {
         let next = self.next.entry(publisher).or_default();
         let of_room = self.receivers.iter().filter(|(receiver, _)| **receiver % ROOMS == place);
         let owed = of_room.filter_map(|(receiver, known)| {
-            Some((*receiver, Owed { presence: known.presence?, turn: known.turn, has: false }))
+            let (presence, turn, is_open) = (known.presence?, known.turn, known.has_ticket);
+            Some((*receiver, Owed { presence, turn, is_open, has: false }))
         });
         let sent = Sent { at: self.now, is_measured, owed: owed.collect() };
         self.model.published += u64::from(is_measured);
@@ -249,7 +307,8 @@ impl World {
         let place = ROOMS + self.pick(ROOMS * RECEIVERS);
         let keys: Vec<(u32, u32)> = self.sent.keys().copied().collect();
         let known = self.receivers.get_mut(&place).unwrap();
-        if keys.is_empty() || !known.is_open {
+        // A server that restores it sends what it has missed first.
+        if keys.is_empty() || !(known.is_open || known.is_connected && known.has_ticket) {
             return;
         }
         let key = keys[self.random.below(keys.len())];
@@ -261,7 +320,7 @@ impl World {
             return assert!(!delivered, "it is of another room");
         }
         let counts = u64::from(sent.is_measured);
-        if known.presence != Some(Presence::Present) {
+        if known.is_open && known.presence != Some(Presence::Present) {
             (known.presence, known.turn) = (Some(Presence::Present), known.turn + 1);
             self.model.recovered += u64::from(std::mem::take(&mut known.is_torn_off));
         }
@@ -273,6 +332,11 @@ impl World {
             self.model.duplicate += counts;
             return assert!(!delivered, "it came before");
         }
+        if owed.is_open {
+            (owed.presence, owed.is_open) = (Presence::Present, false);
+        }
+        let is_caught_up = !known.is_open && owed.presence == Presence::Present && !is_slow(place);
+        self.model.caught_up += counts * u64::from(is_caught_up);
         let is_overtaken = known.has.range((key.0, key.1 + 1)..=(key.0, u32::MAX)).next().is_some();
         known.has.insert(key);
         let is_present = owed.presence == Presence::Present;
@@ -296,7 +360,20 @@ impl World {
         }
         if !known.is_open && self.random.below(2) == 0 {
             known.is_open = true;
-            return self.rooms.opened(place);
+            if self.random.below(2) == 0 {
+                self.rooms.opened(place);
+                known.has_ticket = false;
+                return self.decide(place, None);
+            }
+            self.rooms.restored(place, Instant(self.now));
+            if std::mem::take(&mut known.has_ticket) {
+                known.presence = Some(Presence::Present);
+                self.model.restored += 1;
+                self.model.recovered += u64::from(std::mem::take(&mut known.is_torn_off));
+                let turn = known.turn;
+                self.decide(place, Some(turn));
+            }
+            return;
         }
         let why = match self.random.below(4) {
             _ if is_slow(place) => Leaving::Unplanned,
@@ -304,7 +381,9 @@ impl World {
             2 => Leaving::Killed(Instant(self.now)),
             _ => Leaving::Unplanned,
         };
-        self.rooms.left(place, Instant(self.now), why);
+        let ticket = (self.random.below(2) == 0).then(|| Ticket::new("pid", b"offset"));
+        let has_ticket = ticket.is_some();
+        self.rooms.left(place, Instant(self.now), why, ticket);
         (known.is_connected, known.is_open) = (false, false);
         if known.presence == Some(Presence::Present) {
             let is_missing = |sent: &Sent| {
@@ -325,8 +404,11 @@ impl World {
             };
             for sent in self.sent.values_mut().filter(|it| it.at >= edge_from && is_missing(it)) {
                 let owed = sent.owed.get_mut(&place);
-                owed.into_iter().for_each(|owed| owed.presence = Presence::Edge);
+                owed.into_iter().for_each(|owed| {
+                    (owed.presence, owed.is_open) = (Presence::Edge, has_ticket);
+                });
             }
+            known.has_ticket = has_ticket;
             if matches!(why, Leaving::Killed(_)) {
                 self.model.torn_off += 1;
                 known.is_torn_off = true;
@@ -335,9 +417,21 @@ impl World {
         known.presence = known.presence.map(|_| Presence::Away);
     }
 
+    /// It is decided whether a receiver is restored: then it was present, in this turn, whenever that was open.
+    fn decide(&mut self, place: u32, restored: Option<u32>) {
+        let owed = self.sent.values_mut().filter_map(|sent| sent.owed.get_mut(&place));
+        for owed in owed {
+            if std::mem::take(&mut owed.is_open)
+                && let Some(turn) = restored
+            {
+                (owed.presence, owed.turn) = (Presence::Present, turn);
+            }
+        }
+    }
+
     fn publisher_changes(&mut self) {
         let place = self.pick(ROOMS);
-        self.rooms.left(place, Instant(self.now), Leaving::Unplanned);
+        self.rooms.left(place, Instant(self.now), Leaving::Unplanned, None);
         self.numbers[place as usize] = self.rooms.join(place);
         self.rooms.opened(place);
     }
@@ -354,7 +448,9 @@ impl World {
                 let is_current =
                     known.presence == Some(Presence::Present) && known.turn == owed.turn;
                 let is_present = owed.presence == Presence::Present;
-                awaited += u64::from(is_present && is_current && !owed.has);
+                let is_in_turn =
+                    owed.is_open || known.has_ticket && known.turn == owed.turn && is_present;
+                awaited += u64::from((is_present && is_current || is_in_turn) && !owed.has);
                 let mut present = self.model.present();
                 let ends = match owed.presence {
                     Presence::Present if is_slow(*place) => &mut self.model.slow,

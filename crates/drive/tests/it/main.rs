@@ -18,6 +18,7 @@ mod peers;
 mod punctual;
 mod redirects;
 mod restarts;
+mod restored;
 mod rooms;
 mod secure;
 mod segments;

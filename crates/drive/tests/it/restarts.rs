@@ -6,6 +6,7 @@ use crate::world::{Play, Played, TIME_MAX, World, address, ms};
 use engine::sim::{Conditions, Outcome as Ended, Sim, Split};
 use engine::{ConnectionId, Engine as _};
 use record::{DeliveryCounts, ErrorClass, Merge};
+use serve::Relay;
 use spec::Conduct;
 use std::ops::Range;
 use units::{Instant, Nanos, Random};
@@ -157,6 +158,21 @@ fn a_handshake_that_times_out_is_excused_until_the_server_is_ready() {
 }
 
 #[test]
+fn a_server_that_is_started_again_restores_nobody() {
+    for transport in TRANSPORTS.into_iter().filter(|transport| transport.starts_with("socketio")) {
+        let play = over(transport, 2, 1, 10, "20/s").duration(ms(6000)).warm_up(ms(100));
+        let play = restarting(play);
+        let keeping = |seed| relay().with_names_from(seed).with_recovery(Nanos::from_secs(60));
+        let all = restarted_by(&play, ms(1500), ms(200), keeping);
+        let none = restarted(&play, ms(1500), ms(200));
+        assert_eq!(all.errors(), [], "{transport}");
+        // What it had kept is gone with it, and each receiver is proved anew.
+        assert_eq!(counts(&all), counts(&none), "{transport}");
+        assert_eq!((counts(&all).recovered, counts(&all).restored), (20, 0), "{transport}");
+    }
+}
+
+#[test]
 fn a_server_that_does_not_come_back_leaves_sums_that_close() {
     let play = restarting(over("ws", 1, 1, 5, "50/s").duration(ms(2000)).warm_up(ms(100)));
     let mut world = World::new(&play);
@@ -225,12 +241,18 @@ fn restarting(play: Play) -> Play {
 
 /// Runs to its end against a relay that is killed at an instant, and ready again some time later.
 fn restarted(play: &Play, at: Nanos, down: Nanos) -> Played {
+    restarted_by(play, at, down, |_| relay())
+}
+
+/// The same with relays that draw their names from a seed.
+fn restarted_by(play: &Play, at: Nanos, down: Nanos, relay: fn(u64) -> Relay) -> Played {
     let mut world = World::new(play);
-    assert_eq!(world.run(&mut relay(), Instant::START + at), Ended::TimeUp);
+    assert_eq!(world.run(&mut relay(0), Instant::START + at), Ended::TimeUp);
     kill(&mut world);
-    if world.run(&mut relay(), Instant::START + at + down) == Ended::TimeUp {
+    let mut next = relay(1);
+    if world.run(&mut next, Instant::START + at + down) == Ended::TimeUp {
         start_again(&mut world);
-        assert_eq!(world.run(&mut relay(), TIME_MAX), Ended::Done, "it hangs");
+        assert_eq!(world.run(&mut next, TIME_MAX), Ended::Done, "it hangs");
     }
     world.finish()
 }

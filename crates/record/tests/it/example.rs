@@ -356,6 +356,8 @@ fn block(workload: usize) -> Block {
                 torn_off: 9,
                 recovered: 8,
                 attempts: 18,
+                restored: 7,
+                caught_up: 30,
                 unacknowledged: 2,
             },
             first: times.clone(),

@@ -121,6 +121,8 @@ fn outcome(random: &mut Random) -> Outcome {
                 torn_off: count(random),
                 recovered: count(random),
                 attempts: count(random),
+                restored: count(random),
+                caught_up: count(random),
                 unacknowledged: count(random),
             },
             first: times(random),

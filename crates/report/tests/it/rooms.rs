@@ -288,6 +288,8 @@ fn receivers_that_are_slow_or_leave_have_sums_of_their_own() {
         torn_off: 30,
         recovered: 29,
         attempts: 35,
+        restored: 24,
+        caught_up: 500,
         ..of_block.counts
     };
     of_block.recovered = Some(records::summary(1_400_000_000, 29));
@@ -299,6 +301,8 @@ fn receivers_that_are_slow_or_leave_have_sums_of_their_own() {
         "away: owed 60 = replayed 40 + lost 20; edge: owed 5 = delivered 3 + lost 2",
         "owed to all 20065 = present 20000 + away 60 + edge 5",
         "4 absences, 30 torn off at once, 29 of them back in time, 35 connects to come back",
+        "24 of these were restored by the server: 500 deliveries were caught up, 2.5 % of owed",
+        "29 of them within the measured time; 22 deliveries were missed by those who were gone, and 500 were caught up",
     ] {
         assert!(words.contains(line), "{line}: {page}");
     }

@@ -314,6 +314,48 @@ fn receivers_that_leave_or_are_torn_off_come_back_and_the_sums_close() {
 }
 
 #[test]
+fn receivers_over_socket_io_are_restored_and_miss_nothing() {
+    for transport in ["socketio", "socketio+upgrade"] {
+        let sandbox = Sandbox::new();
+        let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json --recovery 1m");
+        let url = server.url.replace("ws://", &format!("{transport}://"));
+        let load = "--publish 50/s --rooms 2 --receivers 10 -d 3s --warm-up 0s --drain 5s";
+        let ended = sandbox.run(&format!(
+            "run {url} --conversation room-socketio {load} --storm 500ms --threads 2 --json"
+        ));
+        let record = record_of(&ended.stdout);
+        let deliveries = record.blocks[0].deliveries.as_ref().unwrap();
+        let counts = deliveries.counts;
+        let (published, all) = (counts.published, 10 * counts.published);
+        let expected = DeliveryCounts {
+            published,
+            owed: all,
+            delivered: all,
+            torn_off: 20,
+            recovered: 20,
+            attempts: 20,
+            restored: 20,
+            caught_up: counts.caught_up,
+            ..DeliveryCounts::default()
+        };
+        assert_eq!(counts, expected, "{transport}: {ended:?}");
+        // Whoever is away for half a second at least misses what is due in it.
+        assert!(published > 0 && counts.caught_up >= 20 * 24, "{transport}: {counts:?}");
+        let replayed = deliveries.replayed.as_ref().unwrap();
+        assert_eq!(replayed.count, counts.caught_up, "{transport}");
+        assert!(replayed.max_ns >= 400_000_000, "{transport}: {replayed:?}");
+        assert!(record.blocks[0].errors.is_empty(), "{:?}", record.blocks[0].errors);
+        let shown = sandbox.run("show --details").stdout;
+        assert!(shown.contains("20 of these were restored by the server"), "{transport}: {shown}");
+        server.process.send(Signal::TERM);
+        let totals: serde_json::Value =
+            serde_json::from_str(&server.process.wait().stdout).unwrap();
+        assert!(totals["recovered"].as_u64().unwrap() >= counts.caught_up, "{totals}");
+        assert_eq!(totals["broken_connections"], 0, "{totals}");
+    }
+}
+
+#[test]
 fn a_server_that_is_killed_under_load_is_started_again_and_the_sums_close() {
     let ours = "[[row]]\nname = 'relay'\nserver = 'embedded'\ntransport = 'ws'\n".to_owned();
     let relay = "serve relay --listen 127.0.0.1:{port}";
