@@ -1,6 +1,7 @@
 // An echo by Socket.IO: every event `message` is answered by one, text by text and bytes by bytes. `echo` acknowledges with what was sent, `tenth` refuses
 // every tenth id of a connection, and `say` tells all who are connected. What is published in a room goes to all who
-// have joined it. The namespace `/other` has the same.
+// have joined it. The namespace `/other` has the same. Below `/recovery` is a second server, which keeps for two minutes
+// what clients miss whose connection was lost.
 "use strict";
 
 const http = require("http");
@@ -12,6 +13,11 @@ const answer = (message) => (reply === undefined ? message : Buffer.isBuffer(mes
 
 const server = http.createServer();
 const io = new Server(server, { maxHttpBufferSize: messageMax });
+const recovering = new Server(server, {
+  path: "/recovery/socket.io",
+  maxHttpBufferSize: messageMax,
+  connectionStateRecovery: { maxDisconnectionDuration: 120000 },
+});
 const greet = (space) => space.on("connection", (socket) => {
   socket.on("message", (message) => socket.emit("message", answer(message)));
   socket.on("echo", (text, acknowledge) => acknowledge(text));
@@ -31,6 +37,7 @@ const greet = (space) => space.on("connection", (socket) => {
 });
 greet(io);
 greet(io.of("/other"));
+greet(recovering);
 server.listen({ host, port, backlog }, () => {
   ready("socketio", server.address().port);
   ready("socketio+polling", server.address().port);
