@@ -12,12 +12,12 @@ mod switch;
 mod tree;
 
 use crate::shell;
+use crate::turns::in_turns;
 use anyhow::{Context as _, Result, bail, ensure};
 use outcome::Outcome;
 use plants::{Plant, plants};
 use programs::Program;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 use tree::Tree;
@@ -45,9 +45,10 @@ pub(crate) fn run(arguments: &MutantsArgs) -> Result<()> {
     let programs = programs::build(&planted_tree()?, &crates(plants.iter().copied()))?;
     eprintln!("mutants: without any plant");
     let tests: BTreeSet<_> = plants.iter().map(|plant| (plant.caught_by, plant.test)).collect();
-    side_by_side(tests, |(name, test)| must_pass(&programs, name, test))?;
+    let tests: Vec<_> = tests.into_iter().collect();
+    side_by_side(&tests, |(name, test)| must_pass(&programs, name, test))?;
     let count = plants.len();
-    let outcomes = side_by_side(plants, |plant| try_plant(&programs, plant))?;
+    let outcomes = side_by_side(&plants, |plant| try_plant(&programs, plant))?;
     let caught = outcomes.iter().filter(|outcome| **outcome != Outcome::Survived).count();
     println!("\n{:.0} s", start.elapsed().as_secs_f64());
     println!("{caught} of {count} caught");
@@ -59,20 +60,13 @@ fn crates<'a>(plants: impl Iterator<Item = &'a Plant>) -> BTreeSet<&'static str>
     plants.map(|plant| plant.caught_by).collect()
 }
 
-/// Does `work` with each of `all`, with as many at a time as there are cores; the outcomes are in no order.
-fn side_by_side<T: Send, O: Send>(
-    all: impl IntoIterator<Item = T, IntoIter: Send>,
+/// Does `work` with each of `all`, with as many at a time as there are cores.
+fn side_by_side<T: Copy + Sync, O: Send>(
+    all: &[T],
     work: impl Fn(T) -> Result<O> + Sync,
 ) -> Result<Vec<O>> {
-    let waiting = Mutex::new(all.into_iter());
-    let next = || waiting.lock().expect("taking one does not panic").next();
-    let worker = || std::iter::from_fn(next).map(&work).collect::<Result<Vec<O>>>();
-    thread::scope(|scope| {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
-        let done = workers.into_iter().map(|worker| worker.join().expect("no work panics"));
-        Ok(done.collect::<Result<Vec<Vec<O>>>>()?.into_iter().flatten().collect())
-    })
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    in_turns(cores, all.len(), |index, _| work(all[index]))
 }
 
 /// Sees that tests of a crate pass without any plant.
