@@ -1,9 +1,8 @@
 //! Receivers over Socket.IO whose server restores them when they come back: what it has kept for them is owed to them,
 //! and delivered late, as if they had stayed.
 
-use crate::rooms::{behaving, counts, cutting, over, relay};
+use crate::rooms::{behaving, closed, counts, cutting, over, relay, rough};
 use crate::world::{Play, Played, ms};
-use engine::sim::{Conditions, Split};
 use record::{DeliveryCounts, DeliveryEnds, Merge};
 use serve::relay::Totals;
 use spec::Conduct;
@@ -114,19 +113,11 @@ fn with_cuts(seeds: Range<u64>) -> DeliveryCounts {
         let away = (seed / 3 % 2 == 0).then(|| "every 700ms for 150ms".parse().unwrap());
         let storm = away.is_none().then_some(ms(400));
         let conduct = Conduct { away, storm, ..Conduct::default() };
-        let mut play = over(transport, 2, 2, 4, "30/s").duration(ms(2500)).warm_up(ms(100));
-        play = play.drain(ms(5000));
-        (play.seed, play.workload.seed) = (seed, seed);
-        let split = Split::Random { chunk_len_max: 300 };
-        play.conditions = Conditions { split, ..cutting(0.3) };
+        let play = rough(transport, seed, 0.3).drain(ms(5000));
         let time = if seed % 5 == 0 { ms(700) } else { LONG };
         let (played, _) = play_restored(&behaving(play, conduct), time);
-        let counts = counts(&played);
-        let name = format!("{transport}, seed {seed}: {counts:?}");
-        assert_eq!(counts.check(), Ok(()), "{name}");
-        assert_eq!(counts.published, played.outcome.measured.sent, "{name}");
-        assert!(counts.whole() <= 4 * counts.published, "{name}");
-        assert_eq!((counts.foreign, counts.duplicate, counts.reordered), (0, 0, 0), "{name}");
+        let counts = closed(transport, seed, &played);
+        assert_eq!(counts.duplicate, 0, "{transport}, seed {seed}: {counts:?}");
         seen.merge(&counts);
     }
     seen
@@ -157,6 +148,6 @@ fn transport(seed: u64) -> &'static str {
 
 const POLLING: &str = "socketio+polling";
 
-const SOCKETIO: [&str; 3] = ["socketio", POLLING, "socketio+upgrade"];
+pub(crate) const SOCKETIO: [&str; 3] = ["socketio", POLLING, "socketio+upgrade"];
 
 const LONG: Nanos = Nanos::from_secs(60);

@@ -623,21 +623,35 @@ fn all_goes_wrong(transport: &str, seeds: Range<u64>) -> DeliveryCounts {
             2 => Conduct { storm, ..Conduct::default() },
             _ => Conduct { away, storm, ..Conduct::default() },
         };
-        let mut play = over(transport, 2, 2, 4, "30/s").duration(ms(1500)).warm_up(ms(100));
-        (play.seed, play.workload.seed) = (seed, seed);
-        let split = Split::Random { chunk_len_max: 300 };
-        play.conditions = Conditions { split, ..cutting(0.3) };
-        let played = behaving(play, conduct).against(&mut relay().with_faults(faults(seed, told)));
-        let counts = counts(&played);
-        let name = format!("{transport}, seed {seed}: {counts:?}");
-        assert_eq!(counts.check(), Ok(()), "{name}");
-        assert_eq!(counts.published, played.outcome.measured.sent, "{name}");
-        assert!(counts.whole() <= 4 * counts.published, "{name}");
-        assert_eq!((counts.foreign, counts.reordered), (0, 0), "{name}");
-        assert!(counts.duplicate <= doubled.load(Ordering::Relaxed), "{name}");
+        let play = behaving(rough(transport, seed, 0.3).duration(ms(1500)), conduct);
+        let played = play.against(&mut relay().with_faults(faults(seed, told)));
+        let counts = closed(transport, seed, &played);
+        let doubled = doubled.load(Ordering::Relaxed);
+        assert!(counts.duplicate <= doubled, "{transport}, seed {seed}: {counts:?}");
         seen.merge(&counts);
     }
     seen
+}
+
+/// Two rooms of two publishers and four receivers, whose bytes come late and in pieces, and whose connections are cut
+/// with `probability`.
+pub(crate) fn rough(transport: &str, seed: u64, probability: f64) -> Play {
+    let mut play = over(transport, 2, 2, 4, "30/s").duration(ms(2500)).warm_up(ms(100));
+    (play.seed, play.workload.seed) = (seed, seed);
+    let split = Split::Random { chunk_len_max: 300 };
+    play.conditions = Conditions { split, ..cutting(probability) };
+    play
+}
+
+/// The counts of a [`rough`] play that is over: its sums close, and nothing of others came or out of order.
+pub(crate) fn closed(transport: &str, seed: u64, played: &Played) -> DeliveryCounts {
+    let counts = counts(played);
+    let name = format!("{transport}, seed {seed}: {counts:?}");
+    assert_eq!(counts.check(), Ok(()), "{name}");
+    assert_eq!(counts.published, played.outcome.measured.sent, "{name}");
+    assert!(counts.whole() <= 4 * counts.published, "{name}");
+    assert_eq!((counts.foreign, counts.reordered), (0, 0), "{name}");
+    counts
 }
 
 pub(crate) fn counts(played: &Played) -> DeliveryCounts {
