@@ -21,6 +21,7 @@ mod kills;
 mod knee;
 mod liars;
 mod memory;
+mod nats;
 mod neighbours;
 mod noise;
 mod pairs;
@@ -123,6 +124,16 @@ fn wirebench() -> Result<PathBuf> {
 /// The binary to measure with: the one that was named, or the release binary, built.
 pub(crate) fn program(named: Option<&Path>) -> Result<PathBuf> {
     named.map_or_else(wirebench, |named| Ok(named.canonicalize()?))
+}
+
+/// The same with the feature `fleet`.
+fn program_of_fleet(named: Option<&Path>) -> Result<PathBuf> {
+    let build = || -> Result<PathBuf> {
+        let build = "build --quiet --locked --release --package wirebench --features fleet";
+        shell::run(&mut shell::cargo(build))?;
+        Ok(shell::target().join("release/wirebench"))
+    };
+    Ok(named.map_or_else(build, |named| Ok(named.to_owned()))?.canonicalize()?)
 }
 
 /// The binary as packages have it, built.

@@ -88,7 +88,12 @@ pub(crate) fn install() -> Result<PathBuf> {
 pub(crate) fn install_nats_server() -> Result<PathBuf> {
     let folder = shell::target().join("third-party");
     install_one("nats-server", &folder, |folder| go(folder, "github.com/nats-io/nats-server/v2"))?;
-    Ok(folder.join("nats-server/nats-server"))
+    Ok(nats_server())
+}
+
+/// The program of the NATS server, once it is installed.
+pub(crate) fn nats_server() -> PathBuf {
+    shell::target().join("third-party/nats-server/nats-server")
 }
 
 /// Builds a program of Go into its folder, under the name that the folder has.

@@ -26,10 +26,7 @@ pub(crate) struct HourArgs {
 
 /// Samples the three processes and says of each if it is flat.
 pub(super) fn run(arguments: &HourArgs) -> Result<()> {
-    let wirebench = match &arguments.program {
-        Some(program) => std::fs::canonicalize(program)?,
-        None => super::wirebench()?,
-    };
+    let wirebench = super::program(arguments.program.as_deref())?;
     let all = watch(arguments, &wirebench, &super::scratch("hour")?)?;
     for (name, samples) in NAMES.iter().zip(&all) {
         println!("{name:<12} {}", verdict(samples));

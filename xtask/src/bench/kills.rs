@@ -10,11 +10,10 @@
 mod commands;
 mod sandbox;
 
-use crate::shell;
 use crate::turns::in_turns;
 use anyhow::{Context as _, Result, bail, ensure};
 use commands::{COMMANDS, Command, EXPERIMENT, Given, INSTALLED};
-use sandbox::{Block, Sandbox, Started};
+use sandbox::{Block, PATIENCE, Sandbox, Started};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,14 +45,7 @@ pub(super) struct KillsArgs {
 /// Prints the table as Markdown. Fails if a kill left what it should not.
 pub(super) fn run(arguments: &KillsArgs) -> Result<()> {
     let chosen = chosen(&arguments.only)?;
-    let wirebench = match &arguments.program {
-        Some(program) => program.canonicalize()?,
-        None => {
-            let build = "build --quiet --locked --release --package wirebench --features fleet";
-            shell::run(&mut shell::cargo(build))?;
-            shell::target().join("release/wirebench").canonicalize()?
-        }
-    };
+    let wirebench = super::program_of_fleet(arguments.program.as_deref())?;
     let jobs = arguments.jobs as usize;
     let folder = Folder::new()?;
     let fleet = chosen.iter().any(|command| command.is_of_fleet()).then_some(jobs);
@@ -352,8 +344,6 @@ const CODES: [i32; 4] = [0, 12, 13, 130];
 const NEXT: &str = "ladder --only unix --rounds 1 --block 20ms -c 1 -q";
 /// The longest time from a kill until no process is left. A program that ignores SIGTERM is killed after 2 s.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
-/// The longest time for a command that nothing kills.
-const PATIENCE: Duration = Duration::from_secs(180);
 /// The time between two tries to give a command its task.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// The lives that may end before their kill, one after the other.

@@ -3,6 +3,7 @@
 //! The whole bench runs in namespaces of network, processes and mounts of its own ([`enter`]): the kernel removes all
 //! that is in them when its first process ends, in whatever way.
 
+use super::super::nats;
 use crate::packages::{self, From, Need, Probe};
 use crate::process::{self, Process};
 use crate::{shell, third_party};
@@ -22,14 +23,7 @@ pub(super) fn enter(program: Option<&Path>) -> Result<()> {
         Need { probe: Probe::Program("go".to_owned()), from: From::Elsewhere(NO_GO) },
     ])?;
     third_party::install_nats_server()?;
-    let program = match program {
-        Some(program) => program.canonicalize()?,
-        None => {
-            let build = "build --quiet --locked --release --package wirebench --features fleet";
-            shell::run(&mut shell::cargo(build))?;
-            shell::target().join("release/wirebench")
-        }
-    };
+    let program = super::super::program_of_fleet(program)?;
     let mut inside = shell::command("setpriv");
     inside.args(["--pdeathsig", "KILL", "unshare", "--net", "--pid", "--fork", "--kill-child"]);
     inside.args(["--mount-proc", "sh", "-c", INSIDE]).arg(std::env::current_exe()?);
@@ -58,13 +52,6 @@ impl<'a> Fleet<'a> {
         let mut keys = shell::command(wirebench);
         keys.args(["fleet", "keys", "--agents", &count.to_string(), "--url"]);
         shell::output(keys.arg(format!("nats://{HUB}:4222")).arg(folder.join("keys")))?;
-        let config = format!(
-            "listen: \"{HUB}:4222\"\nping_interval: \"1s\"\nping_max: 2\nmax_payload: 1MB\n\
-             jetstream {{ store_dir: \"{folder}/store\", sync_interval: \"always\" }}\n\
-             authorization {{ include \"keys/users.conf\" }}\n",
-            folder = folder.display()
-        );
-        fs::write(folder.join("nats.conf"), config)?;
         let server = start_server(&folder)?;
         let mut status = shell::command(wirebench);
         status.args(["fleet", "status", "--fleet"]).arg(folder.join("keys/controller.join"));
@@ -187,11 +174,7 @@ impl Drop for Fleet<'_> {
 }
 
 fn start_server(folder: &Path) -> Result<Process> {
-    let mut command = Command::new(shell::target().join("third-party/nats-server/nats-server"));
-    command.arg("--config").arg(folder.join("nats.conf"));
-    let mut server = Process::start("nats", all_cores()?, &command, folder)?;
-    server.wait_for_words(0, &["Server is ready"], PATIENCE)?;
-    Ok(server)
+    nats::start(&format!("{HUB}:4222"), all_cores()?, folder)
 }
 
 /// Makes a bridge, and namespaces that are linked to it; each link carries at most `rate` in either direction.

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_types, reason = "a request to the page of `wirebench ui`")]
 
-use super::super::SERVER_CORE;
+use super::super::{SERVER_CORE, nats};
 use super::sandbox::{Sandbox, Started};
 use crate::process::{self, Process};
 use crate::third_party;
@@ -206,17 +206,7 @@ impl Fleet {
         let keys = folder.join("keys");
         let words = format!("--agents {jobs} --watch {jobs} --url nats://127.0.0.1:{port}");
         sandbox.finish(&split(&format!("fleet keys {} {words}", keys.display())), &[0])?;
-        let config = format!(
-            "listen: \"127.0.0.1:{port}\"\nping_interval: \"1s\"\nping_max: 2\nmax_payload: 1MB\n\
-             jetstream {{ store_dir: \"{folder}/store\" }}\nauthorization {{ include \"keys/users.conf\" }}\n",
-            folder = folder.display()
-        );
-        let path = folder.join("nats.conf");
-        fs::write(&path, config)?;
-        let mut command = Program::new(&nats_server);
-        command.arg("--config").arg(&path);
-        let mut server = Process::start("nats", SERVER_CORE, &command, folder)?;
-        server.wait_for_words(0, &["Server is ready"], PATIENCE)?;
+        let server = nats::start(&format!("127.0.0.1:{port}"), SERVER_CORE, folder)?;
         // The first controller makes the log, without which no agent gets in.
         let status = format!("fleet status --fleet {}/controller.join", keys.display());
         sandbox.finish(&split(&status), &[0])?;
@@ -265,8 +255,6 @@ pub(super) const EXPERIMENT: &str = "asked.toml";
 /// The folder of installed subjects in a sandbox.
 pub(super) const INSTALLED: &str = "installed";
 const FLEET_UP: &str = "fleet up --local 2 --nats-server {nats-server}";
-/// The longest time until a server is ready.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 const ECHOES: &str = r#"
 rounds = 6

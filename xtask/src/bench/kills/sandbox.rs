@@ -331,7 +331,7 @@ const JOURNALS: &str = ".wirebench/journals";
 const OUT: &str = "out";
 const ERRORS: &str = "errors";
 /// The longest time for a command that nothing kills, and until it has said something.
-const PATIENCE: Duration = Duration::from_secs(180);
+pub(super) const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// The time until a second look finds a process that was becoming another program at the first.
 const SECOND_LOOK: Duration = Duration::from_millis(20);
