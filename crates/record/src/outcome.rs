@@ -237,7 +237,7 @@ impl Traffic {
     }
 
     /// Adds what is shown of `other` while a run goes on: numbers, bytes, [`Traffic::times`] and the lag of an open
-    /// loop. Its other times are left out: each histogram costs some ten microseconds, ten times a second.
+    /// loop. Its other times are left out: each histogram costs some ten microseconds, five times a second.
     pub fn add_shown(&mut self, other: &Self) {
         let Self { counts, replies, bytes_sent, bytes_received, .. } = other;
         self.counts.merge(counts);

@@ -432,7 +432,7 @@ impl<'a, 'b> Collector<'a, 'b> {
                 control.stop();
             }
             self.change_rate(control);
-            match hears.recv_timeout(TOLD_EVERY.into()) {
+            match hears.recv_timeout(LOOKED_EVERY.into()) {
                 Ok(Told::Interval { worker, interval }) => self.interval(worker, interval),
                 Ok(Told::Boundary(phase, cpu)) => self.boundary(phase, cpu),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -572,7 +572,7 @@ impl Ticking {
         Self { tick, told: started }
     }
 
-    /// Adds what a worker handed over, and answers with a tick that is over: after a tenth of a second, and where a
+    /// Adds what a worker handed over, and answers with a tick that is over: after a fifth of a second, and where a
     /// phase begins, unless nothing happened in it.
     fn add(&mut self, interval: &Interval) -> Option<Tick> {
         if interval.phase > self.tick.phase {
@@ -609,5 +609,9 @@ fn has_rate(measurement: &Measurement) -> bool {
 /// The time until a new rate holds: all workers have heard of it by then.
 const CHANGED_AFTER: Nanos = Nanos::from_millis(250);
 
-/// The time between two ticks of the feed, and between two looks at the wish to stop.
-const TOLD_EVERY: Nanos = Nanos::from_millis(100);
+/// The time between two ticks of the feed: as often as a screen is drawn, since each tick costs a listener the scan of
+/// its histograms.
+const TOLD_EVERY: Nanos = Nanos::from_millis(200);
+
+/// The longest time between two looks at the wish to stop.
+const LOOKED_EVERY: Nanos = Nanos::from_millis(100);

@@ -63,7 +63,7 @@ impl Board {
         &self.measured
     }
 
-    /// The cores that were busy in the last tenth of a second.
+    /// The cores that were busy in the last fifth of a second.
     pub fn cores(&self) -> Cores {
         self.cores
     }

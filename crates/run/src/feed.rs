@@ -25,7 +25,7 @@ pub enum Event {
         /// The time from now to the last block's end, about.
         expected: Nanos,
     },
-    /// About a tenth of a second of a block is over.
+    /// About a fifth of a second of a block is over.
     Interval(Arc<Tick>),
     /// A block is done.
     Block {
@@ -46,7 +46,7 @@ pub enum Event {
     Behind(Behind),
 }
 
-/// About a tenth of a second of a block: the traffic of all workers in it.
+/// About a fifth of a second of a block: the traffic of all workers in it.
 #[derive(Clone, Debug)]
 pub struct Tick {
     /// The name of the measurement.

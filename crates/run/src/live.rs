@@ -7,7 +7,7 @@ use record::{Counts, Live, LiveOpenLoop, Merge, Traffic};
 use stats::per_second;
 use units::{Instant, Nanos};
 
-/// Turns the ticks of a run into the numbers to show: those of the last tenth of a second, of an open loop those of the
+/// Turns the ticks of a run into the numbers to show: those of the last fifth of a second, of an open loop those of the
 /// last second.
 #[derive(Clone, Debug, Default)]
 pub struct LiveView {

@@ -41,7 +41,9 @@ impl Histogram {
 
     /// Forgets everything; keeps the memory.
     pub fn reset(&mut self) {
-        self.counts.reset();
+        if !self.is_empty() {
+            self.counts.reset();
+        }
     }
 
     /// The number of times that were counted.
