@@ -63,23 +63,22 @@ fn shown(it: &Difference) -> String {
     format!("{} {}", label(it.metric), ratio(it))
 }
 
-/// `one of 2.1 % in p50 would have been`; the reason, where no number has an interval.
+/// `one of 2.1 % in p50 would have been`; the reason, where no number tells that.
 fn unshown(sides: &Sides) -> Option<String> {
     let is_open =
         |it: &&Difference| it.change == Change::NotShown && it.metric != Metric::BytesPerMessage;
-    let open: Vec<String> = sides
-        .differences
-        .iter()
-        .filter(is_open)
+    let open = || sides.differences.iter().filter(is_open);
+    let told: Vec<String> = open()
         .filter_map(|it| {
-            let smallest = it.smallest_detectable_fraction.filter(|it| it.is_finite())?;
+            let smallest = told_from(it)?;
             Some(format!("{} in {}", number::percent(smallest), label(it.metric)))
         })
         .collect();
     if sides.differences.is_empty() {
         return None;
     }
-    Some(match &open[..] {
+    Some(match &told[..] {
+        [] if open().next().is_some() => "the rounds differ too much to tell one".to_owned(),
         [] => format!("there are no intervals, which take {} rounds", Pooled::ROUNDS_MIN),
         [only] => format!("one of {only} would have been"),
         [others @ .., last] => {
@@ -176,16 +175,21 @@ fn doubt(verdict: &Verdict, sides: &Sides, metric: Metric) -> Level {
     base.max(head)
 }
 
+/// The smallest difference that would have been shown, as a share; `None` above ten times, where nothing was looked
+/// for.
+fn told_from(it: &Difference) -> Option<f64> {
+    it.smallest_detectable_fraction.filter(|smallest| *smallest <= 10.0)
+}
+
 /// `slower`, or what would have been shown.
 fn claim(it: &Difference) -> String {
-    let smallest = it.smallest_detectable_fraction.filter(|smallest| smallest.is_finite());
     match (it.change, is_speed(it.metric)) {
         (Change::Worse, true) => "slower".to_owned(),
         (Change::Worse, false) => "more".to_owned(),
         (Change::Better, true) => "faster".to_owned(),
         (Change::Better, false) => "less".to_owned(),
-        (Change::NotShown, _) => smallest.map_or_else(
-            || "none".to_owned(),
+        (Change::NotShown, _) => told_from(it).map_or_else(
+            || "none: too noisy".to_owned(),
             |smallest| format!("none, from {} on", number::percent(smallest)),
         ),
         (Change::Unknown, _) => "none, no interval".to_owned(),

@@ -109,6 +109,17 @@ fn the_page_has_a_line_for_what_is_allowed_the_answer_and_a_row_for_each_number(
         it.verdict = Some(Verdict { level: Level::Invalid, ..Verdict::default() });
     };
     assert_eq!(line(&invalid), "x at most 3% worse: invalid: see the verdict");
+
+    // Rounds that differ by factors could not have shown anything.
+    for it in &mut record.sides.as_mut().unwrap().differences {
+        (it.change, it.smallest_detectable_fraction) = (Change::NotShown, Some(1.5e6));
+    }
+    let page = terminal(&record, Depth::First, &Style::default());
+    assert!(page.contains("1.000x [0.980, 1.020] none: too noisy\n"), "{page}");
+    assert!(
+        page.contains("No difference is shown: the rounds differ too much to tell one."),
+        "{page}"
+    );
 }
 
 #[test]
