@@ -26,10 +26,13 @@ fn a_side_that_is_slower_is_found_and_ends_with_11_where_that_is_asked_for() {
     assert!(record.plan.rounds.iter().all(|round| round.len() == 2), "they take turns");
     if !is_invalid(&record) {
         assert_eq!(ended.code, Some(11), "{ended:?}");
-        assert_eq!(sides.differences[0].change, Change::Worse);
+        // A machine that stands still for a block leaves the median open, never the CPU time.
+        let changes = || sides.differences.iter().map(|it| it.change);
+        assert!(changes().any(|it| it == Change::Worse), "{:?}", sides.differences);
+        assert!(changes().all(|it| it != Change::Better), "{:?}", sides.differences);
         let first = ended.stdout.lines().next().unwrap_or_default();
-        assert!(first.starts_with("✗ at most 50% worse: p50 "), "{ended:?}");
-        assert!(ended.stdout.contains("HEAD is slower: p50 "), "{ended:?}");
+        assert!(first.starts_with("✗ at most 50% worse: "), "{ended:?}");
+        assert!(ended.stdout.contains("HEAD is slower: "), "{ended:?}");
     }
     assert_eq!(left_of(&sandbox), "", "both have ended with the run");
 
