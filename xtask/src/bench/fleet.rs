@@ -50,8 +50,10 @@ enum Figure {
     Start,
     /// The offsets of clocks that begin 3 s apart, half of which are slow by 50 millionths (12 rounds, 4 minutes)
     Clocks,
-    /// CPU time of coordination, and a load with and without it (12 rounds, 6 minutes)
+    /// CPU time of coordination, and an open loop with and without it (12 rounds, 4 minutes)
     Cost,
+    /// A closed loop with and without it, whose p99 differs less from run to run (12 rounds, 3 minutes)
+    CostClosed,
     /// Records when something is killed at a random instant of a sweep: their sums, and what they have of one that
     /// nothing disturbed (200 rounds, 60 minutes)
     Kills,
@@ -80,6 +82,7 @@ pub(super) fn run(arguments: &FleetArgs) -> Result<()> {
             Figure::Start => begins(wirebench, rounds(12), false),
             Figure::Clocks => begins(wirebench, rounds(12), true),
             Figure::Cost => cost(wirebench, rounds(12)),
+            Figure::CostClosed => with_and_without(wirebench, rounds(12), ""),
             Figure::Kills => kills(wirebench, rounds(200)),
             Figure::Idle => idle(wirebench, rounds(1)),
         };
@@ -242,7 +245,7 @@ fn slow_clock(folder: &Path) -> Result<PathBuf> {
     Ok(library)
 }
 
-/// The CPU time of the threads that coordinate, and times of a load with and without a fleet.
+/// The CPU time of the threads that coordinate, and times of an open loop with and without a fleet.
 fn cost(wirebench: &Path, rounds: usize) -> Result<String> {
     let mut lines = Vec::new();
     for agents in [4, 16] {
@@ -261,6 +264,12 @@ fn cost(wirebench: &Path, rounds: usize) -> Result<String> {
             idle[0], busy[0], idle[1], busy[1]
         ));
     }
+    lines.push(with_and_without(wirebench, rounds, "--rate 20000/s")?);
+    Ok(lines.join("\n"))
+}
+
+/// The times of a load by one agent and by a run without a fleet, which take turns.
+fn with_and_without(wirebench: &Path, rounds: usize, rate: &str) -> Result<String> {
     let mut fleet = Fleet::up(wirebench, 1, None)?;
     let url = fleet.serve(None, "ws")?;
     // A generator has one core in either way: there the agent's control takes its time from the load. Runs of the same
@@ -269,25 +278,24 @@ fn cost(wirebench: &Path, rounds: usize) -> Result<String> {
     let pinned = ["taskset", "--cpu-list", &core];
     fleet.agents.clear();
     fleet.agents.push(fleet.start_agent(0, &pinned)?);
-    let mut loads = ["--rate 20000/s", ""].map(|rate| (rate, [Vec::new(), Vec::new()]));
+    let line = format!("run {url} {rate} -c 50 -d 3s");
+    let mut sides = [Vec::new(), Vec::new()];
     for round in 0..rounds {
-        eprintln!("  round {} of {rounds}", round + 1);
-        for (rate, sides) in &mut loads {
-            let line = format!("run {url} {rate} -c 50 -d 3s");
-            for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
-                let mut run = match side {
-                    0 => fleet.start_run(Some(0), &line)?,
-                    _ => fleet.start(Some(0), &pinned, &line)?,
-                };
-                sides[side].push(Loaded::of(&fleet.record(&mut run)?)?);
-            }
+        for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+            let mut run = match side {
+                0 => fleet.start_run(Some(0), &line)?,
+                _ => fleet.start(Some(0), &pinned, &line)?,
+            };
+            let run = Loaded::of(&fleet.record(&mut run)?)?;
+            eprintln!("  round {} of {rounds}, {}: {}", round + 1, WAYS[side], run.told());
+            sides[side].push(run);
         }
     }
-    for (_, [one, other]) in &loads {
-        lines.push(two_ways::table(["one agent", "no fleet"], [one, other])?);
-    }
-    Ok(lines.join("\n"))
+    two_ways::table(WAYS, [&sides[0], &sides[1]])
 }
+
+/// The two sides of [`with_and_without`].
+const WAYS: [&str; 2] = ["one agent", "no fleet"];
 
 /// The share of a core, in percent, of the threads of an agent that coordinate, and of the NATS server.
 fn coordination(wirebench: &Path, fleet: &Fleet<'_>) -> Result<[f64; 2]> {

@@ -47,9 +47,9 @@ pub(super) fn run(arguments: &ScreenArgs) -> Result<()> {
     for round in 0..rounds {
         // Neither is always the first.
         for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
-            eprintln!("  round {} of {rounds}, {}", round + 1, NAMES[side]);
             let (drawn, run) =
                 measure(&wirebench, &scratch, &format!("{url} {rate}"), seconds, side == 1)?;
+            eprintln!("  round {} of {rounds}, {}: {}", round + 1, NAMES[side], run.told());
             drawing[side].push(Some(drawn));
             sides[side].push(run);
         }

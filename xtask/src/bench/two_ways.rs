@@ -34,6 +34,18 @@ impl Loaded {
         let replies = [number(&block["counts"]["ok"])?, number(&block["measured_ns"])? / 1e9];
         Ok(Self { replies, times })
     }
+
+    /// Its percentiles, in a line: `response p50 55.1 us, p90 80.2 us, p99 120 us`.
+    pub(super) fn told(&self) -> String {
+        let of = |(name, times): &(&str, Histogram)| {
+            let percentiles = PERCENTILES.map(|(percentile, q)| match times.quantile(q) {
+                Ok(time) => format!("{percentile} {time}"),
+                Err(_) => format!("{percentile} -"),
+            });
+            format!("{name} {}", percentiles.join(", "))
+        };
+        self.times.iter().map(of).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// The table of runs in both ways, which took turns, as Markdown.
@@ -130,6 +142,7 @@ mod tests {
         assert_eq!(names(&closed), ["round trip"]);
         let run = Loaded::of(&closed).unwrap();
         assert_eq!((run.replies, run.times[0].1.count()), ([100.0, 0.5], 100));
+        assert_eq!(run.told(), "round trip p50 5.00 us, p90 5.00 us, p99 -");
         let error = |record| Loaded::of(&record).err().unwrap().to_string();
         assert_eq!(error(record(&Value::Null, Value::Null)), "the record has no round trip");
         let half = record(&side, json!({ "response": side }));
