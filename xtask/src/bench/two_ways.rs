@@ -52,15 +52,20 @@ impl Loaded {
 pub(super) fn table(names: [&str; 2], sides: [&[Loaded]; 2]) -> Result<String> {
     let [of_one, of_other] = names;
     let mut lines = vec![format!(
-        "| number of all runs together | {of_one} | {of_other} | ratio [95 %] | would have been shown |\n\
-         |---|--:|--:|--:|--:|"
+        "| number of all runs together | {of_one} | {of_other} | ratio [95 %] | would have been shown \
+         | middle of the pairs [95 %] | would have been shown |\n\
+         |---|--:|--:|--:|--:|--:|--:|"
     )];
-    let mut row = |name: &str, [one, other]: [Pooled; 2], show: fn(f64) -> String| {
-        let ratio = one.over(&other);
-        let least = ratio.smallest_detectable();
-        let least = least.map_or_else(|| "-".to_owned(), |it| format!("{:.1} %", it * 100.0));
+    let mut row = |name: &str, both: [Pooled; 2], pairs: &[f64], show: fn(f64) -> String| {
+        let [one, other] = &both;
+        let ratio = one.over(other);
+        let least = percent(ratio.smallest_detectable());
         let (one, other) = (show(one.value()), show(other.value()));
-        lines.push(format!("| {name} | {one} | {other} | {} | {least} |", with_interval(&ratio)));
+        let (middle, middle_least) = middle(pairs);
+        lines.push(format!(
+            "| {name} | {one} | {other} | {} | {least} | {middle} | {middle_least} |",
+            with_interval(&ratio)
+        ));
     };
     let [first, _] = sides.map(|side| side.first());
     for (at, (name, _)) in first.context("there is no run")?.times.iter().enumerate() {
@@ -70,7 +75,10 @@ pub(super) fn table(names: [&str; 2], sides: [&[Loaded]; 2]) -> Result<String> {
                 let [pooled] = Pooled::quantiles(&times.collect::<Vec<_>>(), [q]);
                 pooled.context("too few messages for a percentile")
             });
-            row(&format!("{name} {percentile}"), [one?, other?], |it| {
+            let of =
+                |run: &Loaded| run.times.get(at)?.1.quantile(q).ok().map(|it| it.as_secs_f64());
+            let pairs = ratios(sides, of);
+            row(&format!("{name} {percentile}"), [one?, other?], &pairs, |it| {
                 format!("{:.1} us", it / 1e3)
             });
         }
@@ -79,10 +87,64 @@ pub(super) fn table(names: [&str; 2], sides: [&[Loaded]; 2]) -> Result<String> {
         let parts = side.iter().map(|run| Some(Part { of: run.replies[0], by: run.replies[1] }));
         Pooled::quotient(&parts.collect::<Vec<_>>()).context("no time was measured")
     });
-    row("replies/s", [one?, other?], |it| format!("{it:.1}"));
+    let pairs = ratios(sides, |run| Some(run.replies[0] / run.replies[1]));
+    row("replies/s", [one?, other?], &pairs, |it| format!("{it:.1}"));
     Ok(lines.join("\n"))
 }
 
+/// The ratio of a number in each pair of runs, one of either way; without pairs in which a run does not have it.
+fn ratios(sides: [&[Loaded]; 2], of: impl Fn(&Loaded) -> Option<f64>) -> Vec<f64> {
+    let [one, other] = sides;
+    one.iter().zip(other).filter_map(|(one, other)| Some(of(one)? / of(other)?)).collect()
+}
+
+/// The middle of the ratios of pairs with its interval, and the difference that would have been shown four times of
+/// five: a pair in which the machine stood still counts as one of them, by however much it differs.
+///
+/// On the scale of logarithms it is the median of the means of any two (Hodges and Lehmann, 1963), and the interval is
+/// that of the signed-rank test of Wilcoxon (1945).
+fn middle(ratios: &[f64]) -> (String, String) {
+    let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+    let logs = &logs[..];
+    let upward = |at: usize| logs[at..].iter().map(move |other| f64::midpoint(logs[at], *other));
+    let mut means: Vec<f64> = (0..logs.len()).flat_map(upward).collect();
+    means.sort_by(f64::total_cmp);
+    let outside = outside(logs.len());
+    let (Ok(median), Some(outside)) = (stats::median(&means), outside) else {
+        return ("-".to_owned(), "-".to_owned());
+    };
+    let [low, high] = [means[outside], means[means.len() - 1 - outside]];
+    let text = format!("{:.3}x [{:.3}, {:.3}]", median.exp(), low.exp(), high.exp());
+    (text, percent(Some(((high - low) / 2.0 * BY_POWER).exp_m1())))
+}
+
+/// The number of means of two that lie outside of the interval of 95 % on either side, of so many pairs; `None` below
+/// six pairs, of which not even all make an interval.
+fn outside(pairs: usize) -> Option<usize> {
+    // The chance of each sum of ranks, where the sign of each rank is that of a coin.
+    let mut chances = vec![0.0; pairs * (pairs + 1) / 2 + 1];
+    chances[0] = 1.0;
+    for rank in 1..=pairs {
+        for sum in (0..chances.len()).rev() {
+            let without = chances[sum];
+            let with = sum.checked_sub(rank).map_or(0.0, |sum| chances[sum]);
+            chances[sum] = f64::midpoint(without, with);
+        }
+    }
+    let mut within = 0.0;
+    let unlikely = chances.iter().take_while(|chance| {
+        within += **chance;
+        within <= 0.025
+    });
+    unlikely.count().checked_sub(1)
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |it| format!("{:.1} %", it * 100.0))
+}
+
+/// The distance that is found four times of five, by the half of an interval of 95 %: (1.960 + 0.842) / 1.960.
+const BY_POWER: f64 = 1.429;
 const PERCENTILES: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
 
 /// A ratio with the interval of 95 %.
@@ -118,6 +180,19 @@ mod tests {
             table.contains("| replies/s | 2000.0 | 2000.0 | 1.000x [1.000, 1.000] |"),
             "{table}"
         );
+        assert!(table.contains("| 0.500x [0.500, 0.500] | 0.0 % |"), "{table}");
+    }
+
+    #[test]
+    fn the_middle_of_pairs_does_not_hang_on_a_pair_in_which_the_machine_stood_still() {
+        // Wilcoxon's table: 0 of 21 sums are unlikely enough with 6 pairs, 8 with 10, 52 with 20.
+        assert_eq!([5, 6, 10, 20].map(outside), [None, Some(0), Some(8), Some(52)]);
+        let pairs = [0.97, 0.98, 0.99, 1.0, 1.0, 1.01, 1.02, 1.03, 0.96];
+        let (quiet, least) = middle(&[&pairs[..], &[1.04]].concat());
+        assert_eq!((&*quiet, &*least), ("1.000x [0.980, 1.020]", "2.9 %"));
+        let (stalled, _) = middle(&[&pairs[..], &[80.0]].concat());
+        assert!(stalled.starts_with("1.00"), "{stalled}");
+        assert_eq!(middle(&pairs[..5]).0, "-");
     }
 
     #[test]
