@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(names(&closed), ["round trip"]);
         let run = Loaded::of(&closed).unwrap();
         assert_eq!((run.replies, run.times[0].1.count()), ([100.0, 0.5], 100));
-        assert_eq!(run.told(), "round trip p50 5.00 us, p90 5.00 us, p99 -");
+        assert_eq!(run.told(), "round trip p50 5 us, p90 5 us, p99 -");
         let error = |record| Loaded::of(&record).err().unwrap().to_string();
         assert_eq!(error(record(&Value::Null, Value::Null)), "the record has no round trip");
         let half = record(&side, json!({ "response": side }));
