@@ -1,7 +1,7 @@
 //! `wirebench ab`: two servers that take turns, started by their commands or not.
 
-use crate::harness::{Ended, Running, Sandbox, Server, pause, record_of};
-use record::{Change, Kind, Level, RunRecord};
+use crate::harness::{Ended, Running, Sandbox, Server, is_invalid, pause, record_of};
+use record::{Change, Kind, RunRecord};
 use spec::Metric;
 use std::os::fd::OwnedFd;
 
@@ -413,10 +413,6 @@ fn left_of(sandbox: &Sandbox) -> String {
 
 fn record_in(sandbox: &Sandbox, name: &str) -> RunRecord {
     record_of(&std::fs::read_to_string(sandbox.path().join(name)).unwrap())
-}
-
-fn is_invalid(record: &RunRecord) -> bool {
-    record.verdict.as_ref().is_some_and(|verdict| verdict.level == Level::Invalid)
 }
 
 const LOAD: [&str; 6] = ["-c", "20", "-d", "100ms", "--warm-up", "20ms"];

@@ -1,7 +1,7 @@
 //! Decisions: rounds of one target, goals of precision, thresholds, two sides.
 
-use crate::harness::{Ended, Running, Sandbox, Server, record_of};
-use record::{Finding, Level, RunRecord};
+use crate::harness::{Ended, Running, Sandbox, Server, is_invalid, record_of};
+use record::Finding;
 
 #[test]
 fn rounds_of_one_url_give_every_headline_its_interval_and_two_runs_are_compared_by_their_blocks() {
@@ -131,12 +131,6 @@ fn a_file_has_limits_and_a_sweep_has_none() {
     file("x.json", "{}");
     let ended = with(&sandbox, "run x.json", &["--require", "p50 < 1ms"]);
     ended.check(2, &["x.json: --require: an experiment in JSON"]);
-}
-
-fn is_invalid(record: &RunRecord) -> bool {
-    let is_invalid = |level| level == Level::Invalid;
-    record.verdict.as_ref().is_some_and(|verdict| is_invalid(verdict.level))
-        || record.requirements.iter().any(|check| check.finding == Finding::Invalid)
 }
 
 /// Runs the program with `line` as its arguments, and more that have spaces in them.

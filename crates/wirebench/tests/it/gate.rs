@@ -1,8 +1,8 @@
 //! Gates: a run against limits and a baseline, its exit code, and what it tells a service for continuous integration.
 
 use crate::ab::started;
-use crate::harness::{Ended, Running, Sandbox, Server, record_of, say_skipped};
-use record::{Finding, Kind, Level, RunRecord};
+use crate::harness::{Ended, Running, Sandbox, Server, is_invalid, record_of, say_skipped};
+use record::{Finding, Kind};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -350,9 +350,4 @@ fn memory_and_cpu_of_the_server_have_limits_where_it_is_seen() {
     let told = gate.run("chat.toml", &["--require", "memory/connection < 1KiB"]);
     told.check(10, 3, 1, 0);
     told.has("type=\"not_met\"", "memory/connection");
-}
-
-fn is_invalid(record: &RunRecord) -> bool {
-    record.verdict.as_ref().is_some_and(|verdict| verdict.level == Level::Invalid)
-        || record.requirements.iter().any(|check| check.finding == Finding::Invalid)
 }

@@ -1,7 +1,7 @@
 //! Processes of the program, each in a directory and an environment of its own. One that hangs is killed after
 //! [`PATIENCE`], so that a test fails and does not stand still.
 
-use record::RunRecord;
+use record::{Finding, Level, RunRecord};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -80,6 +80,12 @@ impl Sandbox {
 
 pub(crate) fn record_of(json: &str) -> RunRecord {
     RunRecord::from_json(json).unwrap()
+}
+
+/// True if its numbers, or those that are held against a limit, must not be believed.
+pub(crate) fn is_invalid(record: &RunRecord) -> bool {
+    record.verdict.as_ref().is_some_and(|verdict| verdict.level == Level::Invalid)
+        || record.requirements.iter().any(|check| check.finding == Finding::Invalid)
 }
 
 pub(crate) fn ended(output: &Output) -> Ended {
