@@ -27,18 +27,19 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     let fuzz_lock = "tree --locked --depth 0 --manifest-path fuzz/Cargo.toml";
     gate.command("fuzz lock file", &mut shell::cargo(fuzz_lock))?;
     gate.step("tidy", "cargo xtask tidy", tidy::run)?;
+    gate.command("compile", of_workspace("test").arg("--no-run"))?;
+    // The program that installs subjects is there now.
+    let third_parties = (!arguments.fast).then(|| thread::spawn(third_party::install_built));
     let mut clippy = of_workspace("clippy");
     gate.command("clippy", clippy.args(["--all-targets", "--", "-D", "warnings"]))?;
     let mut doc = of_workspace("doc");
     gate.command("documentation", doc.arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))?;
-    gate.command("compile", of_workspace("test").arg("--no-run"))?;
     // All that fails is told at once.
     let mut tests = heard(of_workspace("test").arg("--no-fail-fast"));
-    if arguments.fast {
+    let Some(third_parties) = third_parties else {
         gate.tests(&mut tests)?;
         return gate.close();
-    }
-    let third_parties = thread::spawn(third_party::install_built);
+    };
     gate.step("dependencies", "cargo xtask deny", deny::run)?;
     gate.step("front end", "cd crates/report/web && npm ci && npm run check", front_end::check)?;
     // Into the one target folder, without libFuzzer: what both depend on is built already.
