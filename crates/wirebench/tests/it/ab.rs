@@ -95,8 +95,8 @@ fn a_side_that_does_not_start_ends_it_with_its_last_words() {
     );
     check(
         "echo waiting; exec sleep 100 # {port}",
-        &["--start-timeout", "300ms"],
-        &["it did not listen at tcp://127.0.0.1:", "within 300 ms", "it said:", "waiting"],
+        &["--start-timeout", "2s"],
+        &["it did not listen at tcp://127.0.0.1:", "within 2 s", "it said:", "waiting"],
     );
     check(&started(""), &["--base-dir", "no/such"], &["did not start: there is no folder no/such"]);
 }
@@ -123,9 +123,9 @@ fn a_side_with_a_ready_line_is_waited_for_until_it_has_printed_it() {
     };
     check(
         &says("echo nearly warm"),
-        &["--start-timeout", "1s"],
+        &["--start-timeout", "3s"],
         &[
-            "did not start: it printed no line with `all warm` within 1 s",
+            "did not start: it printed no line with `all warm` within 3 s",
             "does it print another, or take longer?; it said:",
             "nearly warm",
         ],
@@ -138,7 +138,7 @@ fn a_side_with_a_ready_line_is_waited_for_until_it_has_printed_it() {
     // It has said so, and listens nowhere.
     check(
         "echo all warm; exec sleep 100 # {port}",
-        &["--start-timeout", "1s"],
+        &["--start-timeout", "3s"],
         &["it did not listen at tcp://127.0.0.1:", "all warm"],
     );
 }
@@ -312,9 +312,12 @@ impl Thief {
 
 /// Takes a port, as long as what is given back lives.
 fn take(port: u16, listens: bool) -> OwnedFd {
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
     let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
     let taken = socket_with(family, kind, SocketFlags::CLOEXEC, None).unwrap();
+    // A connection of another test that had this port a moment ago does not keep it from a listener. Without one, the
+    // server could have the port too.
+    sockopt::set_socket_reuseaddr(&taken, listens).unwrap();
     bind(&taken, &std::net::SocketAddr::from(([127, 0, 0, 1], port))).unwrap();
     if listens {
         listen(&taken, 1).unwrap();

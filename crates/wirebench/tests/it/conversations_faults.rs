@@ -37,7 +37,7 @@ fn a_fault_is_counted_once_and_what_stands_before_and_after_it_is_answered() {
         (|stream, _| { announce(stream, 10 << 20)?; stream.write_all(&vec![b' '; 10 << 20]) },
          silence, "unexpected", "no rule matches it: \"      "),
         (|_, _| Ok(()),
-         silence, "reply_timed_out", "no whole reply within 500 ms"),
+         silence, "reply_timed_out", "no whole reply within 2 s"),
         (|stream, _| { announce(stream, 64 << 20)?; crate::peers::silence(stream) },
          end, "protocol_broken", "frame of 67108864 bytes, limit is 16777216"),
         (|stream, _| text(stream, b"\xff\xfe"),
@@ -105,7 +105,7 @@ fn measured(fault: Fault) -> Block {
         }
         Ok(())
     });
-    let line = format!("{} -n 20 -c 1 --warm-up 0s --timeout 500ms", peer.url("ws"));
+    let line = format!("{} -n 20 -c 1 --warm-up 0s --timeout 2s", peer.url("ws"));
     let (ended, mut records) = run(ASK, &line);
     assert_eq!(records.len(), 1, "{ended:?}");
     records.remove(0).blocks.remove(0)
@@ -142,7 +142,7 @@ fn a_step_that_does_not_go_as_described_is_told_before_anything_is_timed() {
             while socket.read().is_ok() {}
             Ok(())
         });
-        let (ended, records) = run(&file, &format!("{} -n 9 -c 1 --timeout 300ms", peer.url("ws")));
+        let (ended, records) = run(&file, &format!("{} -n 9 -c 1 --timeout 2s", peer.url("ws")));
         ended.check(15, words);
         assert!(records.is_empty(), "{ended:?}");
     }

@@ -15,7 +15,7 @@ fn a_server_that_greets_is_known_by_its_greeting() {
         stream.write_all(b"INFO {\"server_id\":\"x\",\"max_payload\":1048576}\r\n")?;
         silence(stream)
     });
-    let line = format!("{} -n 10 -c 1 --timeout 300ms", peer.url("tcp"));
+    let line = format!("{} -n 10 -c 1 --timeout 2s", peer.url("tcp"));
     let ended = Sandbox::new().run(&line);
     ended.check(
         15,
@@ -263,7 +263,7 @@ fn an_upgrade_without_an_answer_is_looked_at() {
             }
             false => silence(stream),
         });
-    let ended = Sandbox::new().run(&format!("{}/chat -n 10 -c 1 --timeout 300ms", peer.url("ws")));
+    let ended = Sandbox::new().run(&format!("{}/chat -n 10 -c 1 --timeout 2s", peer.url("ws")));
     ended.check(15, &["no answer to the opening handshake", "Is it Socket.IO 4 at /socket.io/"]);
     assert!(
         !ended.stderr.contains("/chat --conversation"),
@@ -306,7 +306,7 @@ fn a_response_that_does_not_end_is_found_to_be_a_stream_of_events() {
         write!(stream, "HTTP/1.1 200 OK\r\n{fields}\r\n\r\n9\r\ndata: 1\n\n\r\n")?;
         silence(stream)
     });
-    let line = format!("{}/events -n 10 -c 1 --timeout 300ms", peer.url("http"));
+    let line = format!("{}/events -n 10 -c 1 --timeout 2s", peer.url("http"));
     let found = "Is it server-sent events at /events: 1 event in the first ";
     Sandbox::new().run(&line).check(15, &[found, "/events --conversation sse"]);
 }

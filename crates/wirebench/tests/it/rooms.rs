@@ -227,7 +227,8 @@ fn a_program_that_reads_no_more_is_not_waited_for() {
     assert!(block.counts.unsent >= 50 && block.counts.planned == 200, "{:?}", block.counts);
     assert!(counts.delivered > 0 && counts.missing() > 0, "{counts:?}");
     assert_eq!(counts.owed, 2 * counts.published, "{counts:?}");
-    assert!(block.measured_ns < 1_500_000_000, "{}", block.measured_ns);
+    // A machine that stands still ends it late; the program itself sleeps for 1000 s.
+    assert!(block.measured_ns < 10_000_000_000, "{}", block.measured_ns);
 }
 
 #[test]

@@ -197,8 +197,8 @@ fn a_login_that_is_refused_or_not_answered_ends_what_is_played() {
         &["does not answer as expected", step, "HTTP status 403, expected the status 2xx: \"{"],
     );
     assert!(refused.stdout.contains("HTTP/1.1 403 -") && !refused.stdout.contains("= open"));
-    let silent = logged_in(0, "--timeout 200ms");
-    silent.check(15, &[step, "nothing came within 400 ms, expected the status 2xx"]);
+    let silent = logged_in(0, "--timeout 1s");
+    silent.check(15, &[step, "nothing came within 2 s, expected the status 2xx"]);
     assert!(!format!("{refused:?} {silent:?}").contains("sesame"));
 }
 
@@ -226,7 +226,7 @@ fn played(replies: Replies, options: &str) -> Ended {
         Ok(())
     });
     let url = peer.url("tcp");
-    let line = format!("talk {url} --conversation ./chat.toml --wait 300ms {options}");
+    let line = format!("talk {url} --conversation ./chat.toml --wait 1s {options}");
     let mut command = sandbox.command(&line);
     command.env("CHAT_KEY", "open sesame");
     Running::start(command).wait()
@@ -282,9 +282,9 @@ fn a_mistake_in_a_conversation_is_told_with_its_place_and_what_came() {
          &["step 1 of 2 of opening: got \"hi \\x1b\", expected a message that starts with \"hello\""]),
         (&[(0, "hello\n"), (1, "denied\n")], "", &["step 2 of 2 of opening: the server refuses: \"denied\""]),
         (&[(0, "hello\n"), (1, "you said open sesame\n")], "", &["step 2 of 2 of opening: got \"you said ***\""]),
-        (&[], "--timeout 200ms", &["step 1 of 2 of opening: nothing came within 400 ms, expected a message that starts"]),
-        (&[(0, "hello\n"), (1, "welcome\n"), (2, "re 10000001.\n")], "--timeout 300ms",
-         &["request `ask` (1 of 2): no reply came within 300 ms, expected its id between \"re \" and \".\"",
+        (&[], "--timeout 1s", &["step 1 of 2 of opening: nothing came within 2 s, expected a message that starts"]),
+        (&[(0, "hello\n"), (1, "welcome\n"), (2, "re 10000001.\n")], "--timeout 1s",
+         &["request `ask` (1 of 2): no reply came within 1 s, expected its id between \"re \" and \".\"",
            "the last message that nothing matches was \"re 10000001.\"", "silence"]),
     ];
     for (replies, options, expected) in table {

@@ -270,11 +270,8 @@ fn a_server_that_goes_wrong_inside_the_handshake_is_named_for_it() {
             stream.write_all(says)?;
             silence(stream)
         });
-        let ended = sandbox.run(&format!("{} --insecure --timeout 200ms", peer.url("wss")));
-        ended.check(
-            15,
-            &["in the TLS handshake", "200 ms", "If it does not speak TLS at all: ws://"],
-        );
+        let ended = sandbox.run(&format!("{} --insecure --timeout 1s", peer.url("wss")));
+        ended.check(15, &["in the TLS handshake", "1 s", "If it does not speak TLS at all: ws://"]);
     }
     assert_eq!(sandbox.records(), []);
 }
