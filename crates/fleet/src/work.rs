@@ -365,8 +365,10 @@ impl Measuring {
         let live = (self.tell.clone(), self.task.run.clone());
         // The totals are those of the load.
         let is_shown = self.task.kind == Kind::Load;
-        let listening =
-            thread::start("live", move || follow(listener, block, &live.1, &live.0, is_shown));
+        let listening = thread::start("live", move || {
+            thread::give_way();
+            follow(listener, block, &live.1, &live.0, is_shown);
+        });
         let is_ready = std::cell::Cell::new(false);
         let measured = part.measure(&feed, Commands::new(&self.stop), |starter| {
             *self.starter.lock().unwrap_or_else(PoisonError::into_inner) = Some(starter);

@@ -64,12 +64,12 @@ impl Metrics {
             return Ok(());
         }
         let listener = feed.listen();
-        thread::start_scoped(scope, "metrics", move || self.follow(listener))?;
+        giving_way(scope, "metrics", move || self.follow(listener))?;
         if let Some(scrapes) = scrapes {
-            thread::start_scoped(scope, "scrapes", move || scrapes.answer_all(numbers))?;
+            giving_way(scope, "scrapes", move || scrapes.answer_all(numbers))?;
         }
         if let Some(collector) = collector {
-            thread::start_scoped(scope, "otlp", move || collector.send_all(numbers))?;
+            giving_way(scope, "otlp", move || collector.send_all(numbers))?;
         }
         Ok(())
     }
@@ -94,4 +94,17 @@ impl Metrics {
     pub(crate) fn loss(&self) -> Option<String> {
         self.collector.as_ref().and_then(Collector::loss)
     }
+}
+
+/// Starts a thread that lets those who measure run before it.
+fn giving_way<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    body: impl FnOnce() + Send + 'scope,
+) -> Result<(), ThreadError> {
+    let body = move || {
+        thread::give_way();
+        body();
+    };
+    thread::start_scoped(scope, name, body).map(drop)
 }

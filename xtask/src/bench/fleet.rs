@@ -299,9 +299,9 @@ const WAYS: [&str; 2] = ["one agent", "no fleet"];
 
 /// The share of a core, in percent, of the threads of an agent that coordinate, and of the NATS server.
 fn coordination(wirebench: &Path, fleet: &Fleet<'_>) -> Result<[f64; 2]> {
-    // The driver of its state machine, which is the main thread, and the bus.
+    // The driver of its state machine, which is the main thread, the bus, and who adds up what is told each second.
     let main = wirebench.file_name().and_then(|name| name.to_str()).context("it has a name")?;
-    let control = [main, "fleet"];
+    let control = [main, "fleet", "live"];
     let used = || -> Result<[Duration; 2]> {
         let agents = fleet.agents.iter().map(|agent| agent.on_cpu(&control));
         Ok([agents.sum::<Result<Duration>>()?, fleet.server.on_cpu(&[])?])
