@@ -9,11 +9,21 @@ const { start, freePort, listens } = require("../node/programs.js");
 const EXTENSIONS = ["igbinary", "redis"];
 const folder = (name) => path.resolve("package/usr", name);
 
-/** Starts Redis. Returns its port. */
+/** Runs a program, and runs it again whenever SIGKILL has ended it. Ends it when it is told to end. */
+const AGAIN = `
+  trap 'kill $!; wait; exit' TERM
+  while :; do
+    "$@" & wait $!
+    code=$?
+    [ $code = 137 ] || exit $code
+  done`;
+
+/** Starts Redis, which is started again at its port whenever it is killed. Returns that port. */
 async function startRedis() {
   const port = await freePort();
   const settings = { bind: host, port, "tcp-backlog": backlog, save: "", appendonly: "no" };
-  start(folder("bin/redis-server"), Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]));
+  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  start("sh", ["-c", AGAIN, "redis", folder("bin/redis-server"), ...options]);
   await listens(port);
   return port;
 }

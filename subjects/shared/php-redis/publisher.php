@@ -11,7 +11,7 @@ require 'publication.php';
 
 [, $host, $port] = $argv;
 $redis = new Redis();
-$redis->connect($host, (int) $port);
+connect($redis);
 while (!is_heard($redis)) {
     usleep(10000);
 }
@@ -50,6 +50,12 @@ while (true) {
     }
 }
 
+function connect(Redis $redis): void
+{
+    global $host, $port;
+    $redis->connect($host, (int) $port);
+}
+
 function publish(Redis $redis, string $line): string
 {
     $words = explode(' ', $line, 4);
@@ -57,7 +63,13 @@ function publish(Redis $redis, string $line): string
         return 'error: expected is `publish ROOM id=N TEXT`';
     }
     [, $room, $id, $text] = $words;
-    $receivers = $redis->publish(...publication($room, $text));
+    try {
+        $redis->isConnected() || connect($redis);
+        $receivers = $redis->publish(...publication($room, $text));
+    } catch (RedisException $exception) {
+        // Redis is gone, perhaps for a moment.
+        return "error $id: {$exception->getMessage()}";
+    }
     // Redis keeps nothing: without a relay it is lost.
     return $receivers > 0 ? "published $id receivers=$receivers" : "error $id: nobody hears Redis";
 }
