@@ -20,9 +20,12 @@ pub struct Control {
     /// The newest change of the rate, and the number of changes so far, which workers look at ten times a second.
     change: Mutex<Option<RateChange>>,
     changes: AtomicU32,
-    /// The instant at which the server was killed, and the one at which it was ready again; [`Instant::NEVER`] before.
+    /// The instant at which the server, or a part of it, was killed, and the one at which that was ready again;
+    /// [`Instant::NEVER`] before.
     killed: AtomicU64,
     back: AtomicU64,
+    /// The instant by which the part was gone, where it was not all of the server; [`Instant::NEVER`] before.
+    part_gone: AtomicU64,
 }
 
 /// A new rate of an open loop.
@@ -49,6 +52,7 @@ impl Control {
             changes: AtomicU32::new(0),
             killed: AtomicU64::new(Instant::NEVER.0),
             back: AtomicU64::new(Instant::NEVER.0),
+            part_gone: AtomicU64::new(Instant::NEVER.0),
         }
     }
 
@@ -105,12 +109,25 @@ impl Control {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The server is killed at `now`, by who runs the workers: what that cuts is no error. To be called just before.
+    /// The server, or a part of it, is killed at `now`, by who runs the workers: what that cuts is no error. To be
+    /// called just before.
     pub fn killed(&self, now: Instant) {
         self.killed.store(now.0, Ordering::Release);
     }
 
-    /// The server that was killed is ready again since `now`.
+    /// A part of the server was killed, which receivers are not connected to, and is gone by `now`: what is due from
+    /// then on reaches them through the one in its place.
+    pub fn part_is_gone(&self, now: Instant) {
+        self.part_gone.store(now.0, Ordering::Release);
+    }
+
+    /// The instant at which a part of the server was killed, and the one by which it was gone, once it is.
+    pub(crate) fn part_killed(&self) -> Option<(Instant, Instant)> {
+        let gone = Instant(self.part_gone.load(Ordering::Acquire));
+        (gone != Instant::NEVER).then(|| (Instant(self.killed.load(Ordering::Acquire)), gone))
+    }
+
+    /// The server, or the part that was killed, is ready again since `now`.
     pub fn is_back(&self, now: Instant) {
         self.back.store(now.0, Ordering::Release);
     }

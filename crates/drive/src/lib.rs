@@ -122,6 +122,7 @@ impl<E: Metered, O: Observer> Node<E> for Worker<O> {
                 self.keep_pace(engine, now); // Before they make room.
             }
         }
+        self.hear_of_kill();
         let mut completions = 0_u32;
         while let Some(completion) = engine.complete(&mut self.rx) {
             self.take_in(engine, completion);
@@ -268,6 +269,17 @@ impl<O: Observer> Worker<O> {
             Completion::Connected(_) => self.connected(engine, id),
             Completion::Failed(_, error) => self.failed(engine, id, error),
             Completion::Accepted(_) | Completion::Ended(_) => self.ended(engine, id),
+        }
+    }
+
+    /// Takes note that a part of the server was killed, once it is gone: before what has come since is taken in.
+    #[inline]
+    fn hear_of_kill(&mut self) {
+        if self.absences.is_some()
+            && let Some(rooms) = &mut self.rooms
+            && let Some((killed, gone)) = self.control.part_killed()
+        {
+            rooms.cut_off(killed, gone);
         }
     }
 

@@ -228,11 +228,11 @@ impl<O: Observer> Worker<O> {
     }
 
     /// Takes the end of a connection, or of the attempt to make one, for what the run itself has done, if it has killed
-    /// the server that the connection was to: that is no error of the server. Answers with true if so.
+    /// what the connection was to: that is no error of the server. Answers with true if so.
     #[cold]
     fn is_excused<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) -> bool {
         let Some(place) = self.connections.find(id).map(|it| it.place) else { return false };
-        if self.target_at(place).is_other {
+        if self.target_at(place).lives_on {
             return false;
         }
         let Some(connection) = self.connections.find(id) else { return false };

@@ -37,8 +37,12 @@ pub(crate) struct Rooms {
     unproved: u32,
     /// Receivers that were there before and connect again, or are not proved again.
     returning: u32,
-    /// The instant at which all receivers were torn off or their server was killed, until the measurement is over.
+    /// The instant at which all receivers were torn off, or their server or a part of it was killed, until the
+    /// measurement is over.
     storm_at: Option<Instant>,
+    /// The instant by which the part of the server that was killed was gone: a message that was due before proves
+    /// nobody's recovery.
+    cut_off_at: Option<Instant>,
     /// The due instants of messages, as their headers have them.
     clock: Clock,
     /// The messages that another machine sends to these rooms; `None` where we send them.
@@ -117,7 +121,8 @@ struct Receiver {
     back_at: Option<Instant>,
     /// The instant at which it was proved for the last time.
     proved_at: Instant,
-    /// True from when all receivers were torn off, or their server was killed, until this one is proved again.
+    /// True from when all receivers were torn off, or their server was killed, until this one is proved again; or from
+    /// when a part of their server was, until a message has reached it that was due behind that.
     is_torn_off: bool,
     /// `Some` while it is gone and may be restored.
     gone: Option<Box<Gone>>,
@@ -195,6 +200,7 @@ impl Rooms {
             unproved: 0,
             returning: 0,
             storm_at: None,
+            cut_off_at: None,
             clock: Clock::new(share.is_divided()),
             elsewhere: None,
             marks: if share.is_divided() && !share.publishers().is_empty() { MARKS } else { 0 },
@@ -285,7 +291,10 @@ impl Rooms {
                 (receiver.gone, receiver.is_open) = (None, true);
                 self.returning -= 1;
                 self.outcome.counts.restored += 1;
-                receiver.is_back(now, self.storm_at, &mut self.outcome);
+                receiver.is_back(now, &mut self.outcome);
+                if self.cut_off_at.is_none() {
+                    receiver.has_recovered(now, self.storm_at, &mut self.outcome);
+                }
             }
             Some(_) | None => self.opened(place),
         }
@@ -307,9 +316,24 @@ impl Rooms {
     pub(crate) fn storm(&mut self, now: Instant) {
         self.storm_at = Some(now);
         let receivers = self.places.iter_mut().filter_map(|at| at.receiver.as_mut());
-        for receiver in receivers.filter(|it| it.presence() == Some(Presence::Present)) {
+        let is_there =
+            |it: &&mut Receiver| it.presence() == Some(Presence::Present) && it.proved_at <= now;
+        for receiver in receivers.filter(is_there) {
             receiver.is_torn_off = true;
             self.outcome.counts.torn_off += 1;
+        }
+    }
+
+    /// A part of the server was killed at `killed`, and gone by `gone`: receivers stay, and have recovered with the
+    /// first message that was due from then on. Nothing if that is known.
+    pub(crate) fn cut_off(&mut self, killed: Instant, gone: Instant) {
+        if self.cut_off_at.is_some() {
+            return;
+        }
+        self.storm(killed);
+        self.cut_off_at = Some(gone);
+        if self.clock.is_over {
+            self.storm_at = None; // Nobody recovers in time any more.
         }
     }
 
@@ -433,8 +457,12 @@ impl Rooms {
             self.outcome.counts.foreign += u64::from(!self.clock.awaits_others);
             return None;
         };
+        let has_not_recovered = receiver.is_open && receiver.is_torn_off;
         if receiver.is_open && receiver.presence() != Some(Presence::Present) {
             self.prove(place, received);
+        }
+        if has_not_recovered && let Some(header) = header {
+            self.recovers(place, header.due, received);
         }
         let sequence = match message {
             Found::CALL => return None,
@@ -499,7 +527,7 @@ impl Rooms {
     /// A message has reached an open receiver at `now`: from the next one on it is owed all.
     #[cold]
     fn prove(&mut self, place: u32, now: Instant) {
-        let Self { rooms, places, share, outcome, unproved, returning, storm_at, .. } = self;
+        let Self { rooms, places, share, outcome, unproved, returning, .. } = self;
         let Some(receiver) = &mut places[place as usize].receiver else { return };
         let room = &mut rooms[share.room(place) as usize];
         if receiver.turns.is_empty() {
@@ -512,7 +540,18 @@ impl Rooms {
         receiver.turn(room.published, Presence::Present);
         *room.present(share.slow().contains(&place)) += 1;
         *unproved -= 1;
-        receiver.is_back(now, *storm_at, outcome);
+        receiver.is_back(now, outcome);
+    }
+
+    /// A message that was due at `due` has reached an open receiver at `now` that has not recovered: now it has, unless
+    /// a part of the server was killed and the message may have come through the old one.
+    #[cold]
+    fn recovers(&mut self, place: u32, due: Nanos, now: Instant) {
+        if self.cut_off_at.is_none_or(|gone| self.clock.read(due) >= gone)
+            && let Some(receiver) = &mut self.places[place as usize].receiver
+        {
+            receiver.has_recovered(now, self.storm_at, &mut self.outcome);
+        }
     }
 
     /// The message that a header names, in room `own`; `None` if there is none.
@@ -843,10 +882,19 @@ impl Receiver {
     }
 
     /// It is back at `now`, proved or restored.
-    fn is_back(&mut self, now: Instant, storm_at: Option<Instant>, outcome: &mut DeliveryOutcome) {
+    fn is_back(&mut self, now: Instant, outcome: &mut DeliveryOutcome) {
         self.proved_at = now;
         let back_at = self.back_at.take();
         back_at.into_iter().for_each(|at| outcome.returned.record(now.since(at)));
+    }
+
+    /// It has recovered at `now`, if it had been torn off or cut off.
+    fn has_recovered(
+        &mut self,
+        now: Instant,
+        storm_at: Option<Instant>,
+        outcome: &mut DeliveryOutcome,
+    ) {
         if std::mem::take(&mut self.is_torn_off)
             && let Some(storm_at) = storm_at
         {

@@ -16,8 +16,8 @@ pub struct Target {
     pub stack: wire::Stack,
     /// Rooms: the other end of the connections that publish, if it is another.
     pub publishers: Option<Box<Self>>,
-    /// True if it is another server than that of the receivers: it lives on when that is killed.
-    pub is_other: bool,
+    /// True if it lives on when the server, or the part that the restart is of, is killed: because it is another one.
+    pub lives_on: bool,
 }
 
 impl Target {

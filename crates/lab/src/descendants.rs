@@ -13,10 +13,16 @@ pub(crate) struct Listed {
     parent: u32,
     state: char,
     threads: u32,
-    name: String,
+    pub(crate) name: String,
 }
 
 impl Listed {
+    /// True if its program has this name, of which the kernel keeps the beginning.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        let kept = &name.as_bytes()[..name.len().min(NAME_LEN_MAX)];
+        self.name.as_bytes() == kept
+    }
+
     /// Sends it a signal; harmless if it has ended since.
     pub(crate) fn signal(&self, signal: Signal) {
         if let Some(pid) = Pid::from_raw(self.pid.cast_signed()) {
@@ -84,6 +90,8 @@ fn descendants_among(all: Vec<Listed>, ancestor: u32) -> Vec<Listed> {
     found
 }
 
+/// The bytes that the kernel keeps of a name (`TASK_COMM_LEN` without the zero at its end).
+const NAME_LEN_MAX: usize = 15;
 /// The places of fields, as proc(5) numbers them.
 const PPID: usize = 4;
 const NUM_THREADS: usize = 20;
@@ -106,6 +114,14 @@ mod tests {
         assert_eq!(process.name, "a) b (c");
         assert_eq!(Listed::read(""), None);
         assert_eq!(Listed::read("12 (a"), None);
+    }
+
+    #[test]
+    fn a_program_is_known_by_as_much_of_its_name_as_the_kernel_keeps() {
+        let process = read("7 (a-name-of-15-by) S 1").unwrap();
+        assert!(process.is_called("a-name-of-15-by") && process.is_called("a-name-of-15-bytes"));
+        assert!(!process.is_called("a-name-of-15-b") && !process.is_called(""));
+        assert!(read("7 (sh) S 1").unwrap().is_called("sh"));
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub use home::{Home, State, VERSION_TIMEOUT, VersionError, version};
 pub use manifest::{From, Limits, Manifest, Needs, Role};
 pub use manifest_reader::ManifestError;
 pub use private_folder::PrivateFolder;
-pub use process::{Ended, Launch, Process, Program, Purpose};
+pub use process::{Ended, Launch, Part, Process, Program, Purpose};
 pub use ready::StartError;
 pub use receivers_report::{ClockExchange, Received, Receiver, ReceiverEnd};
 pub use server::{OfUser, Server, ServerSettings, TlsFiles};

@@ -8,9 +8,14 @@ use crate::keeper;
 use crate::tail::Tail;
 use engine::clock::{self, Clock};
 use engine::thread::MORE_PROCESSES;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
+};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -80,6 +85,33 @@ pub struct Process {
     keeper: Child,
     stderr: Tail,
     ended: Option<Ended>,
+}
+
+/// Some processes of a program, to be killed without the others.
+#[derive(Debug)]
+pub struct Part {
+    pids: Vec<u32>,
+    /// Each process itself, whoever has its number when that is free again.
+    handles: Vec<OwnedFd>,
+}
+
+impl Part {
+    /// The numbers of its processes.
+    pub fn pids(&self) -> &[u32] {
+        &self.pids
+    }
+
+    /// Ends them as a crash does (SIGKILL), and returns as soon as none of them is left, or after a second. What takes
+    /// their places is left alone.
+    pub fn kill(&self) {
+        for process in &self.handles {
+            pidfd_send_signal(process, Signal::KILL).ok();
+        }
+        for process in &self.handles {
+            // It can be read once it has ended.
+            poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&KILL_MAX)).ok();
+        }
+    }
 }
 
 /// The end of a program.
@@ -177,6 +209,22 @@ impl Process {
     /// Its processes, without its keeper.
     pub fn pids(&self) -> Vec<u32> {
         self.all().iter().map(|process| process.pid).collect()
+    }
+
+    /// The processes of it whose program has this name, of which the kernel keeps 15 bytes.
+    pub fn part(&self, name: &str) -> Part {
+        let named = self.all().into_iter().filter(|process| process.is_called(name));
+        let handle = |process: Listed| {
+            let handle = pidfd_open(Pid::from_raw(process.pid.cast_signed())?, PidfdFlags::empty());
+            Some((process.pid, handle.ok()?))
+        };
+        let (pids, handles) = named.filter_map(handle).unzip();
+        Part { pids, handles }
+    }
+
+    /// The names of its programs, each once.
+    pub fn names(&self) -> BTreeSet<String> {
+        self.all().into_iter().map(|process| process.name).collect()
     }
 
     /// The keeper's number: the processes that descend from it are the program.
@@ -336,6 +384,9 @@ const KEEPER_MAX: Nanos = Nanos::from_secs(15);
 
 /// Most rounds of killing processes, in which some were born: for a second.
 const KILLS_MAX: u32 = 500;
+
+/// Longest wait for the end of a process that was killed.
+const KILL_MAX: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// Most rounds of stopping processes that were born meanwhile.
 const PAUSES_MAX: u32 = 20;

@@ -41,7 +41,8 @@ pub use interface::InterfaceCounters;
 pub use linux::{
     InterfaceSampler, ProcessSampler, SystemSampler, TcpSampler, cpu_pressure, descendants,
     interface_to, kernel_memory, limits, listener, machine, pin_current_thread, port_listeners,
-    reaped_cpu, run_queue, tcp_listeners, throttled_periods, topology, unix_listeners,
+    reaped_cpu, run_queue, tcp_addresses, tcp_listeners, throttled_periods, topology,
+    unix_listeners,
 };
 pub use listener::{Listener, Unseen};
 pub use process::{Footprint, ProcessSample, Switches};

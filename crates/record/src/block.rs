@@ -571,7 +571,7 @@ pub enum Little {
     },
 }
 
-/// The restart of a server that we killed and started again.
+/// The restart of a server that we killed and started again, or of a part of it, which something else started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Restart {
     /// The instant at which it was killed, from the start of the measured window.

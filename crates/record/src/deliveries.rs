@@ -53,10 +53,12 @@ pub struct DeliveryCounts {
     /// Connections of receivers that we tore off, one after the other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub absences: u64,
-    /// Connections of receivers that we tore off at the same instant, or that ended with the server that we killed.
+    /// Connections of receivers that we tore off at the same instant, or that ended with the server that we killed;
+    /// where that was a part of it, those of all that were there, which have stayed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub torn_off: u64,
-    /// Receivers of those that were proved again when the measurement was over.
+    /// Receivers of those that were proved again when the measurement was over; where they have stayed, those that a
+    /// message had reached which was due once the part was gone.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub recovered: u64,
     /// Connects of receivers that came back.

@@ -127,14 +127,18 @@ pub(crate) fn ready_again(_: Row<'_>, block: &Block) -> Option<f64> {
     block.restart.map(|restart| number::float(restart.ready_after_ns))
 }
 
-/// The recovery of receivers that were all torn off, or whose server was killed: the time until 99 % of them were back
-/// in each block, and that of all of them; empty without.
+/// The recovery of receivers that were all torn off, or whose server, or a part of it, was killed: the time until 99 %
+/// of them were back in each block, and that of all of them; empty without.
 pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
     let Some(counts) = counts(it).filter(|counts| counts.torn_off > 0) else { return Vec::new() };
     let DeliveryCounts { torn_off, recovered, away, edge, unacknowledged, .. } = counts;
+    let part = it.row.restart_of();
+    let killed = part.unwrap_or("the server");
+    // Those who have stayed are told again.
+    let back = if part.is_some() { "told again" } else { "back" };
     let mut lines = Vec::new();
     if let Some(ready) = it.median(ready_again) {
-        lines.push(format!("the server was killed, and ready again after {}", number::time(ready)));
+        lines.push(format!("{killed} was killed, and ready again after {}", number::time(ready)));
     }
     let times = times(it).into_iter().find(|(name, _)| *name == RECOVERED);
     let times = times.and_then(|(_, times)| times.histogram().ok());
@@ -145,8 +149,8 @@ pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
         blocks => format!("{torn_off} receivers in {blocks} blocks"),
     };
     let half = match back_by(torn_off.div_ceil(2)) {
-        Some(time) => format!("half of {receivers} were back after {time}"),
-        None => format!("not half of {receivers} were back"),
+        Some(time) => format!("half of {receivers} were {back} after {time}"),
+        None => format!("not half of {receivers} were {back}"),
     };
     // Of all blocks together there may be one though there is none of a block, and the number is that of each.
     let of_99 = match it.recovery() {
@@ -158,7 +162,7 @@ pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
     };
     let all = match back_by(torn_off) {
         Some(time) => format!("all after {time}"),
-        None => "not all were back".to_owned(),
+        None => format!("not all were {back}"),
     };
     lines.push(format!("{half}, {of_99}, {all}"));
     let missed = away.lost.saturating_add(edge.lost);
@@ -166,19 +170,23 @@ pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
         0 => String::new(),
         _ => format!(", and {} were caught up", counts.caught_up),
     };
-    lines.push(format!(
-        "{recovered} of them within the measured time; {missed} deliveries were missed by those who were gone{caught_up}"
-    ));
+    let missed = match part {
+        Some(_) => format!("{} deliveries did not come", counts.missing()),
+        None => format!("{missed} deliveries were missed by those who were gone"),
+    };
+    lines.push(format!("{recovered} of them within the measured time; {missed}{caught_up}"));
     if unacknowledged > 0 {
         lines.push(format!(
-            "{unacknowledged} messages were not acknowledged when the server was killed"
+            "{unacknowledged} messages were not acknowledged when {killed} was killed"
         ));
     }
     lines
 }
 
 /// The sums, and what came besides.
-pub(crate) fn lines(counts: &DeliveryCounts) -> Vec<String> {
+pub(crate) fn lines(it: &Measured<'_>) -> Vec<String> {
+    let Some(counts) = counts(it) else { return Vec::new() };
+    let counts = &counts;
     let DeliveryCounts { published, owed, delivered, lost, cut, in_flight_at_end, .. } = counts;
     let DeliveryCounts { duplicate, reordered, early, foreign, incomplete, .. } = counts;
     let mut lines = vec![
@@ -194,14 +202,15 @@ pub(crate) fn lines(counts: &DeliveryCounts) -> Vec<String> {
     lines.push(format!(
         "duplicate {duplicate}, out of order {reordered}, not owed yet {early}, foreign {foreign}"
     ));
-    lines.extend(apart(counts));
+    lines.extend(apart(counts, it.row.restart_of().is_some()));
     let broken = counts.check().err();
     lines.extend(broken.map(|error| format!("ERROR: the counts do not add up: {error}")));
     lines
 }
 
-/// The deliveries that are counted apart: to slow receivers, and to those that were gone.
-fn apart(counts: &DeliveryCounts) -> Vec<String> {
+/// The deliveries that are counted apart: to slow receivers, and to those that were gone. `stay` is true if receivers
+/// stayed while a part of their server was killed.
+fn apart(counts: &DeliveryCounts, stay: bool) -> Vec<String> {
     let DeliveryCounts { slow, away, edge, absences, torn_off, recovered, attempts, .. } = counts;
     let DeliveryCounts { restored, caught_up, .. } = counts;
     let mut lines = Vec::new();
@@ -212,6 +221,7 @@ fn apart(counts: &DeliveryCounts) -> Vec<String> {
         ));
         lines.push(format!("slow receivers: the relay {}", policy(slow)));
     }
+    let torn_off = if stay { 0 } else { *torn_off };
     let leaves = absences + torn_off;
     if leaves + attempts > 0 {
         lines.push(format!(

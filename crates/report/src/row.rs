@@ -97,6 +97,11 @@ impl<'a> Row<'a> {
         &self.workload.spec
     }
 
+    /// The program of its server whose processes the restart is of; `None`: all of it, if there is a restart.
+    pub(crate) fn restart_of(self) -> Option<&'a str> {
+        self.spec().restart_of.as_deref()
+    }
+
     /// The URL of its server.
     pub(crate) fn target(self) -> &'a str {
         &self.workload.target
@@ -270,7 +275,7 @@ impl<'a> Row<'a> {
                 format!("{connections} bots, each a message {think} after the reply to its last")
             }
             Load::Publish { rooms, spacing, .. } => {
-                rooms_load(*rooms, &rate, *spacing, &self.publishing())
+                rooms_load(*rooms, &rate, *spacing, &self.publishing(), self.restart_of())
             }
             Load::Sessions { messages_each, spacing, think, .. } => {
                 let (spacing, think) = (spaced(*spacing), number::nanos(think.0));
@@ -401,7 +406,13 @@ impl<'a> Row<'a> {
 }
 
 /// `4 rooms, each 1 publisher and 100 receivers, 40 /s published in all at equal distances`.
-fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing, elsewhere: &str) -> String {
+fn rooms_load(
+    rooms: Rooms,
+    rate: &str,
+    spacing: Spacing,
+    elsewhere: &str,
+    restart_of: Option<&str>,
+) -> String {
     let several = |count: u32, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
@@ -420,7 +431,8 @@ fn rooms_load(rooms: Rooms, rate: &str, spacing: Spacing, elsewhere: &str) -> St
         receivers.push_str(&format!(", all torn off after {storm}"));
     }
     if let Some(restart) = restart {
-        receivers.push_str(&format!(", the server killed and started again after {restart}"));
+        let killed = restart_of.unwrap_or("the server");
+        receivers.push_str(&format!(", {killed} killed and started again after {restart}"));
     }
     format!(
         "{}, {each} {} and {receivers}, {rate} published in all{elsewhere} {}",

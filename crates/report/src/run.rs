@@ -43,8 +43,7 @@ pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
     } else {
         rate(&mut facts, it);
     }
-    let counts_of_rooms = deliveries::counts(it);
-    facts.lines("deliveries", counts_of_rooms.iter().flat_map(deliveries::lines).collect());
+    facts.lines("deliveries", deliveries::lines(it));
     facts.lines("recovery", deliveries::recovery(it));
     facts.lines("tabs", tabs::lines(it));
     cost(&mut facts, it);

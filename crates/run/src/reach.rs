@@ -257,7 +257,7 @@ pub(crate) fn verify(
                 sources: measurement.sources.iter().take(1).copied().collect(),
                 stack: stacks(greetings.count())?,
                 publishers: None,
-                is_other: false,
+                lives_on: false,
             };
             let stack = stacks(greetings.listened_for())?.probe();
             let asking = Target { stack, ..target.clone() };

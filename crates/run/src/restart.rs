@@ -1,15 +1,21 @@
 //! The restart of a server in the middle of a block: it is killed when the load says so, and started again at once.
+//! Where it is a part of the server that is killed, it is up to whoever started that to start it again.
 //!
 //! A thread of its own does it, so that workers and their collector go on meanwhile: they know the instants from
 //! [`Control`]. Left out: receivers that come back, which is up to workers (crate `drive`).
 
+use crate::RunError;
 use crate::children::processes::Processes;
 use crate::children::servers::{RunningServer, Servers, embedded_server};
+use crate::found::listeners;
 use crate::plan::{Measurement, Peer};
 use crate::publishers;
 use crate::reach::Context;
 use drive::Control;
+use engine::Address;
 use engine::clock::sleep;
+use lab::Part;
+use probe::tcp_addresses;
 use spec::Endpoint;
 use units::{Instant, Nanos};
 
@@ -59,6 +65,9 @@ impl<'a> Restart<'a> {
                 left => sleep(left.min(LOOK_EVERY)),
             }
         }
+        if let Some(program) = &self.measurement.spec.restart_of {
+            return Some(self.of_part(program, control));
+        }
         let used = processes.and_then(Processes::cpu_in_all);
         let killed = clock.now();
         control.killed(killed);
@@ -73,6 +82,87 @@ impl<'a> Restart<'a> {
             Restarted { killed, ready }
         }))
     }
+
+    /// Kills the processes of a program that the server has started, and waits until others of that name listen where
+    /// they did.
+    fn of_part(self, program: &str, control: &Control) -> Result<Restarted, String> {
+        let Self { servers, measurement, context, .. } = self;
+        let clock = context.clock;
+        let server = servers.of_mut(measurement).ok_or("it was not started")?;
+        let part = server.part(program);
+        let places = tcp_addresses(part.pids());
+        let killed = clock.now();
+        control.killed(killed);
+        part.kill();
+        control.part_is_gone(clock.now());
+        let reason = loop {
+            let there = server.part(program);
+            if !there.pids().is_empty() && tcp_addresses(there.pids()).is_superset(&places) {
+                let ready = clock.now();
+                control.is_back(ready);
+                return Ok(Restarted { killed, ready });
+            }
+            if let Some(died) = server.died() {
+                break died;
+            }
+            if control.is_stopped() {
+                break "nothing has started it again at its port within the block".to_owned();
+            }
+            sleep(LOOK_EVERY);
+        };
+        let reason = format!("{program} was killed by --restart-of, and is not back: {reason}");
+        servers.end_without_part(measurement, &reason);
+        Err(reason)
+    }
+}
+
+/// The processes of a server that the restart of a measurement is of; `None` if it is of all, or there is none.
+///
+/// # Errors
+///
+/// [`RunError::InvalidRequest`]: the server has no such processes, or they are those that receivers connect to, at
+/// `receivers`.
+pub(crate) fn part_of(
+    measurement: &Measurement,
+    server: Option<&RunningServer>,
+    receivers: &[Address],
+    context: Context<'_>,
+) -> Result<Option<Part>, RunError> {
+    let (Some(program), Some(server)) = (&measurement.spec.restart_of, server) else {
+        return Ok(None);
+    };
+    let since = context.clock.now();
+    let refused =
+        |reason: String| RunError::InvalidRequest(format!("--restart-of {program}: {reason}"));
+    // The server may be ready before all that belongs to it.
+    let part = loop {
+        context.check()?;
+        let part = server.part(program);
+        if !tcp_addresses(part.pids()).is_empty() {
+            break part;
+        }
+        if context.clock.now().since(since) >= PART_STARTS_MAX {
+            return Err(refused(match part.pids() {
+                [] => format!(
+                    "the server has started no program of that name; name one of those that it has: {}",
+                    server.programs()
+                ),
+                _ => "it listens at no TCP port, so that nobody can see when it is back".to_owned(),
+            }));
+        }
+        sleep(LOOK_EVERY);
+    };
+    if receivers.iter().any(|address| listens_at(&part, address)) {
+        let reason = "it is what receivers connect to, and they would be cut; use --restart alone";
+        return Err(refused(reason.to_owned()));
+    }
+    Ok(Some(part))
+}
+
+/// True if one of these processes listens at an address.
+pub(crate) fn listens_at(part: &Part, address: &Address) -> bool {
+    let there = listeners(address).unwrap_or_default();
+    there.iter().any(|listener| part.pids().contains(&listener.pid))
 }
 
 /// The URLs of a server that a measurement uses: its own, and that of publishers which connect elsewhere.
@@ -87,5 +177,7 @@ fn places(server: &RunningServer, measurement: &Measurement) -> Result<Vec<Endpo
     Ok([url].into_iter().chain(publishers).collect())
 }
 
-/// The longest time between two looks for the begin of the traffic, and for its end.
+/// The longest time from when a server is ready until a program that belongs to it listens as well.
+const PART_STARTS_MAX: Nanos = Nanos::from_secs(3);
+/// The longest time between two looks for the begin of the traffic, for its end, and for a program.
 const LOOK_EVERY: Nanos = Nanos::from_millis(5);

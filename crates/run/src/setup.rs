@@ -12,6 +12,7 @@ use crate::reach::{
     Asked, Context, Reached, Ready, check_public, reachable_from, reply_len, resolve, stack, tls,
     verify,
 };
+use crate::restart;
 use crate::sampling::Driven;
 use crate::verify::{Check, Extent, ServerQuestions, reply_to, verify_server};
 use crate::{Event, Feed, Host, RunError};
@@ -233,6 +234,8 @@ impl SetUp {
         resolved.addresses = reachable_from(resolved.addresses, &measurement.sources)?;
         check_public(&resolved.addresses, plan.experiment.public_allowed)?;
         let sources = self.sources(measurement, &resolved.addresses)?;
+        let server = self.servers.of(measurement);
+        let part = restart::part_of(measurement, server, &resolved.addresses, context)?;
         let reply_len = reply_len(&measurement.workload);
         let mut speech = measurement.speech.clone();
         speech.options.message_max = memory::reply_max(budget, &measurement.workload, reply_len);
@@ -260,9 +263,12 @@ impl SetUp {
         let Reached { mut target, failed, answer } =
             verify(&url, &resolved.addresses, measurement, &stacks, asked, context)?;
         target.publishers = publishers.map(Box::new);
+        target.lives_on = part.is_some();
         if let Some(publishers) = &mut target.publishers {
-            publishers.is_other =
-                self.is_other(measurement, &publishers.address, &resolved.addresses);
+            publishers.lives_on = match &part {
+                Some(part) => !restart::listens_at(part, &publishers.address),
+                None => self.is_other(measurement, &publishers.address, &resolved.addresses),
+            };
         }
         target.sources = sources;
         if let Some((address, what)) = failed.first() {
@@ -657,8 +663,9 @@ fn restarts(measurement: &Measurement) -> bool {
 
 /// The reason for which the server of a measurement cannot be started again at its port, where it cannot.
 fn cannot_restart(measurement: &Measurement) -> Option<&'static str> {
+    let is_of_all = restarts(measurement) && measurement.spec.restart_of.is_none();
     match &measurement.peer {
-        Peer::Subject(server) if server.scheme.tls && restarts(measurement) => Some(
+        Peer::Subject(server) if server.scheme.tls && is_of_all => Some(
             "--restart: a subject is given the port of its plain service alone, and would speak TLS at another \
                   one; measure it without TLS",
         ),

@@ -148,6 +148,14 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Nanos>,
+    /// Rooms: kill only the processes of the server whose program has this name, e.g. redis-server
+    ///
+    /// Whoever has started them is expected to start them again. Receivers stay connected, and what does not reach them
+    /// is lost. The recovery time is the time from the kill until 99 % of them receive something that was due behind it
+    /// (docs/PUSH.md).
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PROGRAM", hide_short_help = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart_of: Option<String>,
     /// Spacing of messages or sessions that are due [default: phases for bots, else uniform]
     #[cfg_attr(feature = "cli", arg(long, value_name = "SPACING", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -523,6 +531,7 @@ impl Options {
             bots: self.bots_of(server)?,
             publish_to: None,
             publish_with: self.publish_with.clone(),
+            restart_of: None,
             conversation,
             seed: context.seed,
             baseline: None,
@@ -538,7 +547,7 @@ impl Options {
             return Err(Problem::new("restart", message));
         }
         let publish_to = self.publish_to(workload.conversation.as_ref(), server)?;
-        let workload = Workload { publish_to, ..workload };
+        let workload = Workload { publish_to, restart_of: self.restart_of(server)?, ..workload };
         let several = loads.len() > 1;
         let named = |(step, load): (String, crate::Load)| Workload {
             name: if several { step } else { name.to_owned() },
@@ -546,6 +555,28 @@ impl Options {
             ..workload.clone()
         };
         Ok(loads.into_iter().map(named).collect())
+    }
+
+    /// The program of a server whose processes are killed in its stead.
+    fn restart_of(&self, server: &Server) -> Result<Option<String>, Problem> {
+        let Some(program) = &self.restart_of else { return Ok(None) };
+        let problem = |message: String| Err(Problem::new("restart-of", message));
+        if self.restart.is_none() {
+            return problem("it says what is killed, and --restart when; add that".to_owned());
+        }
+        if program.is_empty() || program.contains(['/', ' ', '\n']) {
+            return problem(format!(
+                "`{program}` is not the name of a program, as `redis-server` is"
+            ));
+        }
+        if matches!(server, Server::Embedded(_)) {
+            return problem(
+                "wirebench's own server has no other processes; leave it out, or describe the server and what belongs to \
+                 it in a file, with `url` and `start` (docs/PUSH.md)"
+                    .to_owned(),
+            );
+        }
+        Ok(Some(program.clone()))
     }
 
     /// Refuses options that mean nothing to the protocol.

@@ -42,8 +42,8 @@ pub struct Conduct {
     /// Time from the begin of the measurement to the instant at which the connections of all receivers are torn off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storm: Option<Nanos>,
-    /// Time from the begin of the measurement to the instant at which the server is killed, to be started again at
-    /// once.
+    /// Time from the begin of the measurement to the instant at which the server, or the part of it that a workload
+    /// names (`restart_of`), is killed, to be started again at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Nanos>,
 }

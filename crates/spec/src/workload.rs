@@ -84,6 +84,9 @@ pub struct Workload {
     /// Rooms: the line of a shell that starts a program which publishes, in place of connections; `null`: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish_with: Option<String>,
+    /// Rooms: the program of the server whose processes the restart is of; `null`: all of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart_of: Option<String>,
     /// The conversation that connections hold; `null` where each message is answered by one reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Conversation>,
@@ -133,6 +136,7 @@ impl Workload {
             bots: None,
             publish_to: None,
             publish_with: None,
+            restart_of: None,
             conversation: None,
             seed: 0,
             baseline: None,

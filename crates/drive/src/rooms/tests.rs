@@ -134,6 +134,44 @@ fn what_comes_from_when_it_was_away_is_replayed_and_its_return_is_timed() {
 }
 
 #[test]
+fn who_was_there_when_a_part_was_killed_recovers_with_what_was_due_once_it_was_gone() {
+    let mut rooms = proved(1, 1, 3);
+    let at = |time| Instant(ms(time));
+    // The second leaves before, and the third hears nothing until the measurement is over.
+    rooms.left(2, at(350), Leaving::Planned, None);
+    for due in [390, 410, 430] {
+        rooms.published(0, at(due), at(due), Class::Measured);
+    }
+    rooms.cut_off(at(400), at(420));
+    rooms.cut_off(at(400), at(500)); // Looked at again: it is known.
+    rooms.join(2);
+    rooms.opened(2);
+    rooms.received(2, Some(header(0, 3, ms(430))), at(440));
+    for (sequence, due, recovered) in [(1, 390, 0), (2, 410, 0), (3, 430, 1)] {
+        rooms.received(1, Some(header(0, sequence, ms(due))), at(450));
+        assert_eq!(rooms.outcome.counts.recovered, recovered, "due at {due} ms");
+    }
+    rooms.measured();
+    rooms.received(3, Some(header(0, 3, ms(430))), at(460));
+    let outcome = rooms.finish();
+    assert_eq!((outcome.counts.torn_off, outcome.counts.recovered), (2, 1), "in time");
+    let times = &outcome.recovered;
+    let longest = times.max().map(|it| it.0 / 1_000_000);
+    assert_eq!((times.count(), longest), (1, Some(50)), "from the kill");
+}
+
+#[test]
+fn a_part_whose_end_is_heard_of_once_the_measurement_is_over_lets_nobody_recover() {
+    let mut rooms = proved(1, 1, 1);
+    rooms.measured();
+    rooms.cut_off(Instant(ms(400)), Instant(ms(420)));
+    rooms.published(0, Instant(ms(430)), Instant(ms(430)), Class::Measured);
+    rooms.received(1, Some(header(0, 1, ms(430))), Instant(ms(440)));
+    let counts = rooms.finish().counts;
+    assert_eq!((counts.torn_off, counts.recovered, counts.delivered), (1, 0, 1));
+}
+
+#[test]
 fn a_receiver_that_is_restored_is_owed_all_and_one_that_is_not_was_away() {
     let mut rooms = proved(1, 1, 2);
     let at = Instant;

@@ -116,7 +116,7 @@ fn allocations_against<N: Node<Epoll>>(
         sources: Vec::new(),
         stack: play.stack(),
         publishers: None,
-        is_other: false,
+        lives_on: false,
     };
     let control = Arc::new(Control::new(1));
     let swapping = Swapping { other: Box::new(Interval::new(&play.workload.arrival)) };

@@ -8,8 +8,11 @@ use engine::sim::{Outcome as Ended, Sim};
 use engine::{ConnectionId, Engine as _};
 use record::{DeliveryCounts, ErrorClass, Merge};
 use serve::Relay;
+use serve::relay::Fault;
 use spec::Conduct;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Instant, Nanos, Random};
 
 #[test]
@@ -116,7 +119,7 @@ fn connections_to_the_new_server_are_excused_no_longer_than_ends_of_the_old_one_
 fn publishers_of_another_server_are_not_excused() {
     for elsewhere in [false, true] {
         let play = over("room-events", 2, 1, 5, "20/s").duration(ms(6000)).warm_up(ms(100));
-        let play = Play { publishes_elsewhere: elsewhere, ..play };
+        let play = Play { publishers_live_on: elsewhere, ..play };
         // Both are killed here, and one of them by nobody who said so. What is under way then is cut.
         let at = ms(1500 + 5);
         let played = restarted(&restarting(play), at, ms(100));
@@ -126,6 +129,71 @@ fn publishers_of_another_server_are_not_excused() {
         assert_eq!(failed > 0, elsewhere, "{:?}", played.outcome.connections);
         assert_eq!(counts(&played).torn_off, 10, "receivers were to the one that was killed");
     }
+}
+
+#[test]
+fn receivers_of_a_server_are_not_excused_where_a_part_of_it_is_killed() {
+    let play = over("room-events", 2, 1, 5, "20/s").duration(ms(6000)).warm_up(ms(100));
+    let play = Play { receivers_live_on: true, ..play };
+    // All of it is killed here, and only publishers are said to be connected to that.
+    let played = restarted(&restarting(play), ms(1500 + 5), ms(100));
+    let connections = played.outcome.connections;
+    assert_eq!((connections.lost, connections.failed), (10, 0), "{:?}", played.errors());
+    let it = counts(&played);
+    assert_eq!((it.check(), it.torn_off, it.attempts), (Ok(()), 0, 10), "{it:?}");
+}
+
+#[test]
+fn receivers_stay_while_a_part_of_their_server_is_gone_and_what_it_takes_with_it_is_lost() {
+    for transport in TRANSPORTS {
+        let play = over(transport, 2, 1, 10, "20/s").duration(ms(6000)).warm_up(ms(100));
+        // Messages of each room are due every 50 ms, and of both every 25 ms: after the kill from 1525 ms on.
+        let played = without_part(&play, ms(1510), Nanos::ZERO, ms(1705));
+        let name = format!("{transport}: {:?}", counts(&played));
+        assert_eq!(played.errors(), [], "{name}");
+        let connections = played.outcome.connections;
+        assert_eq!((connections.lost, connections.failed), (0, 0), "{name}");
+        let it = counts(&played);
+        let present = it.delivered + it.lost;
+        assert_eq!((it.check(), it.owed, it.whole()), (Ok(()), present, present), "{name}");
+        // Those due from 1525 to 1700 ms.
+        assert_eq!((it.published, it.lost), (240, 8 * 10), "{name}");
+        assert_eq!((it.torn_off, it.recovered, it.attempts), (20, 20, 0), "{name}");
+        let times = &played.outcome.deliveries.as_ref().unwrap().recovered;
+        let [first, last] = [times.min(), times.max()].map(Option::unwrap);
+        // From 1510 ms to the messages that are due at 1725 and 1750 ms, and come some milliseconds later.
+        assert!(first >= ms(215) && first < ms(225), "{name}: {first}");
+        assert!(last >= ms(240) && last < ms(250), "{name}: {last}");
+    }
+}
+
+#[test]
+fn what_was_due_before_a_part_was_gone_proves_nothing_of_the_new_one() {
+    // All takes 40 ms each way, so that messages which the old one had carried come for 80 ms after the kill. It takes
+    // 30 ms to go, and the new one is there at once.
+    let mut play = over("ws", 1, 1, 5, "100/s").duration(ms(6000)).warm_up(ms(100));
+    play.conditions.delay = ms(40);
+    let at = ms(1505);
+    let played = without_part(&play, at, ms(30), at);
+    let it = counts(&played);
+    assert_eq!((played.errors(), it.lost, it.recovered), (vec![], 0, 5), "{it:?}");
+    let times = &played.outcome.deliveries.as_ref().unwrap().recovered;
+    let [first, last] = [times.min(), times.max()].map(Option::unwrap);
+    // The first message that was due after that.
+    assert!(first >= ms(30 + 80) && last < ms(30 + 80 + 20), "{first} to {last}");
+}
+
+#[test]
+fn a_part_that_does_not_come_back_leaves_sums_that_close_and_nobody_recovers() {
+    let play = over("ws", 2, 1, 10, "20/s").duration(ms(3000)).warm_up(ms(100));
+    let played = without_part(&play, ms(1510), ms(1), ms(60_000));
+    let it = counts(&played);
+    assert_eq!((it.check(), it.torn_off, it.recovered), (Ok(()), 20, 0), "{it:?}");
+    // Nothing has come behind it that would show that it is lost.
+    let gone = it.in_flight_at_end;
+    assert_eq!((it.lost, it.cut, it.owed), (0, 0, it.delivered + gone), "{it:?}");
+    // Those due from 1525 to 3075 ms.
+    assert_eq!(gone, 63 * 10, "{it:?}");
 }
 
 #[test]
@@ -231,6 +299,32 @@ fn with_restarts(seeds: Range<u64>) -> DeliveryCounts {
 /// A play whose server may be killed. When, is up to who runs it.
 fn restarting(play: Play) -> Play {
     behaving(play, Conduct { restart: Some(ms(1)), ..Conduct::default() })
+}
+
+/// Runs to its end against a relay of which a part is killed, takes some time to go, and is ready again, at instants
+/// from the begin of the traffic on: what is published meanwhile reaches nobody, and all connections stay.
+fn without_part(play: &Play, at: Nanos, going: Nanos, back: Nanos) -> Played {
+    let play = restarting(Play { receivers_live_on: true, ..play.clone() });
+    let is_away = Arc::new(AtomicBool::new(false));
+    let carries = Arc::clone(&is_away);
+    let mut relay = relay().with_faults(move |_: &[u8]| {
+        let copies = usize::from(!carries.load(Ordering::Relaxed));
+        Fault { copies, ..Fault::default() }
+    });
+    let mut world = World::new(&play);
+    assert_eq!(world.run(&mut relay, Instant::START + ms(500)), Ended::TimeUp);
+    let begin = world.control.started_at();
+    assert_eq!(world.run(&mut relay, begin + at), Ended::TimeUp);
+    world.control.killed(world.network.now());
+    is_away.store(back > at, Ordering::Relaxed);
+    assert_eq!(world.run(&mut relay, begin + at + going), Ended::TimeUp);
+    world.control.part_is_gone(world.network.now());
+    if world.run(&mut relay, begin + back.max(at + going)) == Ended::TimeUp {
+        is_away.store(false, Ordering::Relaxed);
+        world.control.is_back(world.network.now());
+        assert_eq!(world.run(&mut relay, TIME_MAX), Ended::Done, "it hangs");
+    }
+    world.finish()
 }
 
 /// Runs to its end against a relay that is killed at an instant, and ready again some time later.

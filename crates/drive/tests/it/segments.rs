@@ -64,7 +64,7 @@ fn on_loopback(mut play: Play) -> Played {
         sources: Vec::new(),
         stack: play.stack(),
         publishers: None,
-        is_other: false,
+        lives_on: false,
     };
     let control = Arc::new(Control::new(1));
     let mut worker = Worker::new(play.workload, target, control, Notes::default());

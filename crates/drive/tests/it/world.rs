@@ -71,8 +71,9 @@ pub(crate) struct Play {
     pub(crate) options: ClientOptions,
     /// Rooms: the options of connections that publish, where they are others.
     pub(crate) publishers: Option<ClientOptions>,
-    /// Rooms: those connections are to another server.
-    pub(crate) publishes_elsewhere: bool,
+    /// Rooms: what is killed is not what receivers are connected to, or not what publishers are.
+    pub(crate) receivers_live_on: bool,
+    pub(crate) publishers_live_on: bool,
     pub(crate) workload: Workload,
 }
 
@@ -118,7 +119,8 @@ impl Play {
             endpoint: speech.endpoint(),
             options: ClientOptions { reply_len: PAYLOAD_LEN, ..ClientOptions::default() },
             publishers: None,
-            publishes_elsewhere: false,
+            receivers_live_on: false,
+            publishers_live_on: false,
             workload,
         }
     }
@@ -313,12 +315,12 @@ pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
         sources: Vec::new(),
         stack: play.stack(),
         publishers: None,
-        is_other: false,
+        lives_on: play.receivers_live_on,
     };
     let publishers = play.publishers.clone().map(|options| Play { options, ..play.clone() });
-    let is_other = play.publishes_elsewhere;
+    let lives_on = play.publishers_live_on;
     let publishers =
-        publishers.map(|publishers| Box::new(Target { is_other, ..target(&publishers) }));
+        publishers.map(|publishers| Box::new(Target { lives_on, ..target(&publishers) }));
     let target = Target { publishers, ..target(play) };
     let requests = play.workload.requests.as_ref();
     let kinds = requests.map_or(0..0, |it| 0..u16::try_from(it.kinds().len()).unwrap());

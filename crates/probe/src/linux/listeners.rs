@@ -10,7 +10,7 @@ use super::interface::interface_to;
 use crate::listener::{Listener, Unseen};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The processes that listen at a TCP address.
 ///
@@ -34,11 +34,23 @@ pub fn port_listeners(port: u16) -> Result<Vec<Listener>, Unseen> {
     owners(&listening_at(port).into_iter().map(|(_, inode)| inode).collect())
 }
 
+/// The TCP addresses at which any of these processes listen, as sockets are bound to them; without those of processes
+/// whose files we may not look at.
+pub fn tcp_addresses(pids: &[u32]) -> BTreeSet<SocketAddr> {
+    let open: BTreeSet<PathBuf> = pids.iter().flat_map(|pid| open_files(*pid)).collect();
+    let ours = |(_, inode): &(SocketAddr, u64)| open.contains(&socket(*inode));
+    listening_anywhere().into_iter().filter(ours).map(|(local, _)| local).collect()
+}
+
 /// The sockets that listen at a port, with their addresses and inodes.
 fn listening_at(port: u16) -> Vec<(SocketAddr, u64)> {
+    listening_anywhere().into_iter().filter(|(local, _)| local.port() == port).collect()
+}
+
+/// The sockets that listen at any port.
+fn listening_anywhere() -> Vec<(SocketAddr, u64)> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| Machine.read(path));
-    let lines = tables.iter().flatten().flat_map(|table| table.lines());
-    lines.filter_map(listening).filter(|(local, _)| local.port() == port).collect()
+    tables.iter().flatten().flat_map(|table| table.lines()).filter_map(listening).collect()
 }
 
 /// The processes that listen at a Unix socket.
@@ -134,17 +146,22 @@ fn owners(sockets: &BTreeSet<u64>) -> Result<Vec<Listener>, Unseen> {
     if sockets.is_empty() {
         return Err(Unseen::NoSocket);
     }
-    let names: Vec<String> = sockets.iter().map(|inode| format!("socket:[{inode}]")).collect();
-    let has = |pid: u32| {
-        let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
-        files.flatten().any(|file| {
-            let target = std::fs::read_link(file.path());
-            target.is_ok_and(|target| names.iter().any(|name| target == Path::new(name)))
-        })
-    };
+    let names: Vec<PathBuf> = sockets.iter().map(|inode| socket(*inode)).collect();
+    let has = |pid: u32| open_files(pid).any(|file| names.contains(&file));
     let pids = Machine.list("/proc").into_iter().filter_map(|name| name.parse().ok());
     let found: Vec<Listener> = pids.filter(|pid| has(*pid)).filter_map(listener).collect();
     if found.is_empty() { Err(Unseen::Hidden) } else { Ok(found) }
+}
+
+/// The files that a process has open, as the kernel names them; none if we may not look at them.
+fn open_files(pid: u32) -> impl Iterator<Item = PathBuf> {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd"));
+    files.into_iter().flatten().flatten().filter_map(|file| std::fs::read_link(file.path()).ok())
+}
+
+/// The name of a socket among the files of a process.
+fn socket(inode: u64) -> PathBuf {
+    format!("socket:[{inode}]").into()
 }
 
 /// The state of a TCP socket that listens.
@@ -196,13 +213,17 @@ mod tests {
         };
         for any in ["127.0.0.1:0", "0.0.0.0:0"] {
             let listener = TcpListener::bind(any).unwrap();
-            let port = listener.local_addr().unwrap().port();
+            let address = listener.local_addr().unwrap();
+            let port = address.port();
+            assert!(tcp_addresses(&[1, std::process::id()]).contains(&address));
+            assert!(!tcp_addresses(&[]).contains(&address));
             assert!(ours(tcp_listeners(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))));
             assert!(ours(port_listeners(port)));
             drop(listener);
             let gone = tcp_listeners(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
             assert_eq!(gone, Err(Unseen::NoSocket));
             assert_eq!(port_listeners(port), Err(Unseen::NoSocket));
+            assert!(!tcp_addresses(&[std::process::id()]).contains(&address));
         }
         let path = std::env::temp_dir().join(format!("wirebench listens {}", std::process::id()));
         let listener = UnixListener::bind(&path).unwrap();

@@ -24,7 +24,7 @@ pub use cpus::{pin_current_thread, topology};
 pub use family::{descendants, reaped_cpu};
 pub use interface::{InterfaceSampler, interface_to};
 pub use limits::limits;
-pub use listeners::{listener, port_listeners, tcp_listeners, unix_listeners};
+pub use listeners::{listener, port_listeners, tcp_addresses, tcp_listeners, unix_listeners};
 pub use machine::{machine, throttled_periods};
 pub use memory::kernel_memory;
 pub use process::ProcessSampler;

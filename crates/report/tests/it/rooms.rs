@@ -348,6 +348,25 @@ fn a_server_that_was_killed_has_its_recovery_on_every_page() {
     ] {
         assert!(words.contains(line), "{line}: {page}");
     }
+    let mut of_part = record.clone();
+    of_part.plan.workloads[0].spec.restart_of = Some("redis-server".to_owned());
+    let counts = &mut of_part.blocks[0].deliveries.as_mut().expect("they are rooms").counts;
+    let stayed = DeliveryEnds::default();
+    *counts = DeliveryCounts { away: stayed, edge: stayed, attempts: 0, ..*counts };
+    let missing = counts.missing();
+    let page = details(&of_part);
+    let words = page.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let lost = format!("400 of them within the measured time; {missing} deliveries did not come");
+    for line in [
+        "100 receivers, redis-server killed and started again after 3 s",
+        "recovery redis-server was killed, and ready again after 240 ms",
+        "half of 400 receivers were told again after 1.00 s, 99 % after 1.00 s, all after 1.00 s",
+        "2 messages were not acknowledged when redis-server was killed",
+        &lost,
+    ] {
+        assert!(words.contains(line), "{line}: {page}");
+    }
+    assert!(!words.contains("torn off") && !words.contains("away: owed"), "all stayed: {page}");
     let lab = details(&RunRecord { kind: Kind::Lab, ..record.clone() });
     assert!(["ready", "240"].iter().all(|words| lab.contains(words)), "{lab}");
     let first = report::terminal(

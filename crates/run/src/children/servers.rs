@@ -9,7 +9,7 @@ use super::started;
 use crate::RunError;
 use crate::plan::{Measurement, Peer, Speech};
 use crate::reach::Context;
-use lab::{Launch, PrivateFolder, Server, ServerSettings};
+use lab::{Launch, Part, PrivateFolder, Server, ServerSettings};
 use record::{Block, Warning};
 use spec::{Address, Endpoint, Protocol, Scheme};
 use std::collections::BTreeMap;
@@ -122,6 +122,17 @@ impl RunningServer {
         self.server.process().pids()
     }
 
+    /// The processes of it whose program has this name.
+    pub(crate) fn part(&self, program: &str) -> Part {
+        self.server.process().part(program)
+    }
+
+    /// The names of its programs, as a list in words.
+    pub(crate) fn programs(&self) -> String {
+        let names: Vec<String> = self.server.process().names().into_iter().collect();
+        names.join(", ")
+    }
+
     /// Lets it run.
     pub(crate) fn resume(&self) {
         self.server.process().resume();
@@ -133,7 +144,7 @@ impl RunningServer {
     }
 
     /// The end of the server and its last words, if it has ended.
-    fn died(&mut self) -> Option<String> {
+    pub(crate) fn died(&mut self) -> Option<String> {
         let status = self.server.process_mut().died()?;
         let said = last_words(&self.server.process().stderr());
         Some(format!("{} has ended: {status}{said}", self.name))
@@ -324,6 +335,15 @@ impl Servers {
         self.all.insert(key.clone(), started);
         let started = self.all.get(&key).expect("it was just inserted").as_ref();
         started.map_err(Clone::clone)
+    }
+
+    /// Ends the server of a measurement, of which a part was killed and is not back, for that reason; it is tried again
+    /// for measurements that do not restart it.
+    pub(crate) fn end_without_part(&mut self, measurement: &Measurement, reason: &str) {
+        let key = Key::of(measurement).expect("only servers of ours are killed");
+        if let Some(Ok(was)) = self.all.insert(key.clone(), Err(reason.to_owned())) {
+            self.killed.insert(key, was.starts);
+        }
     }
 
     /// Takes the remarks on how servers were started.

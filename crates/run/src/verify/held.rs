@@ -57,7 +57,7 @@ impl<'a> Asking<'a> {
             sources: Vec::new(),
             stack: stack.probe(),
             publishers: None,
-            is_other: false,
+            lives_on: false,
         };
         let requests = measurement.workload.requests.clone();
         let requests = requests.expect("a conversation has requests");

@@ -73,7 +73,7 @@ pub(super) fn publish(
         sources: Vec::new(),
         stack: stack(url, &measurement.speech, len, tls).map_err(words)?,
         publishers,
-        is_other: false,
+        lives_on: false,
     };
     run_once(measurement.workload.clone(), 0, target, context).map_err(words)
 }

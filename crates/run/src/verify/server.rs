@@ -73,7 +73,7 @@ impl<'a> Asking<'a> {
             sources: Vec::new(),
             stack,
             publishers: None,
-            is_other: false,
+            lives_on: false,
         };
         Conversation::open(&target, self.context)
     }

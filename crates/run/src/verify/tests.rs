@@ -324,7 +324,7 @@ impl Honest<'_> {
                 sources: Vec::new(),
                 stack,
                 publishers: None,
-                is_other: false,
+                lives_on: false,
             },
             context,
         }

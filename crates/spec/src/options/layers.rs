@@ -138,6 +138,7 @@ fields! {
     every = "every", closed = "closed", sessions = "sessions", publish = "publish", rooms = "rooms",
     receivers = "receivers", publishers = "publishers", publish_to = "publish-to", publish_with = "publish-with",
     slow_receivers = "slow-receivers", away = "away", storm = "storm", restart = "restart",
+    restart_of = "restart-of",
     messages_each = "messages-each", think = "think",
     spacing = "spacing", clients = "clients", concurrency = "concurrency", round_trips = "round-trips",
     in_flight = "in-flight", in_flight_max = "in-flight-max", conversation = "conversation", size = "size", payload = "payload",

@@ -45,7 +45,7 @@ impl Options {
         use Way::{Bots, Clients, Closed, Publish, Rate, Sessions};
         let bots = || if self.closed { &[] } else { &[Bots][..] };
         #[rustfmt::skip]
-        let all: [(&str, bool, &[Way], &str); 20] = [
+        let all: [(&str, bool, &[Way], &str); 21] = [
             ("every",         self.every.is_some(),         &[Bots],                     "--bots"),
             ("closed",        self.closed,                  &[Bots],                     "--bots"),
             ("messages-each", self.messages_each.is_some(), &[Sessions],                 "--sessions"),
@@ -57,6 +57,7 @@ impl Options {
             ("away",          self.away.is_some(),          &[Publish],                  "--publish"),
             ("storm",         self.storm.is_some(),         &[Publish],                  "--publish"),
             ("restart",       self.restart.is_some(),       &[Publish],                  "--publish"),
+            ("restart-of",    self.restart_of.is_some(),    &[Publish],                  "--publish"),
             ("publish-to",    self.publish_to.is_some(),    &[Publish],                  "--publish"),
             ("publish-with",  self.publish_with.is_some(),  &[Publish],                  "--publish"),
             ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions, Clients], "loads other than --publish, whose rooms say it, and --bots, each of which has a connection"),

@@ -1,7 +1,7 @@
 //! Options, and the workloads that they become.
 
 use super::*;
-use crate::{Content, Expect, Lifetime, Load, Profile, Scheme, Stop, Trust};
+use crate::{Content, Expect, Lifetime, Load, Profile, Scheme, ServerSubject, Stop, Trust};
 use std::num::NonZeroU64;
 
 /// The one workload of a URL without options.
@@ -626,6 +626,23 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
     let again = options(&format!("{rooms}; away = 'every 15s for 2s'; restart = '3s'"));
     let conduct = of_server(&ours, &again).unwrap()[0].load.rooms().unwrap().conduct;
     assert_eq!((conduct.restart, conduct.away.is_some()), (Some(Nanos::from_secs(3)), true));
+    let (name, scheme) = ("s".to_owned(), Scheme::named("ws").unwrap());
+    let subject = Server::Subject(ServerSubject { name, scheme, path: None, reply: None });
+    let part = options(&format!("{rooms}; restart = '3s'; restart-of = 'redis-server'"));
+    let of_part = &of_server(&subject, &part).unwrap()[0];
+    assert_eq!(of_part.restart_of.as_deref(), Some("redis-server"));
+    #[rustfmt::skip]
+    let table = [
+        (&ours,    "restart = '3s'; restart-of = 'a'",     "restart-of: wirebench's own server has no other processes"),
+        (&subject, "restart-of = 'a'",                     "restart-of: it says what is killed, and --restart when"),
+        (&subject, "restart = '3s'; restart-of = ''",      "restart-of: `` is not the name of a program"),
+        (&subject, "restart = '3s'; restart-of = '/bin/a'", "restart-of: `/bin/a` is not the name of a program"),
+    ];
+    for (server, text, expected) in table {
+        let found =
+            of_server(server, &options(&format!("{rooms}; {text}"))).unwrap_err().to_string();
+        assert!(found.starts_with(expected), "{text}: {found}");
+    }
 
     let talked = "conversation = 'centrifugo'; publish = '10/s'";
     #[rustfmt::skip]
@@ -640,6 +657,7 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
         (&format!("{rooms}; slow-receivers = '1%'; storm = '3s'"), "storm: receivers that leave and --slow-receivers are two"),
         (&format!("{rooms}; storm = '10s'"),  "storm: 10 s is not inside the measurement of 10 s"),
         ("conversation = 'room'; restart = '3s'", "restart: belongs to --publish"),
+        ("conversation = 'room'; restart-of = 'a'", "restart-of: belongs to --publish"),
         (&format!("{rooms}; restart = '3s'"), "restart: only a server that wirebench starts itself"),
         (&format!("{rooms}; slow-receivers = '1%'; restart = '3s'"), "restart: receivers that leave and --slow-receivers are two"),
         (&format!("{rooms}; restart = '10s'"), "restart: 10 s is not inside the measurement of 10 s"),

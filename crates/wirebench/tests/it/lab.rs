@@ -165,6 +165,31 @@ fn every_relay_delivers_what_is_published_to_every_receiver_once() {
 }
 
 #[test]
+fn relays_of_others_go_on_when_their_redis_is_killed_and_nobody_is_cut() {
+    let Some(installed) = installed_subjects() else { return };
+    let sandbox = Sandbox::new();
+    let record = measured_quickly(&sandbox, "experiments/push-redis.toml", &installed);
+    assert!(record.lab.as_ref().unwrap().left_out.is_empty(), "{:?}", record.lab);
+    assert!(!record.blocks.is_empty());
+    for block in &record.blocks {
+        let name = record.plan.workloads[block.workload].name();
+        assert_eq!(block.failed, None, "{name}");
+        assert!(block.restart.is_some_and(|restart| restart.ready_after_ns > 0), "{name}");
+        let connections = &block.connections;
+        assert_eq!((connections.lost, connections.failed), (0, 0), "{name}");
+        let counts = block.deliveries.as_ref().unwrap().counts;
+        assert_eq!(counts.check(), Ok(()), "{name}: {counts:?}");
+        assert_eq!((counts.owed, counts.whole()), (20 * counts.published, counts.owed), "{name}");
+        // Something has come behind the last that was lost: to all of them, if only in the drain.
+        assert_eq!((counts.cut, counts.in_flight_at_end), (0, 0), "{name}: {counts:?}");
+        assert_eq!((counts.torn_off, counts.attempts), (20, 0), "{name}: {counts:?}");
+        let others = [counts.duplicate, counts.foreign, counts.reordered, counts.early];
+        assert_eq!(others, [0; 4], "{name}");
+    }
+    assert_nothing_runs_in(&installed);
+}
+
+#[test]
 fn tabs_of_a_browser_have_every_message_once_beside_our_own_receivers() {
     let Some(installed) = installed_subjects() else { return };
     let sandbox = Sandbox::new();

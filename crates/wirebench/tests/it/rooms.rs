@@ -2,7 +2,7 @@
 
 use crate::harness::{Sandbox, Server, ended, record_of};
 use crate::peers::Stream;
-use crate::third_party::{Server as Subject, installed, run_client};
+use crate::third_party::{Server as Subject, installed, installed_subjects, run_client};
 use record::DeliveryCounts;
 use rustix::process::Signal;
 use std::io::{Read, Write};
@@ -526,6 +526,104 @@ fn a_server_that_was_there_before_is_not_killed() {
     sandbox.run(&line).check(2, &[words]);
 }
 
+/// A relay behind Redis, whose port is its second argument, and how Redis is run there.
+const BEHIND_REDIS: &str = r#"
+redis() { 'REDIS' --bind 127.0.0.1 --port "$1" --save '' >&2; }
+RUN &
+exec 'WIREBENCH' serve relay --listen "127.0.0.1:$1" --redis "redis://127.0.0.1:$2"
+"#;
+
+/// Writes a relay behind a real Redis, with publishers at that, and an experiment in which the latter is killed. `None`
+/// where it is not installed.
+fn restart_redis(sandbox: &Sandbox, run: &str, more: &str) -> Option<()> {
+    let redis = installed_subjects()?.join("redis/package/usr/bin/redis-server");
+    let port = engine::free_port([127, 0, 0, 1].into()).unwrap();
+    let script = BEHIND_REDIS.replace("RUN", run).replace("WIREBENCH", program());
+    let script = script.replace("REDIS", redis.to_str().unwrap());
+    let file = format!(
+        "baseline = 'relay'\npublish = '50/s'\nrooms = 2\nreceivers = 10\nrounds = 1\nwarm-up = '100ms'\n{more}\n\
+         restart-of = 'redis-server'\npublish-to = 'tcp://127.0.0.1:{port}'\n[[row]]\nname = 'relay'\n\
+         url = 'ws://127.0.0.1:1'\nstart = 'exec sh relay.sh {{port}} {port}'\nconversation = './to.toml'\n"
+    );
+    for (name, text) in
+        [("relay.sh", script), ("to.toml", [RECEIVERS, AT_REDIS].concat()), ("redis.toml", file)]
+    {
+        std::fs::write(sandbox.path().join(name), text).unwrap();
+    }
+    Some(())
+}
+
+#[test]
+fn receivers_stay_while_the_redis_behind_their_relay_is_killed_and_started_again() {
+    let sandbox = Sandbox::new();
+    let run = "while :; do redis \"$2\"; done";
+    let more = "duration = '4s'\ndrain = '1s'\nrestart = '500ms'";
+    let Some(()) = restart_redis(&sandbox, run, more) else { return };
+    let ended = sandbox.run("run redis.toml --json");
+    let record = record_of(&ended.stdout);
+    let block = &record.blocks[0];
+    // Publishers, which Redis has cut, are excused, and nobody else is cut.
+    assert_eq!((&block.failed, &block.errors[..]), (&None, &[][..]), "{ended:?}");
+    let restart = block.restart.unwrap();
+    assert!(restart.at_ns >= 500_000_000 && restart.ready_after_ns > 0, "{restart:?}");
+    let deliveries = block.deliveries.as_ref().unwrap();
+    let counts = deliveries.counts;
+    assert_eq!(counts.check(), Ok(()), "{counts:?}");
+    assert_eq!(
+        (counts.whole(), counts.owed),
+        (10 * counts.published, counts.whole()),
+        "{counts:?}"
+    );
+    assert_eq!((counts.torn_off, counts.recovered, counts.attempts), (20, 20, 0), "{counts:?}");
+    assert_eq!(counts.cut, 0, "nobody is cut: {counts:?}");
+    // The relay tries again 100 ms after it has lost Redis.
+    let recovered = deliveries.recovered.as_ref().unwrap();
+    assert!(recovered.min_ns >= 99_000_000, "{recovered:?}");
+    assert_eq!(deliveries.recovery().unwrap().0, recovered.max_ns, "the last of 20");
+    let shown = sandbox.run("show --details").stdout;
+    let words = shown.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(words.contains("redis-server killed and started again after 500 ms"), "{shown}");
+}
+
+#[test]
+fn a_redis_that_nobody_starts_again_fails_the_block_in_words() {
+    let sandbox = Sandbox::new();
+    let more = "duration = '1s'\ndrain = '500ms'\nrestart = '200ms'";
+    let Some(()) = restart_redis(&sandbox, "redis \"$2\"", more) else { return };
+    let ended = sandbox.run("run redis.toml --json");
+    let record = record_of(&ended.stdout);
+    let block = &record.blocks[0];
+    let failed = block.failed.as_deref().unwrap_or_default();
+    let words =
+        "redis-server was killed by --restart-of, and is not back: nothing has started it again";
+    assert!(failed.starts_with(words), "{failed}: {ended:?}");
+    assert_eq!((block.counts.check(), block.restart), (Ok(()), None), "{ended:?}");
+}
+
+#[test]
+fn a_restart_of_what_the_server_has_not_started_or_receivers_connect_to_is_refused() {
+    let relay = format!(
+        "baseline = 'relay'\npublish = '50/s'\nreceivers = 2\nduration = '1s'\nrestart = '200ms'\n[[row]]\nname = 'relay'\n\
+         url = 'ws://127.0.0.1:1'\nstart = '{} serve relay --listen 127.0.0.1:{{port}}'\nconversation = 'room'\n",
+        program()
+    );
+    for (program, words) in [
+        ("redis-server", "the server has started no program of that name; name one of"),
+        (
+            "wirebench",
+            "it is what receivers connect to, and they would be cut; use --restart alone",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        std::fs::write(sandbox.path().join("relay.toml"), &relay).unwrap();
+        let ended = sandbox.run(&format!("run relay.toml --restart-of {program} --json"));
+        let record = record_of(&ended.stdout);
+        let failed = record.blocks[0].failed.as_deref().unwrap_or_default();
+        let expected = format!("--restart-of {program}: {words}");
+        assert!(failed.starts_with(&expected), "{failed}: {ended:?}");
+    }
+}
+
 /// A restart half a second after the begin, of a server with twenty receivers.
 const RESTART: &str = "
 publish = '50/s'
@@ -571,17 +669,19 @@ fn a_relay_that_is_asked_to_stop_delivers_what_was_published_before_and_ends_wel
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
-/// Publishers at Redis, which wants a password, and at NATS; they publish 64 bytes.
+/// Publishers at Redis, with the step of those that it wants a password of, and at NATS; they publish 64 bytes.
 const AT_REDIS: &str = r#"
 [publishers]
 speaks = "tcp"
 frame = "resp"
-[[publishers.open]]
-send = "AUTH hush\r"
-expect = { is = "+OK" }
 [publishers.request.publish]
 send = "PUBLISH room-${room_number} \"${header} ${pad:31}\"\r"
 reply = { starts = ":" }
+"#;
+const REDIS_LOGIN: &str = r#"
+[[publishers.open]]
+send = "AUTH hush\r"
+expect = { is = "+OK" }
 "#;
 const AT_NATS: &str = r#"
 [publishers]
@@ -602,12 +702,14 @@ send = "PONG\r"
 
 #[test]
 fn a_relay_delivers_what_is_published_at_brokers_that_we_did_not_write_and_says_that_one_is_gone() {
-    for (name, publishers) in [("redis", AT_REDIS), ("nats", AT_NATS)] {
+    for (name, publishers) in
+        [("redis", [AT_REDIS, REDIS_LOGIN].concat()), ("nats", AT_NATS.to_owned())]
+    {
         let Some(broker) = Subject::start(name) else { return };
         let publish_to = broker.url("tcp", "");
         let address = publish_to.trim_start_matches("tcp://");
         let sandbox = Sandbox::new();
-        std::fs::write(sandbox.path().join("to.toml"), [RECEIVERS, publishers].concat()).unwrap();
+        std::fs::write(sandbox.path().join("to.toml"), [RECEIVERS, &publishers].concat()).unwrap();
         let login = if name == "redis" { ":hush@" } else { "" };
         let url = format!("{name}://{login}{address}\n");
         std::fs::write(sandbox.path().join("broker"), url).unwrap();

@@ -33,7 +33,7 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
         assert!(text.contains(word), "no {word:?} in {key}: {text}");
     };
     // All options of a run have a field, and so have all criteria.
-    assert_eq!(seen["fields"], 76);
+    assert_eq!(seen["fields"], 77);
     assert_eq!(seen["refused"], "`2000` is not a rate; did you mean `2000/s`?");
     assert!(seen["after"].as_u64() >= seen["before"].as_u64() && seen["before"] != 0, "{seen}");
     assert_eq!(seen["firstLines"][0], "id: 0");
