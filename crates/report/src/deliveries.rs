@@ -134,8 +134,8 @@ pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
     let DeliveryCounts { torn_off, recovered, away, edge, unacknowledged, .. } = counts;
     let part = it.row.restart_of();
     let killed = part.unwrap_or("the server");
-    // Those who have stayed are told again.
-    let back = if part.is_some() { "told again" } else { "back" };
+    // Nobody has left where only a part was killed.
+    let back = if part.is_some() { "reached again" } else { "back" };
     let mut lines = Vec::new();
     if let Some(ready) = it.median(ready_again) {
         lines.push(format!("{killed} was killed, and ready again after {}", number::time(ready)));

@@ -148,10 +148,10 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Nanos>,
-    /// Rooms: kill only the processes of the server whose program has this name, e.g. redis-server
+    /// Rooms: kill only those processes of the server that run this program, e.g. redis-server
     ///
-    /// Whoever has started them is expected to start them again. Receivers stay connected, and what does not reach them
-    /// is lost. The recovery time is the time from the kill until 99 % of them receive something that was due behind it
+    /// Whatever started them must start them again. Receivers stay connected, and what does not reach them is lost. The
+    /// recovery time is the time from the kill until 99 % of them receive a message that was due after it
     /// (docs/PUSH.md).
     #[cfg_attr(feature = "cli", arg(long, value_name = "PROGRAM", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -562,11 +562,13 @@ impl Options {
         let Some(program) = &self.restart_of else { return Ok(None) };
         let problem = |message: String| Err(Problem::new("restart-of", message));
         if self.restart.is_none() {
-            return problem("it says what is killed, and --restart when; add that".to_owned());
+            return problem(
+                "it names what --restart kills; add that, e.g. --restart 3s".to_owned(),
+            );
         }
         if program.is_empty() || program.contains(['/', ' ', '\n']) {
             return problem(format!(
-                "`{program}` is not the name of a program, as `redis-server` is"
+                "`{program}` is not the name of a program; one is redis-server"
             ));
         }
         if matches!(server, Server::Embedded(_)) {

@@ -360,7 +360,7 @@ fn a_server_that_was_killed_has_its_recovery_on_every_page() {
     for line in [
         "100 receivers, redis-server killed and started again after 3 s",
         "recovery redis-server was killed, and ready again after 240 ms",
-        "half of 400 receivers were told again after 1.00 s, 99 % after 1.00 s, all after 1.00 s",
+        "half of 400 receivers were reached again after 1.00 s, 99 % after 1.00 s, all after 1.00 s",
         "2 messages were not acknowledged when redis-server was killed",
         &lost,
     ] {

@@ -634,7 +634,7 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
     #[rustfmt::skip]
     let table = [
         (&ours,    "restart = '3s'; restart-of = 'a'",     "restart-of: wirebench's own server has no other processes"),
-        (&subject, "restart-of = 'a'",                     "restart-of: it says what is killed, and --restart when"),
+        (&subject, "restart-of = 'a'",                     "restart-of: it names what --restart kills; add that"),
         (&subject, "restart = '3s'; restart-of = ''",      "restart-of: `` is not the name of a program"),
         (&subject, "restart = '3s'; restart-of = '/bin/a'", "restart-of: `/bin/a` is not the name of a program"),
     ];
