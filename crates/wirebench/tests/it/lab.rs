@@ -37,9 +37,18 @@ fn every_subject_that_is_installed_passes_its_checks() {
 fn every_subject_that_is_installed_is_measured() {
     let Some(installed) = installed_subjects() else { return };
     let sandbox = Sandbox::new();
-    let record = measured_quickly(&sandbox, "experiments/smoke/lab.toml", &installed);
-    let failed: Vec<_> = record.blocks.iter().filter(|block| block.failed.is_some()).collect();
-    assert!(failed.is_empty(), "{failed:#?}");
+    let measured = || measured_quickly(&sandbox, "experiments/smoke/lab.toml", &installed);
+    let reasons = |record: &RunRecord| -> Vec<String> {
+        record.blocks.iter().filter_map(|block| block.failed.clone()).collect()
+    };
+    let mut record = measured();
+    // A machine that stands still between a client and us makes their windows differ, which rightly fails the block.
+    let is_of_window = |reason: &String| reason.contains(": it reports a window of ");
+    let failed = reasons(&record);
+    if !failed.is_empty() && failed.iter().all(is_of_window) {
+        record = measured();
+    }
+    assert_eq!(reasons(&record), Vec::<String>::new());
     let lab = record.lab.as_ref().unwrap();
     let left_out: Vec<&str> = lab.left_out.iter().map(|left| left.name.as_str()).collect();
     assert!(left_out.is_empty() || left_out == ["ratchet"], "{:?}", lab.left_out);
