@@ -1,5 +1,5 @@
 //! The restart of a server in the middle of a block: it is killed when the load says so, and started again at once.
-//! Where it is a part of the server that is killed, it is up to whoever started that to start it again.
+//! A part of a server (`restart_of`) is only killed here; the program that started it starts it again.
 //!
 //! A thread of its own does it, so that workers and their collector go on meanwhile: they know the instants from
 //! [`Control`]. Left out: receivers that come back, which is up to workers (crate `drive`).

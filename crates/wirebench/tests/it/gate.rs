@@ -48,7 +48,7 @@ impl Gate {
     fn known(&self, line: &str, more: &[&str]) -> Told {
         (0..5)
             .map(|_| self.run(line, more))
-            .find(|told| !told.junit.contains("type=\"unknown\""))
+            .find(Told::is_known)
             .expect("a limit was unknown in five measurements, one after the other")
     }
 
@@ -88,6 +88,11 @@ struct Told {
 }
 
 impl Told {
+    /// True if every limit was decided.
+    fn is_known(&self) -> bool {
+        !self.junit.contains("type=\"unknown\"")
+    }
+
     /// The exit code, and the numbers of test cases, of failures and of errors, in JUnit of the right form.
     fn check(&self, code: i32, cases: usize, failures: usize, errors: usize) {
         let Self { ended, junit, summary } = self;
@@ -294,8 +299,8 @@ fn two_builds_take_turns_in_one_gate_and_limits_are_relative_to_base() {
     told.has("name=\"at most 50% worse\"", "| at most 50% worse |");
     assert_eq!(told.junit.matches("type=\"regression\"").count(), 2, "{}", told.junit);
     // The most that is allowed is limit enough.
-    let is_known = |told: &Told| !told.junit.contains("type=\"unknown\"");
-    let told = (0..5).map(|_| run("--work 1us", &["--max-regression", "100%"])).find(is_known);
+    let told =
+        (0..5).map(|_| run("--work 1us", &["--max-regression", "100%"])).find(Told::is_known);
     told.expect("it was unknown in five measurements").check(0, 3, 0, 0);
     // Of fewer than six rounds nothing is known: that passes no limit.
     let told = run("--work 1us", &["--max-regression", "100%", "--rounds", "3"]);
