@@ -233,6 +233,8 @@ impl Keeper {
         for process in &left {
             say(&format!("{process} cannot be killed; it waits for the kernel"));
         }
+        // A process that ended after the last look would stay a zombie: some init processes reap late or never.
+        self.reap();
     }
 
     /// True while a process is left, or the end of the program itself has not been seen.
