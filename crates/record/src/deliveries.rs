@@ -36,7 +36,8 @@ pub struct DeliveryCounts {
     pub reordered: u64,
     /// Deliveries that came and were not owed: their receiver was proved after they had been sent.
     pub early: u64,
-    /// Deliveries that came from another room, or from no message that was ever sent; whenever they came.
+    /// Deliveries that came from another room, or from no message that was ever sent; whenever they came. An uncounted
+    /// message of the same room that outlasts the drain of the block before is none.
     pub foreign: u64,
     /// Messages of which a delivery that was owed did not come.
     pub incomplete: u64,

@@ -65,6 +65,21 @@ fn what_was_not_published_to_the_room_is_foreign() {
     assert_eq!(rooms.finish().counts.foreign, 7);
 }
 
+#[test]
+fn an_uncounted_message_that_outlasts_its_block_is_not_foreign_in_the_next() {
+    let mut rooms = proved(2, 1, 1);
+    rooms.published(0, Instant(1000), Instant(1000), Class::Measured);
+    let outlasted = header(0, 12, 0);
+    assert_eq!(rooms.received(2, Some(outlasted), Instant(900)), None);
+    // A publisher that had connected again has a number behind those of all connections.
+    assert_eq!(rooms.received(2, Some(header(4, 3, 0)), Instant(900)), None);
+    assert_eq!(rooms.outcome.counts.foreign, 0);
+    assert_eq!(rooms.received(3, Some(outlasted), Instant(900)), None, "that is the other room");
+    assert_eq!(rooms.received(2, Some(header(2, 12, 0)), Instant(900)), None, "a receiver");
+    assert!(rooms.received(2, Some(header(0, 1, 1000)), Instant(2000)).is_some());
+    assert_eq!(rooms.finish().counts.foreign, 2);
+}
+
 /// Receivers come, go, hear late, twice and not at all; publishers take the place of others.
 #[test]
 fn the_sums_are_those_of_a_model_that_remembers_everything() {
