@@ -161,8 +161,9 @@ pub(crate) struct Table {
     pub(crate) heading: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<(Tone, Vec<Cell>)>,
-    /// The row whose neighbours stay on a page that has no room for all rows. The last row stays too.
-    pub(crate) focus: usize,
+    /// The row whose neighbours stay on a page that has no room for all rows. The last row stays too: without a focus
+    /// the last that did not fail, because those that did are told of elsewhere.
+    pub(crate) focus: Option<usize>,
     pub(crate) notes: Vec<(Depth, String)>,
 }
 

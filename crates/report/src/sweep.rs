@@ -204,7 +204,7 @@ fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
         Knee::Found { offered_per_s, .. } => offered_per_s,
         Knee::NotReached { .. } => f64::INFINITY,
     };
-    table.focus = of_line(sweep, line).filter(|step| step.offered_per_s < knee).count();
+    table.focus = Some(of_line(sweep, line).filter(|step| step.offered_per_s < knee).count());
     table
 }
 

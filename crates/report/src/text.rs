@@ -254,9 +254,12 @@ impl Page {
         }
         let printed = table.printed(self.depth);
         let count = printed.rows.len();
-        let last = printed.rows.iter().rposition(|(tone, _)| *tone != Tone::Failed);
-        let last = last.unwrap_or(count - 1);
-        let kept = kept(count, table.focus, last, self.room.rows);
+        let measured = printed.rows.iter().rposition(|(tone, _)| *tone != Tone::Failed);
+        let last = match table.focus {
+            Some(_) => count - 1,
+            None => measured.unwrap_or(count - 1), // Rows that failed are told below.
+        };
+        let kept = kept(count, table.focus.unwrap_or(0), last, self.room.rows);
         for grid in Grid::all(&printed) {
             grid.head().iter().for_each(|line| self.line(Tone::Strong, line));
             let mut next = 0;
@@ -266,7 +269,6 @@ impl Page {
                 grid.row(row).iter().for_each(|line| self.line(*tone, line));
                 next = index + 1;
             }
-            // Rows that failed are told below.
             self.gap((last + 1).saturating_sub(next));
         }
         if !self.room.is_tight {
@@ -573,6 +575,27 @@ mod tests {
         for row @ (count, focus, last, limit, expected) in table {
             assert_eq!(kept(count, focus, last, limit), expected, "{row:?}");
         }
+    }
+
+    #[test]
+    fn rows_that_failed_stay_around_the_focus_and_are_left_out_without_one() {
+        let mut table = Table::new("", vec![Column::new("row", Unit::Words)]);
+        for row in 1..=9 {
+            let tone = if row > 5 { Tone::Failed } else { Tone::Plain };
+            table.rows.push((tone, vec![Cell::words(format!("step {row}"))]));
+        }
+        let room = Room { rows: 4, ..ALL };
+        let shown = |table: &Table| {
+            let mut page = Page::new(Depth::Details, room, &Style::default());
+            page.table(table);
+            page.finish()
+        };
+        let expected =
+            "row\nstep 1\nstep 2\nstep 3\n  … 1 more row: --details\nstep 5\n".to_owned();
+        assert_eq!(shown(&table), expected);
+        table.focus = Some(6);
+        let expected = "row\n  … 5 more rows: --details\nstep 6\nstep 7\nstep 8\nstep 9\n";
+        assert_eq!(shown(&table), expected);
     }
 
     #[test]
