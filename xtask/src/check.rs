@@ -5,7 +5,7 @@
 //! are told on the standard error stream; what the tools print, the test results above all, goes where it always goes.
 
 use crate::{deny, front_end, mutants, needs, shell, third_party, tidy};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -81,12 +81,24 @@ impl Gate {
         self.step(name, &repeat, || shell::run(command))
     }
 
-    /// The step that runs tests, and counts them.
+    /// The step that runs tests, and counts them. A few that fail are run once more, alone: many use real sockets and
+    /// processes, and a machine may stand still for longer than one of them allows for. Those that pass then are named
+    /// at the end.
     fn tests(&mut self, command: &mut Command) -> Result<()> {
         let mut tally = Tally::default();
         let repeat = shell::shown(command);
-        let run = || shell::run_reading(command, |line| tally.read(line));
-        let outcome = self.step("tests", &repeat, run);
+        let outcome = self.step("tests", &repeat, || {
+            let first = shell::run_reading(command, |line| tally.read(line));
+            let failed = tally.failures.clone();
+            if first.is_ok() || !tally.is_worth_a_second_run() {
+                return first;
+            }
+            eprintln!("check: run again, alone: {}", failed.join(", "));
+            let mut alone = Tally::default();
+            command.args(["--", "--exact", "--test-threads", "1"]).args(&failed);
+            shell::run_reading(command, |line| alone.read(line))?;
+            tally.has_passed_alone(alone)
+        });
         self.tally = tally;
         outcome
     }
@@ -120,7 +132,10 @@ impl Gate {
             total += *took;
         }
         println!("  {:<24} {:>7.1} s", format!("{} steps", self.done.len()), total.as_secs_f64());
-        let Tally { passed, failed, last } = self.tally;
+        let Tally { passed, failed, last, failures, .. } = self.tally;
+        for name in failures {
+            println!("\nfailed, and passed when it was run again, alone: {name}");
+        }
         println!("\n{last}\n{passed} passed, {failed} failed");
         Ok(())
     }
@@ -131,14 +146,25 @@ impl Gate {
 struct Tally {
     passed: u64,
     failed: u64,
+    /// The names of those that failed at first.
+    failures: Vec<String>,
+    /// Test programs that have begun and not ended.
+    running: u64,
     /// The line of the last program that had any.
     last: String,
 }
 
 impl Tally {
-    /// Reads a line like `test result: ok. 12 passed; 0 failed; 0 ignored; …`; any other counts nothing.
+    /// Reads a line like `running 12 tests`, `test a_name ... FAILED` or `test result: ok. 12 passed; 0 failed; …`; any
+    /// other counts nothing.
     fn read(&mut self, line: &str) {
+        if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
+            self.running += 1;
+        }
+        let name = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"));
+        self.failures.extend(name.map(ToOwned::to_owned));
         let Some(result) = line.strip_prefix("test result: ") else { return };
+        self.running = self.running.saturating_sub(1);
         let count = |what: &str| {
             let (before, _) = result.split_once(what)?;
             before.split_whitespace().last()?.parse::<u64>().ok()
@@ -150,7 +176,29 @@ impl Tally {
             line.clone_into(&mut self.last);
         }
     }
+
+    /// True if few tests failed, each is known by its name, and no test program ended before its tests did.
+    fn is_worth_a_second_run(&self) -> bool {
+        let named = self.failures.len();
+        named <= SECOND_RUNS_MAX && named as u64 == self.failed && self.running == 0
+    }
+
+    /// Counts the failed tests as passed, if `alone`, a run of their own, has passed them all.
+    fn has_passed_alone(&mut self, alone: Self) -> Result<()> {
+        ensure!(
+            alone.passed >= self.failed && alone.running == 0,
+            "{} of {} tests that failed were run again",
+            alone.passed,
+            self.failed
+        );
+        self.passed += std::mem::take(&mut self.failed);
+        self.last = alone.last;
+        Ok(())
+    }
 }
+
+/// The most failed tests that are run again: more are no accident.
+const SECOND_RUNS_MAX: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -185,6 +233,50 @@ mod tests {
             test result: FAILED. 3 passed; 2 failed; 0 ignored\n\ntest result: ok. 0 passed; 0 failed";
         gate.tests(shell::command("printf").arg(printed)).unwrap();
         let last = "test result: FAILED. 3 passed; 2 failed; 0 ignored".to_owned();
-        assert_eq!(gate.tally, Tally { passed: 15, failed: 2, last });
+        assert_eq!(gate.tally, Tally { passed: 15, failed: 2, last, ..Tally::default() });
+    }
+
+    /// Runs tests that print `first` and fail; those that are run alone then end with `alone`.
+    fn tested(first: &str, alone: &str) -> (Gate, Result<()>) {
+        let script = format!(
+            "case \"$*\" in *\"--exact --test-threads 1 \"*) printf '{alone}';; *) printf '{first}'; exit 101;; esac"
+        );
+        let mut gate = Gate::default();
+        let outcome =
+            gate.tests(shell::command("sh").args(["-c", &script, "sh", "--no-fail-fast"]));
+        (gate, outcome)
+    }
+
+    #[test]
+    fn a_test_that_fails_is_run_again_alone_and_named() {
+        let first = "running 3 tests\ntest a ... ok\ntest b::c ... FAILED\ntest result: FAILED. 2 passed; 1 failed\n";
+        let passes = "running 1 test\ntest b::c ... ok\ntest result: ok. 1 passed; 0 failed\n";
+        let (gate, outcome) = tested(first, passes);
+        outcome.unwrap();
+        let last = "test result: ok. 1 passed; 0 failed".to_owned();
+        let failures = vec!["b::c".to_owned()];
+        assert_eq!(gate.tally, Tally { passed: 3, failures, last, ..Tally::default() });
+        for alone in ["running 0 tests\ntest result: ok. 0 passed; 0 failed\n", "running 1 test\n"]
+        {
+            let (gate, outcome) = tested(first, alone);
+            assert_eq!((outcome.is_err(), gate.tally.failed), (true, 1), "{alone}");
+        }
+        let (gate, outcome) = tested(first, "test b::c ... FAILED\n'; exit 101; echo '");
+        assert_eq!((outcome.is_err(), gate.tally.failed), (true, 1), "it fails again");
+    }
+
+    #[test]
+    fn what_is_no_accident_is_not_run_again() {
+        let failed = |name: &str| format!("test {name} ... FAILED\n");
+        let many = ["a", "b", "c", "d"].map(failed).concat();
+        for first in [
+            format!("running 4 tests\n{many}test result: FAILED. 0 passed; 4 failed\n"),
+            // One program was killed in the middle of its tests.
+            "running 2 tests\nrunning 1 test\ntest a ... FAILED\ntest result: FAILED. 0 passed; 1 failed\n".to_owned(),
+            "it does not compile\n".to_owned(),
+        ] {
+            let (_, outcome) = tested(&first, "running 4 tests\ntest result: ok. 4 passed; 0 failed\n");
+            assert!(outcome.is_err(), "{first}");
+        }
     }
 }
