@@ -89,15 +89,14 @@ impl Gate {
         let repeat = shell::shown(command);
         let outcome = self.step("tests", &repeat, || {
             let first = shell::run_reading(command, |line| tally.read(line));
-            let failed = tally.failures.clone();
             if first.is_ok() || !tally.is_worth_a_second_run() {
                 return first;
             }
-            eprintln!("check: run again, alone: {}", failed.join(", "));
+            eprintln!("check: run again, alone: {}", tally.failures.join(", "));
             let mut alone = Tally::default();
-            command.args(["--", "--exact", "--test-threads", "1"]).args(&failed);
+            command.args(["--", "--exact", "--test-threads", "1"]).args(&tally.failures);
             shell::run_reading(command, |line| alone.read(line))?;
-            tally.has_passed_alone(alone)
+            tally.settle(alone)
         });
         self.tally = tally;
         outcome
@@ -180,11 +179,12 @@ impl Tally {
     /// True if few tests failed, each is known by its name, and no test program ended before its tests did.
     fn is_worth_a_second_run(&self) -> bool {
         let named = self.failures.len();
-        named <= SECOND_RUNS_MAX && named as u64 == self.failed && self.running == 0
+        let is_few = (1..=SECOND_RUNS_MAX).contains(&named);
+        is_few && named as u64 == self.failed && self.running == 0
     }
 
     /// Counts the failed tests as passed, if `alone`, a run of their own, has passed them all.
-    fn has_passed_alone(&mut self, alone: Self) -> Result<()> {
+    fn settle(&mut self, alone: Self) -> Result<()> {
         ensure!(
             alone.passed >= self.failed && alone.running == 0,
             "{} of {} tests that failed were run again",
@@ -239,7 +239,7 @@ mod tests {
     /// Runs tests that print `first` and fail; those that are run alone then end with `alone`.
     fn tested(first: &str, alone: &str) -> (Gate, Result<()>) {
         let script = format!(
-            "case \"$*\" in *\"--exact --test-threads 1 \"*) printf '{alone}';; *) printf '{first}'; exit 101;; esac"
+            "case \"$*\" in *\"--exact --test-threads 1\"*) printf '{alone}';; *) printf '{first}'; exit 101;; esac"
         );
         let mut gate = Gate::default();
         let outcome =

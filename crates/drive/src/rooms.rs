@@ -454,9 +454,9 @@ impl Rooms {
         let receiver = self.places[place as usize].receiver.as_ref()?;
         let Some(Found { stream, message, order }) = found else {
             // Before the begin others may ask the server whether it answers.
-            let is_ours = self.clock.awaits_others
-                || header.is_some_and(|header| self.is_call_of_before(own, header));
-            self.outcome.counts.foreign += u64::from(!is_ours);
+            let is_foreign = !self.clock.awaits_others
+                && !header.is_some_and(|header| self.is_call_of_before(own, header));
+            self.outcome.counts.foreign += u64::from(is_foreign);
             return None;
         };
         let has_not_recovered = receiver.is_open && receiver.is_torn_off;
