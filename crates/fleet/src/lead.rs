@@ -374,6 +374,6 @@ const ABSENT_MAX_STOPPED: Nanos = Nanos::from_secs(2);
 /// The number of SIGINT: a run that somebody stops elsewhere ends as with Ctrl-C here.
 const INTERRUPTED: usize = 2;
 /// The time between two looks at the signal to stop.
-const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+const LOOK_EVERY: Nanos = Nanos::from_millis(200);
 /// The longest time for the log to take the end of a run.
 const END_MAX: Nanos = Nanos::from_secs(30);

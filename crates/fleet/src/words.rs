@@ -225,7 +225,8 @@ impl fmt::Display for Word {
                 write!(to, "block {block} waits for {}", list(agents))
             }
             Self::Begins { block, agents, in_time } => {
-                write!(to, "block {block} begins in {in_time} on {agents} agents")
+                let s = if *agents == 1 { "" } else { "s" };
+                write!(to, "block {block} begins in {in_time} on {agents} agent{s}")
             }
             Self::Over { block, marked, parts, repeats } => {
                 write!(to, "block {block} is over: {} of {parts} parts", parts - marked.len())?;

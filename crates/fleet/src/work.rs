@@ -527,6 +527,6 @@ const PROBES: Rate = Rate::new(NonZeroU32::new(100).expect("it is not zero"), Na
 /// Messages of a prober that may wait for their replies.
 const PROBES_MAX: NonZeroU32 = NonZeroU32::new(10_000).expect("it is not zero");
 /// The longest time between two looks for a signal.
-const LOOK_EVERY: Nanos = Nanos::from_millis(100);
+const LOOK_EVERY: Nanos = Nanos::from_millis(250);
 /// The number of SIGTERM, which stops a part.
 const STOPPED: usize = 15;

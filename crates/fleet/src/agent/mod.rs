@@ -21,7 +21,7 @@ pub use contract::{Action, Event, Measured, Options, Task};
 
 use crate::Word;
 use crate::bus::BusEvent;
-use crate::protocol::limits::{BEAT_EVERY, GRACE, START_LATE_MAX};
+use crate::protocol::limits::{BEAT_EVERY, BEAT_EVERY_IN_BLOCK, GRACE, START_LATE_MAX};
 use crate::protocol::{
     Answer, Beat, BlockId, BlockWork, Command, Go, Health, Hello, Kind, Name, NotStarted, Part,
     Phase, Plan, Refusal, Seat, Slot, Subject,
@@ -327,7 +327,8 @@ impl Agent {
         if self.is_connected {
             if now >= self.beat_at {
                 self.beat();
-                self.beat_at = now + BEAT_EVERY;
+                let is_in_block = matches!(self.state, State::Begun { .. });
+                self.beat_at = now + if is_in_block { BEAT_EVERY_IN_BLOCK } else { BEAT_EVERY };
             }
             self.wake = self.wake.min(self.beat_at);
         }

@@ -7,7 +7,7 @@ use super::questions::{ASK_AGAIN, About, Question};
 use super::stage::{Candidate, Preparing, Stage};
 use crate::Word;
 use crate::clock::Exchange;
-use crate::protocol::limits::{AGENTS_MAX, CLOCK_EVERY, LOST};
+use crate::protocol::limits::{AGENTS_MAX, CLOCK_EVERY, CLOCK_EVERY_IN_BLOCK, LOST};
 use crate::protocol::{Answer, Beat, Command, Go, Hello, Instance, Name, Phase, Refusal};
 use std::sync::Arc;
 use units::Instant;
@@ -145,6 +145,11 @@ impl Controller {
         }
         let open = self.ledger.open.as_ref().map(|(_, go)| Arc::clone(go));
         let others = open.as_ref().map_or(0, |go| go.roster.len().saturating_sub(1));
+        let ends = match &self.stage {
+            Stage::Open { ends, .. } if now < *ends => *ends,
+            Stage::Open { .. } | Stage::Opening | Stage::Between { .. } => Instant::NEVER,
+            Stage::Preparing(_) | Stage::Over { .. } => Instant::NEVER,
+        };
         let mut asks = Vec::new();
         let mut words = Vec::new();
         let mut wake = Instant::NEVER;
@@ -159,14 +164,16 @@ impl Controller {
             }
             wake = wake.min(member.heard + LOST);
             let about = if member.hello.is_none() { About::Hello } else { About::Clock };
-            let (at, every) = match about {
-                About::Hello => (&mut member.hello_at, ASK_AGAIN),
+            let (at, again) = match about {
+                About::Hello => (&mut member.hello_at, now + ASK_AGAIN),
                 About::Clock | About::Go(_) | About::Other | About::Prepare(_) => {
-                    (&mut member.clock_at, CLOCK_EVERY)
+                    let in_block = ends.min(now + CLOCK_EVERY_IN_BLOCK);
+                    let again = if block.is_some() { in_block } else { now + CLOCK_EVERY };
+                    (&mut member.clock_at, again)
                 }
             };
             if now >= *at {
-                *at = now + every;
+                *at = again;
                 asks.push((name.clone(), member.instance, about));
             }
             wake = wake.min(*at);

@@ -424,6 +424,7 @@ impl Session {
         // A hint says that there is an entry to read. An entry without a hint is found a little later.
         let mut hints = self.client.subscribe(filter.clone()).await.ok();
         let (mut next, mut has_caught_up) = (1, false);
+        let mut patience = LOOK_AGAIN;
         loop {
             let asked = self.unless_denied(Log::NEXT, self.log.next(&filter, next)).await;
             match asked {
@@ -448,7 +449,8 @@ impl Session {
                     None => std::future::pending().await,
                 }
             };
-            drop(tokio::time::timeout(LOOK_AGAIN, hint).await);
+            let is_hinted = tokio::time::timeout(patience, hint).await.is_ok();
+            patience = if is_hinted { HINT_AHEAD } else { LOOK_AGAIN };
         }
     }
 
@@ -538,7 +540,9 @@ enum NotDone {
 
 /// The most questions that wait for their answers.
 const UNANSWERED_MAX: usize = 1024;
-/// The longest time between two looks for a new entry.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
+/// The longest time between two looks for a new entry: one whose hint was lost, as a connection is when it ends.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The time from a hint until its entry is looked for again: the server sends the one before it has stored the other.
+const HINT_AHEAD: Duration = Duration::from_millis(100);
 /// The longest time for the last messages to be sent.
 const LAST_WORDS: Duration = Duration::from_millis(500);

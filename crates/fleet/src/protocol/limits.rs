@@ -25,6 +25,8 @@ pub const TALK_MAX: Bytes = Bytes(64 << 10);
 
 /// Time from one beat of an agent to its next.
 pub const BEAT_EVERY: Nanos = Nanos::from_millis(250);
+/// The same in a block, whose load has the cores that a beat needs. Five fit into [`LOST`].
+pub const BEAT_EVERY_IN_BLOCK: Nanos = Nanos::from_millis(500);
 /// An agent that has been silent for this long does not take part in a new block.
 pub const SUSPECT: Nanos = Nanos::from_millis(1500);
 /// An agent that has been silent for this long is said to be lost. Its slot stays open until the grace is over.
@@ -49,3 +51,5 @@ pub const CLOCK_BOUND_MAX: Nanos = Nanos::from_millis(1);
 pub const START_LATE_MAX: Nanos = Nanos::from_millis(100);
 /// Time from one exchange with an agent's clock to the next.
 pub const CLOCK_EVERY: Nanos = Nanos::from_millis(250);
+/// The same in a block, in which a clock is asked for jumps alone, and once more at its end.
+pub const CLOCK_EVERY_IN_BLOCK: Nanos = Nanos::from_secs(1);

@@ -49,8 +49,9 @@ impl Up {
         let launch = places::launch()?;
         let program = self.program(&launch, terminal)?;
         let mut running = self.start(&program, &launch)?;
+        let agents = if self.local == 1 { "agent" } else { "agents" };
         terminal.say(&format!(
-            "a NATS server and {} agents run on this machine; Ctrl-C ends them",
+            "a NATS server and {} {agents} run on this machine; Ctrl-C ends them",
             self.local
         ));
         let next = format!("wirebench URL --rate 9000/s --fleet {}", self.join.display());
