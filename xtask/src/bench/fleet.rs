@@ -271,14 +271,14 @@ fn cost(wirebench: &Path, rounds: usize) -> Result<String> {
 /// The times of a load by one agent and by a run without a fleet, which take turns.
 fn with_and_without(wirebench: &Path, rounds: usize, rate: &str) -> Result<String> {
     let mut fleet = Fleet::up(wirebench, 1, None)?;
-    let url = fleet.serve(None, "ws")?;
-    // A generator has one core in either way: there the agent's control takes its time from the load. Runs of the same
-    // kind differ less than on two cores, and less than at a rate at which a core falls asleep between messages.
+    // Each has one core in either way: there the agent's control takes its time from the load. Runs of the same kind
+    // differ less than on two cores, and less than at a rate at which a core falls asleep between messages.
+    let url = fleet.serve_on(&super::SERVER_CORE.to_string(), None, "ws")?;
     let core = super::GENERATOR_CORE.to_string();
     let pinned = ["taskset", "--cpu-list", &core];
     fleet.agents.clear();
     fleet.agents.push(fleet.start_agent(0, &pinned)?);
-    let line = format!("run {url} {rate} -c 50 -d 3s");
+    let line = format!("run {url} {rate} -c 50 -d 2s");
     let mut sides = [Vec::new(), Vec::new()];
     for round in 0..rounds {
         for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {

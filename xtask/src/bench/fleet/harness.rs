@@ -101,11 +101,21 @@ impl<'a> Fleet<'a> {
 
     /// Starts a server to load, in the namespace of an agent or beside the controller; its URL.
     pub(super) fn serve(&mut self, agent: Option<usize>, protocol: &str) -> Result<String> {
+        self.serve_on(&all_cores()?, agent, protocol)
+    }
+
+    /// The same on these cores.
+    pub(super) fn serve_on(
+        &mut self,
+        cores: &str,
+        agent: Option<usize>,
+        protocol: &str,
+    ) -> Result<String> {
         let host = if agent.is_some() { "127.0.0.1" } else { HUB };
         let mut command = self.at(agent, &[]);
         command.args(["serve", protocol, "--listen", &format!("{host}:28080")]);
         let name = format!("target-{}", self.targets.len());
-        let mut target = Process::start(&name, all_cores()?, &command, &self.folder)?;
+        let mut target = Process::start(&name, cores, &command, &self.folder)?;
         process::await_ready(&mut target)?;
         self.targets.push(target);
         Ok(format!("{protocol}://{host}:28080"))
