@@ -184,7 +184,9 @@ impl Workload {
             Stop::Messages(messages) => per(messages.get(), MESSAGE),
         };
         let besides = if self.client.is_some() { CLIENT } else { Nanos::ZERO };
-        self.phases.warm_up + measured + besides
+        // What a program had when it was killed is waited for in vain, to the end of the drain.
+        let drain = if self.restart_of.is_some() { self.phases.drain } else { Nanos::ZERO };
+        self.phases.warm_up + measured + drain + besides
     }
 }
 
