@@ -136,6 +136,9 @@ pub struct Response<'a> {
     pub body: &'a [u8],
     /// True if the body begins with this.
     pub is_first: bool,
+    /// True if a chunk of the chunked transfer coding ends with this (RFC 9112 §7.1), where a body is handed out as it
+    /// arrives: what comes of a chunk is never handed out together with what comes of another.
+    pub ends_chunk: bool,
     /// True if the body ends with this.
     pub is_last: bool,
 }

@@ -295,7 +295,7 @@ fn talk(
             Ok(Box::new(move |start| Calls::new(&make, &compiled, &site, start, max).into()))
         }
         (Protocol::WebSocket | Protocol::SockJs | Protocol::SocketIo, Speaks::Ws)
-        | (Protocol::Http, Speaks::LongPoll | Speaks::Sse) => {
+        | (Protocol::Http, Speaks::Sse | Speaks::LongPoll | Speaks::Multipart | Speaks::Chunked) => {
             let has_path = Some(&*endpoint.path) != endpoint.facts().path;
             let plain = upgrade(endpoint, options, &endpoint.path)?;
             let request = {
@@ -326,6 +326,8 @@ fn talk(
                 let open = match compiled.speaks() {
                     Speaks::LongPoll => received(over_http::Session::of_polls, tls, max),
                     Speaks::Sse => received(over_http::Session::of_events, tls, max),
+                    Speaks::Multipart => received(over_http::Session::of_parts, tls, max),
+                    Speaks::Chunked => received(over_http::Session::of_chunks, tls, max),
                     Speaks::Ws | Speaks::Http | Speaks::Tcp => session(endpoint, options, tls)?,
                 };
                 let is_socketio = endpoint.protocol == Protocol::SocketIo;
@@ -635,7 +637,7 @@ impl Default for ServerOptions {
 #[non_exhaustive]
 pub enum StackError {
     /// The protocol does not carry the conversation.
-    #[error("{protocol} does not carry a conversation that speaks {}", name_of(*speaks))]
+    #[error("{protocol} does not carry a conversation that speaks {}", speaks.name())]
     Carrier {
         /// The protocol of the endpoint.
         protocol: Protocol,
@@ -657,16 +659,6 @@ pub enum StackError {
         /// The scheme of the endpoint.
         scheme: Scheme,
     },
-}
-
-const fn name_of(speaks: Speaks) -> &'static str {
-    match speaks {
-        Speaks::Ws => "ws",
-        Speaks::Http => "http",
-        Speaks::LongPoll => "longpoll",
-        Speaks::Sse => "sse",
-        Speaks::Tcp => "tcp",
-    }
 }
 
 /// The most bytes of messages that wait to be posted together.

@@ -12,7 +12,7 @@ mod unasked;
 
 pub use transport::WRITTEN_FIELDS;
 
-use super::{Before, Conversation, Fault, Fill, Mix, Part, Speaks, Step, Template};
+use super::{Before, Conversation, Fault, Fill, Mix, Part, Step, Template};
 
 impl Conversation {
     /// The most parts of one kind: requests, pushes, steps, values, header fields.
@@ -85,8 +85,9 @@ impl<'c> Checker<'c> {
             let max = Conversation::PARTS_MAX;
             return Err(self.fault(key, format!("there are {count}; at most {max} are possible")));
         }
-        let is_polled = all.speaks == Speaks::LongPoll; // It needs publishers, as is told below.
-        if all.requests.is_empty() && all.publishers.is_none() && !is_polled {
+        // Those that only receive need publishers, as is told below.
+        let is_sent = all.publishers.is_some() || all.speaks.only_receives();
+        if all.requests.is_empty() && !is_sent {
             return Err(self.fault(
                 "request",
                 "nothing is sent; a conversation needs a `[request.NAME]`, whose replies are timed",

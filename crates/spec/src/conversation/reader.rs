@@ -120,19 +120,10 @@ impl Reader<'_> {
         let at = table.at();
         let value = self.take(table, Part::Top, "speaks");
         let value = value.ok_or_else(|| {
-            Error::new(
-                at,
-                "`speaks` is missing: \"ws\", \"http\", \"sse\", \"longpoll\" or \"tcp\"",
-            )
+            let names = Speaks::ALL.map(|speaks| format!("\"{}\"", speaks.name())).join(", ");
+            Error::new(at, format!("`speaks` is missing: one of {names}"))
         })?;
-        let known = [
-            ("ws", Speaks::Ws),
-            ("http", Speaks::Http),
-            ("sse", Speaks::Sse),
-            ("longpoll", Speaks::LongPoll),
-            ("tcp", Speaks::Tcp),
-        ];
-        one_of("speaks", value, &known)
+        one_of("speaks", value, &Speaks::ALL.map(|speaks| (speaks.name(), speaks)))
     }
 
     fn frame(&mut self, table: &mut Table<'_>) -> Result<Frame, Error> {

@@ -72,8 +72,54 @@ pub enum Speaks {
     /// HTTP/1.1 that is polled: each response is one message, which the server may wait for.
     #[serde(rename = "longpoll")]
     LongPoll,
+    /// HTTP/1.1 whose response has parts (RFC 2046 §5.1): each is one message.
+    Multipart,
+    /// HTTP/1.1 whose response has the chunked transfer coding (RFC 9112 §7.1): each chunk is one message.
+    Chunked,
     /// TCP, cut into messages by [`Conversation::frame`].
     Tcp,
+}
+
+impl Speaks {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Ws,
+        Self::Http,
+        Self::Sse,
+        Self::LongPoll,
+        Self::Multipart,
+        Self::Chunked,
+        Self::Tcp,
+    ];
+
+    /// Its name in a file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ws => "ws",
+            Self::Http => "http",
+            Self::Sse => "sse",
+            Self::LongPoll => "longpoll",
+            Self::Multipart => "multipart",
+            Self::Chunked => "chunked",
+            Self::Tcp => "tcp",
+        }
+    }
+
+    /// True if messages are responses of HTTP, or in them.
+    pub const fn is_http(self) -> bool {
+        match self {
+            Self::Http | Self::Sse | Self::LongPoll | Self::Multipart | Self::Chunked => true,
+            Self::Ws | Self::Tcp => false,
+        }
+    }
+
+    /// True if a connection has no requests but those for its messages: others publish.
+    pub const fn only_receives(self) -> bool {
+        match self {
+            Self::LongPoll | Self::Multipart | Self::Chunked => true,
+            Self::Ws | Self::Http | Self::Sse | Self::Tcp => false,
+        }
+    }
 }
 
 /// The extent of a message in what the transport delivers.
@@ -380,7 +426,10 @@ impl Conversation {
         use LengthWidth::Four;
         match (self.speaks, self.frame) {
             (Speaks::Ws, _) => &[Protocol::WebSocket, Protocol::SockJs, Protocol::SocketIo],
-            (Speaks::Http | Speaks::LongPoll | Speaks::Sse, _) => &[Protocol::Http],
+            (
+                Speaks::Http | Speaks::Sse | Speaks::LongPoll | Speaks::Multipart | Speaks::Chunked,
+                _,
+            ) => &[Protocol::Http],
             (Speaks::Tcp, Frame::Message) => &[Protocol::Lines, Protocol::TcpFramed],
             (Speaks::Tcp, Frame::Lines) => &[Protocol::Tcp, Protocol::Unix, Protocol::Lines],
             (
@@ -418,9 +467,10 @@ impl Conversation {
         self.publishers.as_deref().unwrap_or(self)
     }
 
-    /// True for receivers that ask for nothing but their messages, which are the events of one stream, or responses.
+    /// True for receivers that ask for nothing but their messages, which are responses, or in one response.
     pub fn is_one_stream(&self) -> bool {
-        matches!(self.speaks, Speaks::LongPoll | Speaks::Sse) && self.publishers.is_some()
+        let may_be = self.speaks == Speaks::Sse || self.speaks.only_receives();
+        may_be && self.publishers.is_some()
     }
 
     /// True if it says what receivers of rooms get.

@@ -112,9 +112,14 @@ impl Options {
                 (Speaks::Ws, _) => {
                     "it speaks WebSocket: use ws:// or wss://, or sockjs:// or socketio://"
                 }
-                (Speaks::Http | Speaks::LongPoll | Speaks::Sse, _) => {
-                    "it speaks HTTP: use http:// or https://"
-                }
+                (
+                    Speaks::Http
+                    | Speaks::Sse
+                    | Speaks::LongPoll
+                    | Speaks::Multipart
+                    | Speaks::Chunked,
+                    _,
+                ) => "it speaks HTTP: use http:// or https://",
                 (Speaks::Tcp, Protocol::Tcp | Protocol::Unix) => {
                     "it does not say where a message ends: say it in `frame`, as in frame = \"lines\", or use lines:// \
                      or tcp-framed://"
@@ -157,7 +162,7 @@ impl Options {
 /// the place of any other.
 fn check_path(conversation: &Conversation, server: &Server) -> Result<(), Problem> {
     let Some(url) = server.url() else { return Ok(()) };
-    let is_http = matches!(conversation.speaks, Speaks::Http | Speaks::LongPoll | Speaks::Sse);
+    let is_http = conversation.speaks.is_http();
     let goes_there = |request: &Request| match &request.send {
         Send::Http(http) => http.path.0.is_empty(),
         Send::Message(_) => true,

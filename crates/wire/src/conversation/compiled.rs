@@ -468,6 +468,8 @@ const fn carrier(speaks: Speaks) -> &'static str {
         Speaks::Http => "HTTP",
         Speaks::LongPoll => "long polling",
         Speaks::Sse => "server-sent events",
+        Speaks::Multipart => "HTTP in parts",
+        Speaks::Chunked => "HTTP in chunks",
         Speaks::Tcp => "TCP",
     }
 }

@@ -56,7 +56,8 @@ pub(crate) fn fuzz_conversation(bytes: &[u8]) {
 
 /// Responses that come to a client which has made two requests over HTTP: whole ones, and streams of events with and
 /// without an event that ends them. Then to a client whose stream is resumed, with a byte 0x1E between the bytes of one
-/// connection and those of the next. Last to a receiver of one stream, and to one that polls.
+/// connection and those of the next. Last to receivers of one stream, of events, of parts and of chunks, and to one
+/// that polls.
 pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
     let streams =
         [stream(&["has $.a"], &[], Some(&["is [DONE]"])), stream(&[], &["id $.id"], None)];
@@ -68,7 +69,13 @@ pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
     let resumed = resumable(tokens, RESUMES_MAX, Nanos(1));
     check_resumed(bytes, &mut calling(&compiled(&resumed), 1));
     let one = compiled(&one_stream());
-    for session in [over_http::Session::of_events, over_http::Session::of_polls] {
+    let sessions = [
+        over_http::Session::of_events,
+        over_http::Session::of_polls,
+        over_http::Session::of_parts,
+        over_http::Session::of_chunks,
+    ];
+    for session in sessions {
         check_splits_of_replies(bytes, &|| receiving(session("h", "/", &[]), &one));
     }
 }
@@ -301,10 +308,8 @@ fn receiving(session: over_http::Session, compiled: &Arc<Compiled>) -> Talk<Conn
 
 /// A client that has sent three requests, if it is open by itself.
 fn awaiting(compiled: &Arc<Compiled>) -> Talk<Connection> {
-    let inner: Connection = match compiled.speaks() {
-        Speaks::Tcp => compiled.stream(64).into(),
-        Speaks::Ws | Speaks::Http | Speaks::LongPoll | Speaks::Sse => websocket(),
-    };
+    let is_tcp = compiled.speaks() == Speaks::Tcp;
+    let inner = if is_tcp { Connection::from(compiled.stream(64)) } else { websocket() };
     let mut talk = Talk::new(inner, compiled, 0, 7, 64);
     talk.open(&mut Vec::new());
     while let Ok(Some(_)) = talk.receive(&mut Input::new(&mut []), &mut Vec::new()) {}

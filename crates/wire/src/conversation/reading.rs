@@ -203,6 +203,7 @@ impl Reading {
             head: b"",
             body: &self.held,
             is_first: true,
+            ends_chunk: false,
             is_last: true,
         };
         match call.awaits.judge(&response, id) {

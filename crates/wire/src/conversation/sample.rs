@@ -213,7 +213,7 @@ pub(crate) fn response(status: u16, fields: &str, body: &[u8]) -> Said {
 impl Said {
     pub(crate) fn as_response(&self) -> Response<'_> {
         let Self { status, head, body } = self;
-        Response { status: *status, head, body, is_first: true, is_last: true }
+        Response { status: *status, head, body, is_first: true, ends_chunk: false, is_last: true }
     }
 }
 

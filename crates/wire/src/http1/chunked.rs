@@ -59,6 +59,8 @@ pub(super) struct Piece {
     pub(super) consumed: usize,
     /// The range of them that belongs to the body.
     pub(super) data: Range<usize>,
+    /// True if a chunk ends with these data.
+    pub(super) ends_chunk: bool,
     /// True if the body ends with them.
     pub(super) done: bool,
 }
@@ -74,14 +76,15 @@ impl Decoder {
                 if self.left == 0 {
                     self.state = State::DataEnd;
                 }
-                return Ok(Piece { consumed: end, data: at..end, done: false });
+                let ends_chunk = self.left == 0;
+                return Ok(Piece { consumed: end, data: at..end, ends_chunk, done: false });
             }
             self.state = self.step(*byte, limits)?;
             if self.state == State::Done {
-                return Ok(Piece { consumed: at + 1, data: 0..0, done: true });
+                return Ok(Piece { consumed: at + 1, data: 0..0, ends_chunk: false, done: true });
             }
         }
-        Ok(Piece { consumed: bytes.len(), data: 0..0, done: false })
+        Ok(Piece { consumed: bytes.len(), data: 0..0, ends_chunk: false, done: false })
     }
 
     /// The length of a whole body at the front of `bytes`; `None` if it goes on after them.

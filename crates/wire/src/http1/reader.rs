@@ -154,7 +154,8 @@ impl<T: Copy> Reader<T> {
                 None
             }
         };
-        Ok(body.map(|data| Part { head: head_of(last), data, is_last: true }))
+        let head = head_of(last);
+        Ok(body.map(|data| Part { head, data, ends_chunk: false, is_last: true }))
     }
 
     /// Takes from `input` what has come of the body, which becomes what is left of it; `None` if nothing has come.
@@ -166,7 +167,7 @@ impl<T: Copy> Reader<T> {
         input: &mut Input<'b>,
     ) -> Result<Option<Part<'a>>, PeerError> {
         let Self { decoder, last, limits, .. } = self;
-        let (data, is_last) = match body {
+        let (data, ends_chunk, is_last) = match body {
             Body::Chunked => {
                 let found = decoder.get_or_insert_default();
                 let mut piece = found.next(input.peek(), limits)?;
@@ -178,17 +179,17 @@ impl<T: Copy> Reader<T> {
                 if piece.done {
                     *decoder = None;
                 }
-                (data, piece.done)
+                (data, piece.ends_chunk, piece.done)
             }
             Body::Sized(left) => {
                 let data = input.take(input.len().min(*left));
                 *left -= data.len();
-                (&*data, *left == 0)
+                (&*data, false, *left == 0)
             }
-            Body::UntilEnd => (&*input.take_all(), false),
+            Body::UntilEnd => (&*input.take_all(), false, false),
         };
         let has_news = is_last || !data.is_empty();
-        Ok(has_news.then(|| Part { head: head_of(last), data, is_last }))
+        Ok(has_news.then(|| Part { head: head_of(last), data, ends_chunk, is_last }))
     }
 
     /// The last head as it came; empty if it was long and not to be kept.
@@ -218,6 +219,8 @@ pub(super) struct Part<'a> {
     /// The head before the body.
     pub(super) head: &'a [u8],
     pub(super) data: &'a [u8],
+    /// True if a chunk ends with it.
+    pub(super) ends_chunk: bool,
     /// True if the body ends with it.
     pub(super) is_last: bool,
 }

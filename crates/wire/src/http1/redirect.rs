@@ -330,8 +330,14 @@ mod tests {
         let mut hops = Hops::default();
         hops.begin(max, request.as_bytes());
         let head = [b"HTTP/1.1 300 X\r\nLocation: ", place, b"\r\n\r\n"].concat();
-        let response =
-            Response { status, head: &head, body: b"there", is_first: true, is_last: true };
+        let response = Response {
+            status,
+            head: &head,
+            body: b"there",
+            is_first: true,
+            ends_chunk: false,
+            is_last: true,
+        };
         let cookies = |target: &str| Some(format!("for={target}"));
         let followed = hops.follow(&response, &origin(), Some(&cookies))?;
         assert_eq!(hops.is_due(), followed);
@@ -383,7 +389,14 @@ mod tests {
         let mut hops = Hops::default();
         hops.begin(10, POST.as_bytes());
         let head = b"HTTP/1.1 307 X\r\nLocation: /a\r\n\r\n";
-        let response = Response { status: 307, head, body: b"", is_first: true, is_last: true };
+        let response = Response {
+            status: 307,
+            head,
+            body: b"",
+            is_first: true,
+            ends_chunk: false,
+            is_last: true,
+        };
         for _ in 0..10 {
             assert_eq!(hops.follow(&response, &origin(), None), Ok(true));
         }

@@ -157,6 +157,7 @@ impl Responses {
                         head: part.head,
                         body: part.data,
                         is_first: !has_begun,
+                        ends_chunk: part.ends_chunk,
                         is_last: part.is_last,
                     };
                     Ok(Some(Arrived::Response(came, response.says())))
@@ -190,7 +191,8 @@ impl Responses {
                 let (head, body) = self.reader.ended_body();
                 let status = response.status;
                 let is_first = !has_begun;
-                let last = Response { status, head, body, is_first, is_last: true };
+                let last =
+                    Response { status, head, body, is_first, ends_chunk: false, is_last: true };
                 Ok(Arrived::Response(last, response.says()))
             }
             State::AwaitBody { .. } => {
@@ -267,7 +269,8 @@ impl Facts {
 
     fn whole<'a>(self, head: &'a [u8], body: &'a [u8]) -> Arrived<'a> {
         let status = self.status;
-        let whole = Response { status, head, body, is_first: true, is_last: true };
+        let whole =
+            Response { status, head, body, is_first: true, ends_chunk: false, is_last: true };
         Arrived::Response(whole, self.says())
     }
 }

@@ -688,7 +688,13 @@ fn message(payload: &str) -> Message<'_> {
 /// Makes an input of a given size, in bytes or in whatever else the limit counts.
 type InputOf<'f> = &'f dyn Fn(usize) -> String;
 
-const RESPONSE: Response<'_> =
-    Response { status: 200, head: b"", body: b"", is_first: true, is_last: true };
+const RESPONSE: Response<'_> = Response {
+    status: 200,
+    head: b"",
+    body: b"",
+    is_first: true,
+    ends_chunk: false,
+    is_last: true,
+};
 const CLOSED: &str = "end: closed None \"\"";
 const UNANSWERED: &str = "end: error: the connection ended with 1 requests unanswered";

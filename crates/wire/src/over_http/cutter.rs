@@ -2,6 +2,7 @@
 
 use super::binary::{bytes_in, is_binary, packet_len};
 use super::error::PeerError;
+use super::parts::Parts;
 use super::session::{Form, SEPARATOR};
 use crate::contract::{self, Input, Kind, growth};
 use crate::excerpt::Excerpt;
@@ -25,6 +26,12 @@ pub(crate) struct Cutter {
 /// The place in a body where the search for frames is.
 #[derive(Debug)]
 enum Finder {
+    Chunks {
+        /// The chunk that was found last.
+        chunk: Range<usize>,
+        /// True from the end of a chunk until it is handed out.
+        has_come: bool,
+    },
     Events(Box<sse::Parser>),
     Lines {
         /// The line that was found last, without its end.
@@ -37,6 +44,7 @@ enum Finder {
         /// The frame in the line, where it is not the line itself.
         text: Vec<u8>,
     },
+    Parts(Box<Parts>),
     Whole {
         /// True from the end of the body until the frame is handed out.
         has_come: bool,
@@ -85,15 +93,34 @@ impl Cutter {
         *self = Self { growth: self.growth, ..Self::new(form, self.frame_len_max) };
     }
 
+    /// The parts of the response that has begun end by this boundary, if they are its frames.
+    pub(crate) fn end_parts_by(&mut self, boundary: &[u8]) {
+        if let Finder::Parts(parts) = &mut self.finder {
+            **parts = Parts::new(boundary);
+            self.bytes.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// A chunk of the body has come to its end.
+    pub(crate) fn end_chunk(&mut self) {
+        if let Finder::Chunks { has_come, .. } = &mut self.finder {
+            *has_come = true;
+        }
+    }
+
     /// These bytes of the body have come.
     pub(crate) fn extend(&mut self, more: &[u8]) {
         self.bytes.drain(..self.taken);
-        if let Finder::Lines { line, looked, text, .. } = &mut self.finder {
-            *looked -= self.taken.min(*looked);
-            *line = 0..0;
-            if text.capacity() > KEPT_LEN_MAX {
-                *text = Vec::new();
+        match &mut self.finder {
+            Finder::Lines { line, looked, text, .. } => {
+                *looked -= self.taken.min(*looked);
+                *line = 0..0;
+                if text.capacity() > KEPT_LEN_MAX {
+                    *text = Vec::new();
+                }
             }
+            Finder::Parts(parts) => parts.removed(self.taken),
+            Finder::Chunks { .. } | Finder::Events(_) | Finder::Whole { .. } => {}
         }
         self.taken = 0;
         if self.bytes.is_empty() && self.bytes.capacity() > KEPT_LEN_MAX {
@@ -130,8 +157,21 @@ impl Cutter {
                 found
             }
             Finder::Lines { .. } => self.next_in_lines()?,
-            Finder::Whole { .. } if self.bytes.len() > self.frame_len_max => {
+            Finder::Parts(parts) => {
+                parts.advance(&self.bytes, &mut self.taken, self.frame_len_max)?
+            }
+            Finder::Chunks { .. } | Finder::Whole { .. }
+                if self.bytes.len() - self.taken > self.frame_len_max =>
+            {
                 return Err(PeerError::OverLimit { max: self.frame_len_max }.into());
+            }
+            Finder::Chunks { chunk, has_come } => {
+                let found = std::mem::take(has_come);
+                if found {
+                    *chunk = self.taken..self.bytes.len();
+                    self.taken = self.bytes.len();
+                }
+                found
             }
             Finder::Whole { has_come } => std::mem::take(has_come),
         };
@@ -145,6 +185,8 @@ impl Cutter {
     /// The frame that was found last.
     pub(crate) fn frame(&self) -> &[u8] {
         match &self.finder {
+            Finder::Chunks { chunk, .. } => &self.bytes[chunk.clone()],
+            Finder::Parts(parts) => &self.bytes[parts.found()],
             Finder::Events(parser) => parser.event().data,
             Finder::Lines {
                 line,
@@ -160,7 +202,8 @@ impl Cutter {
     pub(crate) fn kind(&self) -> Kind {
         match &self.finder {
             Finder::Lines { reader: Reader::Packets { is_binary: true }, .. } => Kind::Binary,
-            Finder::Events(_) | Finder::Lines { .. } | Finder::Whole { .. } => Kind::Text,
+            Finder::Chunks { .. } | Finder::Events(_) | Finder::Lines { .. } => Kind::Text,
+            Finder::Parts(_) | Finder::Whole { .. } => Kind::Text,
         }
     }
 
@@ -176,7 +219,9 @@ impl Cutter {
     /// It ended in the middle of a frame, or brought none.
     pub(crate) fn end(&self) -> Result<(), PeerError> {
         let is_amid = match &self.finder {
+            Finder::Chunks { .. } => self.taken < self.bytes.len(),
             Finder::Events(parser) => parser.is_amid(),
+            Finder::Parts(parts) => parts.is_amid(),
             Finder::Lines { reader, .. } => {
                 let is_script = matches!(reader, Reader::Page(Page::Script | Page::Called));
                 is_script || self.taken < self.bytes.len()
@@ -289,6 +334,8 @@ impl Finder {
                 Self::Events(Box::new(sse::Parser::new(limits)))
             }
             Form::Call(function) => Self::lines(Reader::Call(function)),
+            Form::Chunks => Self::Chunks { chunk: 0..0, has_come: false },
+            Form::Parts => Self::Parts(Box::new(Parts::new(b""))),
             Form::Lines { has_prelude } => {
                 Self::lines(Reader::Bare { may_be_prelude: has_prelude })
             }
@@ -322,6 +369,7 @@ mod tests {
     fn frames(form: Form, body: &[u8], piece_len: usize) -> (Vec<String>, String) {
         let mut cutter = Cutter::new(form, 64);
         cutter.begin(form);
+        cutter.end_parts_by(b"x");
         let mut frames = Vec::new();
         for piece in body.chunks(piece_len).map(Some).chain([None]) {
             match piece {
@@ -356,6 +404,7 @@ mod tests {
         let long = "a".repeat(65);
         let [longest, too_long] = [64, 65]
             .map(|len| String::from_utf8(binary_packet("a".repeat(len).as_bytes())).unwrap());
+        let part = |len| format!("--x\r\n\r\n{}\r\n--x--", "a".repeat(len));
         let none = "a response without a frame";
         let cut = "a response ended in the middle of a frame";
         #[rustfmt::skip]
@@ -394,6 +443,13 @@ mod tests {
             (Form::Whole,  "a\r\nb\n",                       &["a\r\nb\n"],      ""),
             (Form::Whole,  "",                               &[""],              ""),
             (Form::Whole,  &long,                            &[],                "a frame of more than 64 bytes, which is the limit"),
+            (Form::Parts,  "--x\r\nA: b\r\n\r\none\r\n--x\r\n\r\n two\r\n--x--\r\nrest", &["one", " two"], ""),
+            (Form::Parts,  "before\r\n--x\r\n\r\n\r\n--x--", &[""],         ""),
+            (Form::Parts,  "--x\r\n\r\none\r\n-x\r\n--x", &["one\r\n-x"], ""),
+            (Form::Parts,  "--x\r\n\r\none\r\n--",         &[],                cut),
+            (Form::Parts,  "--x--",                          &[],                none),
+            (Form::Parts,  &part(64),                        &[&long[1..]],      ""),
+            (Form::Parts,  &part(65),                        &[],                "a frame of more than 64 bytes, which is the limit"),
             (Form::Page,   &page("o", "a[\\\"\\u00e9\\\"]"), &["o", "a[\"\u{e9}\"]"], ""),
             (Form::Page,   HEAD,                             &[],                none),
             (Form::Page,   "<html>",                         &[],                cut),

@@ -12,9 +12,18 @@ pub enum PeerError {
     /// A response brought nothing: the next one would be asked for without end.
     #[error("a response without a frame")]
     Empty,
+    /// A response has not the chunked transfer coding.
+    #[error("the response does not come in chunks (Transfer-Encoding: chunked)")]
+    NoChunks,
     /// A response is of another type than a stream of events.
     #[error("the response is no stream of events (text/event-stream): its type is {content_type}")]
     NoEvents {
+        /// Its type.
+        content_type: Excerpt,
+    },
+    /// A response has no parts, or does not say where one ends.
+    #[error("the response has no parts (multipart/mixed; boundary=…): its type is {content_type}")]
+    NoParts {
         /// Its type.
         content_type: Excerpt,
     },

@@ -3,6 +3,7 @@
 use super::binary::announces;
 use super::cutter::Cutter;
 use super::error::PeerError;
+use super::parts;
 use super::session::{Body, Form, Session};
 use crate::contract::{
     self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
@@ -218,11 +219,15 @@ impl<C: InPlace> Protocol for OverHttp<C> {
                 }
                 Some(Event::Response(response)) => {
                     if response.is_first {
-                        self.session.form.check_type(&response)?;
+                        let boundary = self.session.form.check(&response)?;
                         self.session.follow(&response);
                         self.cutter.begin(self.session.form);
+                        self.cutter.end_parts_by(&boundary);
                     }
                     self.cutter.extend(response.body);
+                    if response.ends_chunk {
+                        self.cutter.end_chunk();
+                    }
                     self.has_response = response.is_last;
                     if self.has_response && response.status == 200 {
                         self.cutter.finish();
@@ -366,21 +371,23 @@ impl<C: InPlace> TwoSockets for OverHttp<C> {
 }
 
 impl Form {
-    /// Refuses a response of a type that no browser would take.
-    fn check_type(self, response: &Response<'_>) -> Result<(), PeerError> {
-        match (self, response.field("content-type")) {
-            (Self::Events, Some(content_type)) if !sse::is_type(content_type) => {
-                Err(PeerError::NoEvents { content_type: Excerpt::new(content_type) })
+    /// Refuses a response that cannot have such frames. The boundary of its parts, which others do not have.
+    fn check(self, response: &Response<'_>) -> Result<Vec<u8>, PeerError> {
+        let content_type = response.field("content-type");
+        let excerpt = || Excerpt::new(content_type.unwrap_or_default());
+        let coding = response.field("transfer-encoding").unwrap_or_default();
+        match self {
+            Self::Events if content_type.is_some_and(|it| !sse::is_type(it)) => {
+                Err(PeerError::NoEvents { content_type: excerpt() })
             }
-            (
-                Self::Call(_)
-                | Self::Events
-                | Self::Lines { .. }
-                | Self::Packets
-                | Self::Page
-                | Self::Whole,
-                _,
-            ) => Ok(()),
+            Self::Chunks if !coding.to_ascii_lowercase().ends_with(b"chunked") => {
+                Err(PeerError::NoChunks)
+            }
+            Self::Parts => content_type
+                .and_then(parts::boundary)
+                .ok_or_else(|| PeerError::NoParts { content_type: excerpt() }),
+            Self::Call(_) | Self::Chunks | Self::Events | Self::Lines { .. } => Ok(Vec::new()),
+            Self::Packets | Self::Page | Self::Whole => Ok(Vec::new()),
         }
     }
 

@@ -2,8 +2,9 @@
 //!
 //! [`OverHttp`] is the machine. [`Session`] has its requests, and the form that texts have in the bodies of
 //! responses, where `cutter` finds them. SockJS gives it sessions ([`crate::sockjs::session`]) and so does Socket.IO
-//! ([`crate::socketio::session`]), each with the layer of its frames on top; a stream of server-sent events
-//! ([`Session::of_events`]) and plain polls ([`Session::of_polls`]) are sessions that post nothing.
+//! ([`crate::socketio::session`]), each with the layer of its frames on top; streams of server-sent
+//! events ([`Session::of_events`]), of parts ([`Session::of_parts`]) and of chunks ([`Session::of_chunks`]), and plain
+//! polls ([`Session::of_polls`]) are sessions that post nothing.
 //!
 //! Left out: the meaning of the texts, and reconnects.
 
@@ -11,6 +12,7 @@ mod binary;
 mod cutter;
 mod error;
 mod machine;
+mod parts;
 mod session;
 
 pub(crate) use binary::{binary_packet, bytes_in, is_binary};

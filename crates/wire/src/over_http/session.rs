@@ -47,6 +47,8 @@ pub(crate) enum Body {
 pub(crate) enum Form {
     /// One is the text that a script calls this function with.
     Call(&'static str),
+    /// Each is a chunk of the chunked transfer coding.
+    Chunks,
     /// Each is the data of a server-sent event.
     Events,
     /// Each is a line.
@@ -58,6 +60,8 @@ pub(crate) enum Form {
     Packets,
     /// Each is the text that a script in a page calls the function `p` with.
     Page,
+    /// Each is the body of a part, which a boundary ends (RFC 2046 §5.1).
+    Parts,
     /// The body is one.
     Whole,
 }
@@ -69,6 +73,20 @@ impl Session {
         let head = head_of("GET", target, host, headers);
         let receive = [&*head, b"Accept: text/event-stream\r\n\r\n"].concat().into();
         Self { form: Form::Events, receive, conditions: None, post: None, awaits_name: false }
+    }
+
+    /// The parts of the response at `target`, which is `multipart/mixed` or the like. `host` and `headers` are as
+    /// above.
+    pub fn of_parts(host: &str, target: &str, headers: &[(String, String)]) -> Self {
+        let head = head_of("GET", target, host, headers);
+        let receive = [&*head, b"Accept: multipart/mixed\r\n\r\n"].concat().into();
+        Self { form: Form::Parts, receive, conditions: None, post: None, awaits_name: false }
+    }
+
+    /// The chunks of the response at `target`. `host` and `headers` are as above.
+    pub fn of_chunks(host: &str, target: &str, headers: &[(String, String)]) -> Self {
+        let receive = [&*head_of("GET", target, host, headers), b"\r\n"].concat().into();
+        Self { form: Form::Chunks, receive, conditions: None, post: None, awaits_name: false }
     }
 
     /// Long polls at `target`: each response is the next message, and each request names the response before it, as

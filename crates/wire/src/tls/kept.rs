@@ -56,8 +56,8 @@ impl Kept {
     }
 
     fn of_response(response: Response<'_>) -> Self {
-        let Response { status, head, body, is_first, is_last } = response;
-        let bare = Response { status, head: b"", body: b"", is_first, is_last };
+        let Response { status, head, body, is_first, ends_chunk, is_last } = response;
+        let bare = Response { status, head: b"", body: b"", is_first, ends_chunk, is_last };
         Self { what: What::Response(bare, head.len()), bytes: [head, body].concat() }
     }
 

@@ -1,4 +1,4 @@
-//! Receivers of one stream of server-sent events, and those that poll, against scripted servers.
+//! Receivers of one stream of server-sent events, of parts or of chunks, and those that poll, against scripted servers.
 
 use crate::script::{Step, play};
 use spec::Conversation;
@@ -53,6 +53,42 @@ fn what_is_no_stream_of_events_has_a_name() {
         let error = last.strip_prefix("end: ").unwrap_or(last).strip_prefix("error: ");
         assert_eq!(error.unwrap_or_default(), expected, "{step:?}");
     }
+}
+
+#[test]
+fn each_part_is_a_message_as_soon_as_the_boundary_behind_it_has_come() {
+    let parts = || receiving("multipart");
+    let mixed = "multipart/mixed; boundary=x";
+    let pieces = ["--x\r\nETag: 1\r\n\r\na\r\n", "b\r\n--x", "\r\n\r\nc\r\n--x"];
+    let told = play(&parts, &[stream_of(mixed, &pieces, false)]);
+    assert_eq!(told.events, ["Notice a\\r\\nb", "Notice c"]);
+    let request =
+        "GET /events?room=0 HTTP/1.1\r\nHost: h\r\nX-A: b\r\nAccept: multipart/mixed\r\n\r\n";
+    assert_eq!(String::from_utf8_lossy(&told.first), request);
+    let told = play(&parts, &[stream_of(mixed, &["--x\r\n\r\na\r\n--x--"], true)]);
+    assert_eq!(told.events, ["Notice a", "closed None \"\""]);
+    let no_parts = "error: the response has no parts (multipart/mixed; boundary=…): its type is ";
+    for other in ["text/plain", "multipart/mixed"] {
+        let told = play(&parts, &[stream_of(other, &["a"], false)]);
+        assert_eq!(told.events, [format!("{no_parts}\"{other}\"")]);
+    }
+}
+
+#[test]
+fn each_chunk_is_a_message_however_it_arrives() {
+    let chunks = || receiving("chunked");
+    let pieces = ["a\nb", "c", "0\r\n"];
+    let told = play(&chunks, &[stream_of("text/plain", &pieces, false)]);
+    assert_eq!(told.events, ["Notice a\\nb", "Notice c", "Notice 0\\r\\n"]);
+    let request = "GET /events?room=0 HTTP/1.1\r\nHost: h\r\nX-A: b\r\n\r\n";
+    assert_eq!(String::from_utf8_lossy(&told.first), request);
+    let told = play(&chunks, &[stream_of("text/plain", &["a"], true)]);
+    assert_eq!(told.events, ["Notice a", "closed None \"\""]);
+    let long = "x".repeat(65);
+    let over = "error: a frame of more than 64 bytes, which is the limit";
+    assert_eq!(play(&chunks, &[stream_of("text/plain", &[&long], false)]).events, [over]);
+    let none = "error: the response does not come in chunks (Transfer-Encoding: chunked)";
+    assert_eq!(play(&chunks, &[answer("200 OK", "", "a")]).events, [none]);
 }
 
 #[test]
@@ -138,11 +174,16 @@ fn answer(status: &str, fields: &str, body: &str) -> Step {
     Step::First(format!("HTTP/1.1 {status}\r\n{fields}{len}\r\n{body}").into_bytes())
 }
 
-/// A stream in chunks, which may be its last.
+/// A stream of events in chunks, which may be its last.
 fn stream(chunks: &[&str], is_whole: bool) -> Step {
-    let mut bytes =
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-            .to_owned();
+    stream_of("text/event-stream", chunks, is_whole)
+}
+
+/// A response of this type in chunks, which may be its last.
+fn stream_of(content_type: &str, chunks: &[&str], is_whole: bool) -> Step {
+    let mut bytes = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    );
     for chunk in chunks {
         bytes += &format!("{:x}\r\n{chunk}\r\n", chunk.len());
     }

@@ -309,6 +309,7 @@ mod tests {
             head,
             body: b"data: 1\n\n",
             is_first,
+            ends_chunk: false,
             is_last: false,
         };
         let text = |is_first| lines_of(Nanos(0), &Said::Response(part(is_first)), &to("http://h"));

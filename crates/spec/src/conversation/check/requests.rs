@@ -7,7 +7,7 @@ impl<'c> Checker<'c> {
     /// Refuses a request that cannot be sent, or whose replies cannot be told.
     pub(super) fn check_request(&self, request: &'c Request) -> Result<(), Fault> {
         let speaks = self.conversation.speaks;
-        let is_http = matches!(speaks, Speaks::Http | Speaks::LongPoll | Speaks::Sse);
+        let is_http = speaks.is_http();
         let has_id = match &request.send {
             Send::Message(_) if is_http => {
                 return Err(self.fault(

@@ -28,18 +28,21 @@ impl Checker<'_> {
         let requests =
             "connections with messages of their own; HTTP has requests and responses only";
         let is_stream = all.is_one_stream();
-        if all.speaks == Speaks::LongPoll && !(is_stream && all.requests.is_empty()) {
+        if all.speaks.only_receives() && !(is_stream && all.requests.is_empty()) {
+            let speaks = all.speaks.name();
             return Err(self.fault(
                 "publishers",
-                "send all requests: over `speaks = \"longpoll\"` connections only receive; say in `[publishers]` who \
-                 publishes",
+                format!(
+                    "send all requests: over `speaks = \"{speaks}\"` connections only receive; say in `[publishers]` \
+                     who publishes"
+                ),
             ));
         }
         if is_http && !is_stream && all.publishers.is_some() {
             return Err(self.fault(
                 "publishers",
                 "publish what others receive, and over `speaks = \"http\"` nothing comes unasked; receivers speak \"ws\", \
-                 \"sse\", \"longpoll\" or \"tcp\"",
+                 \"sse\", \"longpoll\", \"multipart\", \"chunked\" or \"tcp\"",
             ));
         }
         nowhere(

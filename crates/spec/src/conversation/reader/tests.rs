@@ -593,15 +593,18 @@ fn publishers_have_a_conversation_of_their_own() {
 }
 
 #[test]
-fn receivers_of_one_stream_of_events_and_those_that_poll_ask_by_a_path() {
+fn receivers_of_one_response_and_those_that_poll_ask_by_a_path() {
     let receivers =
         "speaks = 'sse'\npath = '/events?room=${room_number}'\nheaders = { X-A = 'b' }\n";
     let push = "[push.message]\nwhen = {}\nheader = '${header} '\n";
     let publishers = "[publishers]\nspeaks = 'http'\n[publishers.request.publish]\nhttp = 'POST /pub'\nbody = '${header} '\n";
     let whole = read(&[receivers, push, publishers].concat());
     assert!(whole.is_one_stream() && whole.is_for_rooms() && whole.path.is_some());
-    let polls = read(&[receivers, push, publishers].concat().replacen("sse", "longpoll", 1));
-    assert!(polls.is_one_stream() && polls.speaks == Speaks::LongPoll);
+    for speaks in [Speaks::LongPoll, Speaks::Multipart, Speaks::Chunked] {
+        let text = [receivers, push, publishers].concat().replacen("sse", speaks.name(), 1);
+        let others = read(&text);
+        assert!(others.is_one_stream() && others.speaks == speaks, "{text}");
+    }
     let asked = "[request.x]\nhttp = 'GET /'\neach = {}\n";
     assert!(!read(&format!("speaks = 'sse'\n{asked}")).is_one_stream());
     #[rustfmt::skip]
@@ -614,6 +617,8 @@ fn receivers_of_one_stream_of_events_and_those_that_poll_ask_by_a_path() {
         ([receivers, push, publishers].concat().replacen("sse", "http", 1), "over `speaks = \"http\"` nothing comes unasked"),
         ([receivers, push].concat().replacen("sse", "longpoll", 1),         "`publishers` send all requests"),
         ([receivers, asked, publishers].concat().replacen("sse", "longpoll", 1), "`publishers` send all requests"),
+        ([receivers, push].concat().replacen("sse", "multipart", 1),        "over `speaks = \"multipart\"` connections only receive"),
+        ([receivers, push].concat().replacen("sse", "chunked", 1),          "over `speaks = \"chunked\"` connections only receive"),
     ];
     for (text, expected) in table {
         let found = error(&text);

@@ -60,12 +60,11 @@ fn framed(side: Side, speaks: Speaks, frame: Frame, messages: &[&[u8]]) -> Vec<u
     for message in messages {
         let mut bytes = message.to_vec();
         Cut::new(frame, 1 << 10).finish(0, &mut bytes).unwrap();
-        match speaks {
-            Speaks::Tcp => sent.extend(bytes),
-            Speaks::Ws | Speaks::Http | Speaks::LongPoll | Speaks::Sse => {
-                let message = Message { kind: Kind::Binary, payload: &bytes };
-                machine.send(message, &mut sent).unwrap();
-            }
+        if speaks == Speaks::Tcp {
+            sent.extend(bytes);
+        } else {
+            let message = Message { kind: Kind::Binary, payload: &bytes };
+            machine.send(message, &mut sent).unwrap();
         }
     }
     sent
@@ -74,11 +73,10 @@ fn framed(side: Side, speaks: Speaks, frame: Frame, messages: &[&[u8]]) -> Vec<u
 /// The client after the server's hello, and what it sent.
 fn greeted(speaks: Speaks, frame: Frame, welcome: &[u8]) -> Result<(Talk, Vec<u8>), String> {
     let compiled = Compiled::new(&game(speaks, frame)).unwrap();
-    let inner: Connection = match speaks {
-        Speaks::Tcp => compiled.stream(1 << 10).into(),
-        Speaks::Ws | Speaks::Http | Speaks::LongPoll | Speaks::Sse => {
-            WebSocket::established(Side::Client, Limits::default(), 7).into()
-        }
+    let inner: Connection = if speaks == Speaks::Tcp {
+        compiled.stream(1 << 10).into()
+    } else {
+        WebSocket::established(Side::Client, Limits::default(), 7).into()
     };
     let mut talk = Talk::new(inner, &compiled, 0x102, 7, 1 << 10);
     let mut tx = Vec::new();
