@@ -494,7 +494,7 @@ fn what_a_stall_held_back_is_out_of_order_on_no_machine() {
 
 /// The ways in which a relay is spoken to: schemes, and conversations of receivers without a library, whose publishers
 /// post.
-pub(crate) const TRANSPORTS: [&str; 12] = [
+pub(crate) const TRANSPORTS: [&str; 14] = [
     "ws",
     "sockjs",
     "sockjs+xhr",
@@ -506,6 +506,8 @@ pub(crate) const TRANSPORTS: [&str; 12] = [
     "socketio+polling",
     "socketio+upgrade",
     "room-events",
+    "room-parts",
+    "room-chunks",
     "room-longpoll",
 ];
 
@@ -518,7 +520,7 @@ pub(crate) fn over(
     rate: &str,
 ) -> Play {
     let (conversation, endpoint) = match transport {
-        "room-events" | "room-longpoll" => (transport, "http://server.example".to_owned()),
+        _ if transport.starts_with("room-") => (transport, "http://server.example".to_owned()),
         _ => {
             let is_socketio = transport.starts_with("socketio");
             let name = if is_socketio { "room-socketio" } else { "room" };

@@ -6,7 +6,7 @@
 //! | WebSocket, also of Socket.IO | the close code 1001 |
 //! | SockJS | the frame `c[3000,"Go away!"]`, and the end of its response or, by 1001, of its WebSocket |
 //! | Socket.IO that polls | the packet `1` |
-//! | server-sent events | the end of the response |
+//! | one response of events, parts or chunks | the end of the response |
 //! | a long poll | 204 |
 //! | another request | 503 |
 //!
@@ -82,13 +82,13 @@ impl Relay {
                 Speaks::Requests | Speaks::Polls => !is_asked_again && !peer.machine.awaits_rest(),
                 // That of an upgrade ends with its session.
                 Speaks::Packets => peer.state.session.is_none(),
-                Speaks::Events | Speaks::Frames | Speaks::Messages => true,
+                Speaks::Stream(_) | Speaks::Frames | Speaks::Messages => true,
             })
             .map(|peer| (peer.id, peer.state.speaks))
             .collect();
         for (id, speaks) in all {
             self.write(engine, id, |machine, _origin, tx| match speaks {
-                Speaks::Events => server::end(machine, tx),
+                Speaks::Stream(stream) => server::end_stream(machine, stream, tx),
                 Speaks::Frames => {
                     machine.send(Message { kind: Kind::Text, payload: GO_AWAY.as_bytes() }, tx)
                 }

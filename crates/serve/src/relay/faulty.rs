@@ -41,7 +41,10 @@ impl Relay {
             Speaks::Frames | Speaks::Packets | Speaks::Requests => {
                 str::from_utf8(&words.bytes).is_ok()
             }
-            Speaks::Events | Speaks::Polls => Texts::of(words).published().is_some(),
+            Speaks::Stream(stream) => {
+                Texts::of(words).published().is_some_and(|text| stream.takes(text))
+            }
+            Speaks::Polls => Texts::of(words).published().is_some(),
         };
         let Some(Fate(fault)) = self.fate.as_mut().filter(|_| can_have) else { return false };
         let fault = fault(data);

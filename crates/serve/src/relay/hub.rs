@@ -34,7 +34,7 @@ pub(super) enum Who {
     /// A session of SockJS over HTTP, of Socket.IO, or of long polls, in the namespace of this index. The first one is
     /// the default one, and there are others of Socket.IO alone.
     Session(u32, u32),
-    /// A connection over WebSocket without a session, or one that reads server-sent events.
+    /// A connection over WebSocket without a session, or one that reads one response.
     Socket(ConnectionId),
 }
 

@@ -1,13 +1,13 @@
 //! The relay: what one client publishes in a room goes to all clients in that room.
 //!
 //! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room: connections over
-//! WebSocket, as it is or with the frames of SockJS, sessions of Socket.IO (`socketio`, `upgrade`), and where the stack
-//! takes requests also sessions over HTTP of SockJS and of Socket.IO (`over_http`, `sessions`), streams of server-sent
-//! events, and long polls (`plain`). A message is encoded once for all who get it in the same form, where no layer
-//! (TLS, compression) has a state of its own for each connection. What a receiver does not read waits for it up to a
-//! limit; beyond that the receiver is dropped, so that it costs no other one anything. A relay whose faults are known
-//! lets each delivery wait for its turn (`late`, `faulty`). What is published at brokers comes from there (`feeds`,
-//! `links`). One that is asked to stop sends clients away (`ending`).
+//! WebSocket, as it is or with the frames of SockJS, sessions of Socket.IO (`socketio`, `upgrade`), and where the
+//! stack takes requests also sessions over HTTP of SockJS and of Socket.IO (`over_http`, `sessions`), streams of
+//! events, of parts and of chunks, and long polls (`plain`). A message is encoded once for all who get it in the same
+//! form, where no layer (TLS, compression) has a state of its own for each connection. What a receiver does not read
+//! waits for it up to a limit; beyond that the receiver is dropped, so that it costs no other one anything. A relay
+//! whose faults are known lets each delivery wait for its turn (`late`, `faulty`). What is published at brokers comes
+//! from there (`feeds`, `links`). One that is asked to stop sends clients away (`ending`).
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
@@ -45,7 +45,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Bytes, Instant, Nanos, Random};
 use wire::socketio::server::{attachment, binary_message, message as message_packet};
-use wire::sockjs::server::{event, framed_texts, message_frame, write_text};
+use wire::sockjs::server::{self, Stream, framed_texts, message_frame, write_text};
 use wire::web::Spoken;
 use wire::{Input, Kind, Message, Protocol, Stack};
 use words::Said;
@@ -94,7 +94,7 @@ struct Member {
     posts_to: Option<u32>,
     /// The origin of the page that its last request came from, where a browser named it.
     origin: Option<Box<str>>,
-    /// The deliveries that wait for it, over WebSocket or as events, where the relay has faults.
+    /// The deliveries that wait for it, over WebSocket or in one response, where the relay has faults.
     line: Option<Box<Line>>,
 }
 
@@ -108,8 +108,8 @@ enum Speaks {
     Messages,
     /// Frames of SockJS in messages of WebSocket.
     Frames,
-    /// None: it hears server-sent events.
-    Events,
+    /// None: it hears the messages of a room in one response.
+    Stream(Stream),
     /// Packets of Socket.IO in messages of WebSocket; those of a session that polls are in its answers.
     Packets,
     /// None: its requests are answered by one message each.
@@ -134,6 +134,8 @@ struct Forms {
     message: Vec<u8>,
     frame: Vec<u8>,
     event: Vec<u8>,
+    part: Vec<u8>,
+    chunk: Vec<u8>,
     packet: Vec<u8>,
     /// The namespace that the packet is one of, as it stands there.
     namespace: String,
@@ -145,15 +147,17 @@ impl Forms {
         match speaks {
             Speaks::Messages | Speaks::Polls | Speaks::Requests => &mut self.message,
             Speaks::Frames => &mut self.frame,
-            Speaks::Events => &mut self.event,
+            Speaks::Stream(Stream::Events) => &mut self.event,
+            Speaks::Stream(Stream::Parts) => &mut self.part,
+            Speaks::Stream(Stream::Chunks) => &mut self.chunk,
             Speaks::Packets => &mut self.packet,
         }
     }
 
     /// Calls `each` with every form.
     fn for_each(&mut self, each: impl Fn(&mut Vec<u8>)) {
-        let Self { message, frame, event, packet, namespace: _ } = self;
-        [message, frame, event, packet].into_iter().for_each(each);
+        let Self { message, frame, event, part, chunk, packet, namespace: _ } = self;
+        [message, frame, event, part, chunk, packet].into_iter().for_each(each);
     }
 }
 
@@ -439,7 +443,7 @@ impl Relay {
                 true
             }
             // Nothing can be answered behind an answer that does not end.
-            Speaks::Requests | Speaks::Events | Speaks::Polls => false,
+            Speaks::Requests | Speaks::Stream(_) | Speaks::Polls => false,
         };
         self.heard = heard;
         is_fine
@@ -620,9 +624,9 @@ impl Relay {
                 let text = Message { kind: Kind::Text, payload: text.as_bytes() };
                 peer.machine.send(text, form)
             }
-            Speaks::Events => {
-                let Some(data) = texts.published() else { return false };
-                event(&mut peer.machine, data, form)
+            Speaks::Stream(stream) => {
+                let Some(text) = texts.published() else { return false };
+                server::append(&mut peer.machine, stream, text, form)
             }
         };
         written.is_ok()

@@ -1,8 +1,11 @@
-//! Clients of plain HTTP: receivers of server-sent events, those that poll, and publishers that post.
+//! Clients of plain HTTP: receivers of one response, of events, parts or chunks; those that poll; and publishers that
+//! post.
 //!
 //! | request | answer |
 //! |---|---|
 //! | `GET /events?room=ROOM` | a stream of events, one for each message of the room: what was published is its data |
+//! | `GET /parts?room=ROOM` | a response of parts, one for each message of the room |
+//! | `GET /chunks?room=ROOM` | a response of chunks, one for each message of the room |
 //! | `GET /poll?room=ROOM` | the next message of the room, once it is there; its `ETag` is for the next poll |
 //! | `POST /publish?room=ROOM` | `receivers=K`; the body goes to all in the room |
 //!
@@ -16,13 +19,13 @@ use engine::{ConnectionId, Engine};
 use wire::Kind;
 use wire::http1::percent_decoded;
 use wire::socketio::server::{POLL, new_sid};
-use wire::sockjs::server::{self, Receiver, Request};
+use wire::sockjs::server::{self, Request, Stream};
 
 /// The thing that a request asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
     /// The messages of a room, from now on.
-    Events { room: Vec<u8> },
+    Stream { stream: Stream, room: Vec<u8> },
     /// The greeting of a service of SockJS.
     Greeting,
     /// The next message of a room.
@@ -42,7 +45,7 @@ impl Relay {
         request: &Request<'_>,
     ) -> bool {
         match Asked::read(request.method, request.target) {
-            Ok(Asked::Events { room }) => self.begin_events(engine, id, &room),
+            Ok(Asked::Stream { stream, room }) => self.begin_stream(engine, id, stream, &room),
             Ok(Asked::Greeting) => {
                 self.write(engine, id, |machine, _origin, tx| server::greet(machine, tx))
             }
@@ -90,12 +93,18 @@ impl Relay {
     }
 
     /// A connection hears nothing but the messages of a room from here on.
-    fn begin_events<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, room: &[u8]) -> bool {
+    fn begin_stream<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        id: ConnectionId,
+        stream: Stream,
+        room: &[u8],
+    ) -> bool {
         let has_begun = self.write(engine, id, |machine, origin, tx| {
-            server::begin(machine, Receiver::EVENTS, origin, tx)
+            server::begin_stream(machine, stream, origin, tx)
         });
         let Some(peer) = self.peers.find(id).filter(|_| has_begun) else { return false };
-        peer.state.speaks = Speaks::Events;
+        peer.state.speaks = Speaks::Stream(stream);
         self.join(Who::Socket(id), room).is_ok()
     }
 }
@@ -105,7 +114,15 @@ impl Asked {
     fn read(method: &str, target: &str) -> Result<Self, (&'static str, &'static str)> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let (own, refusal, of): (_, _, fn(Vec<u8>) -> Self) = match path.rsplit('/').next() {
-            Some("events") => ("GET", EVENTS_ONLY, |room| Self::Events { room }),
+            Some("events") => {
+                ("GET", STREAM_ONLY, |room| Self::Stream { stream: Stream::Events, room })
+            }
+            Some("parts") => {
+                ("GET", STREAM_ONLY, |room| Self::Stream { stream: Stream::Parts, room })
+            }
+            Some("chunks") => {
+                ("GET", STREAM_ONLY, |room| Self::Stream { stream: Stream::Chunks, room })
+            }
             Some("poll") => ("GET", POLL_ONLY, |room| Self::Poll { room }),
             Some("publish") => ("POST", PUBLISH_ONLY, |room| Self::Publish { room }),
             Some(_) | None if !is_service(path) => return Err(NOTHING),
@@ -140,8 +157,8 @@ pub(super) fn name_in(tag: &str) -> Option<&str> {
 
 const BAD: &str = "400 Bad Request";
 
-const EVENTS_ONLY: (&str, &str) =
-    ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "the events of a room are had with GET");
+const STREAM_ONLY: (&str, &str) =
+    ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "the messages of a room are had with GET");
 
 const POLL_ONLY: (&str, &str) =
     ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "the next message of a room is had with GET");
@@ -154,8 +171,8 @@ const PUBLISH_ONLY: (&str, &str) =
 
 const NOTHING: (&str, &str) = (
     "404 Not Found",
-    "this is a relay: WebSocket at every path, SockJS and Socket.IO below it, GET /events?room=ROOM, GET /poll?room=ROOM \
-     and POST /publish?room=ROOM",
+    "this is a relay: WebSocket at every path, SockJS and Socket.IO below it, GET /events?room=ROOM, /parts, /chunks or \
+     /poll, and POST /publish?room=ROOM",
 );
 
 #[cfg(test)]
@@ -167,12 +184,16 @@ mod tests {
     #[test]
     fn requests_are_known_by_method_and_path_and_name_a_room() {
         let long = format!("/events?room={}", "x".repeat(257));
-        let events = |room: &[u8]| Ok(Asked::Events { room: room.to_vec() });
+        let asked = |stream, room: &[u8]| Ok(Asked::Stream { stream, room: room.to_vec() });
+        let events = |room: &[u8]| asked(Stream::Events, room);
         let publish = |room: &[u8]| Ok(Asked::Publish { room: room.to_vec() });
         #[rustfmt::skip]
         let table: [(&str, &str, Read<'_>); _] = [
             ("GET",     "/events?room=a",               events(b"a")),
             ("GET",     "/x/events?t=1&room=%61%2f%fF", events(b"a/\xff")),
+            ("GET",     "/x/parts?room=a",              asked(Stream::Parts, b"a")),
+            ("GET",     "/chunks?room=a",               asked(Stream::Chunks, b"a")),
+            ("POST",    "/chunks?room=a",               Err(("405", "GET"))),
             ("GET",     "/x/poll?room=a",               Ok(Asked::Poll { room: b"a".to_vec() })),
             ("POST",    "/poll?room=a",                 Err(("405", "GET"))),
             ("POST",    "/publish?room=a+b",            publish(b"a+b")),

@@ -368,6 +368,37 @@ fn streams_of_events_have_what_is_posted_to_their_room() {
 }
 
 #[test]
+fn streams_of_parts_and_of_chunks_have_what_is_posted_to_their_room() {
+    let publish = |body: &str| say("POST", "/publish?room=a", "", body);
+    let boundary = "part-of-a-room-8c1f6a0e2d9b4735";
+    let heard = play(&[
+        (0, 0, get("/parts?room=a")),
+        (0, 1, get("/chunks?room=a")),
+        (100, 2, publish("x")),
+        (200, 2, publish("two\r\nlines")),
+        (300, 2, publish("")),
+        (400, 2, publish(boundary)),
+        (500, 1, Do::Leave),
+        (600, 2, publish("last")),
+    ]);
+    let part = |text: &str| {
+        format!("\r\nContent-Type: text/plain; charset=UTF-8\r\n\r\n{text}\r\n--{boundary}")
+    };
+    let parts = ["x", "two\r\nlines", "", "last"].map(part).concat();
+    assert_eq!(heard.stream(0), (format!("--{boundary}{parts}"), false));
+    assert_eq!(heard.stream(1), (format!("xtwo\r\nlines{boundary}"), false));
+    // Each a chunk of its own.
+    assert!(
+        heard.all[1].ends_with(&format!("1\r\nx\r\na\r\ntwo\r\nlines\r\n1f\r\n{boundary}\r\n"))
+    );
+    let content_type = format!("Content-Type: multipart/mixed; boundary={boundary}\r\n");
+    assert!(heard.all[0].contains(&content_type), "{}", heard.all[0]);
+    assert_eq!(heard.answers(2), receivers(&[2, 2, 1, 1, 1]));
+    let Totals { published, delivered, refused, broken, .. } = heard.totals;
+    assert_eq!((published, delivered, refused, broken), (5, 7, 0, 0));
+}
+
+#[test]
 fn a_poll_is_answered_by_the_next_message_and_between_two_messages_wait() {
     let publish = |text: &str| say("POST", "/publish?room=a", "", text);
     let name = new_sid(&mut Random::new(0));
@@ -476,7 +507,7 @@ fn requests_that_are_refused_say_what_is_wrong() {
     ]);
     let answers = heard.answers(0);
     let expected = [
-        "405 the events of a room are had with GET\n",
+        "405 the messages of a room are had with GET\n",
         "405 to publish, POST what is published\n",
         "400 which room? add ?room= and its name\n",
         "400 the name of a room has no spaces and no control characters\n",

@@ -81,9 +81,26 @@ pub struct Receiver<'a> {
     pub callback: &'a str,
 }
 
-impl Receiver<'_> {
-    /// One that reads server-sent events.
-    pub const EVENTS: Self = Self { transport: Transport::EventSource, callback: "" };
+/// The way in which messages that are no frames of SockJS stand in one response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Each is a chunk of the chunked transfer coding (RFC 9112 §7.1).
+    Chunks,
+    /// Each is a server-sent event.
+    Events,
+    /// Each is a part of a `multipart/mixed` body (RFC 2046 §5.1).
+    Parts,
+}
+
+impl Stream {
+    /// True for a message that can stand there: an empty one is no chunk, and one with our boundary in it is no part.
+    pub fn takes(self, text: &str) -> bool {
+        match self {
+            Self::Chunks => !text.is_empty(),
+            Self::Events => true,
+            Self::Parts => !text.contains(BOUNDARY),
+        }
+    }
 }
 
 /// The requests that post messages.
@@ -298,10 +315,20 @@ pub fn begin(
             (JAVASCRIPT, prelude)
         }
     };
+    begin_chunks(machine, content_type, &prelude, origin, tx)
+}
+
+fn begin_chunks(
+    machine: &mut Connection,
+    content_type: &str,
+    prelude: &[u8],
+    origin: Option<&str>,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
     let mut head = head_of("200 OK", content_type, origin);
     head.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
     machine.stream(StreamPiece::OwnHead(&head), tx)?;
-    machine.stream(StreamPiece::Bytes(&prelude), tx)
+    machine.stream(StreamPiece::Bytes(prelude), tx)
 }
 
 /// Writes a frame; a poll is answered by it, and over WebSocket each packet in it is a message. Returns the bytes of a
@@ -471,15 +498,65 @@ pub fn permit(
     send(machine, &response, tx)
 }
 
-/// Writes an event of a stream that was begun with [`Transport::EventSource`].
+/// Begins the response that brings messages as a stream.
 ///
 /// # Errors
 ///
 /// As [`Connection::stream`].
-pub fn event(machine: &mut Connection, data: &str, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
-    let mut event = Vec::with_capacity(data.len() + 16);
-    append_event(data, &mut event);
-    machine.stream(StreamPiece::Bytes(&event), tx)
+pub fn begin_stream(
+    machine: &mut Connection,
+    stream: Stream,
+    origin: Option<&str>,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
+    let (content_type, prelude) = match stream {
+        Stream::Chunks => (PLAIN.to_owned(), String::new()),
+        Stream::Events => ("text/event-stream".to_owned(), "\r\n".to_owned()),
+        Stream::Parts => (format!("multipart/mixed; boundary={BOUNDARY}"), format!("--{BOUNDARY}")),
+    };
+    begin_chunks(machine, &content_type, prelude.as_bytes(), origin, tx)
+}
+
+/// Writes a message of such a stream.
+///
+/// # Errors
+///
+/// As [`Connection::stream`]; or the message cannot stand there ([`Stream::takes`]).
+pub fn append(
+    machine: &mut Connection,
+    stream: Stream,
+    text: &str,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
+    if !stream.takes(text) {
+        return Err(MisuseError::Malformed { expected: "a message of this stream" });
+    }
+    let mut bytes = Vec::with_capacity(text.len() + 128);
+    match stream {
+        Stream::Chunks => bytes.extend_from_slice(text.as_bytes()),
+        Stream::Events => append_event(text, &mut bytes),
+        Stream::Parts => {
+            let part = format!("\r\nContent-Type: {PLAIN}\r\n\r\n{text}\r\n--{BOUNDARY}");
+            bytes.extend_from_slice(part.as_bytes());
+        }
+    }
+    machine.stream(StreamPiece::Bytes(&bytes), tx)
+}
+
+/// Ends such a stream.
+///
+/// # Errors
+///
+/// As [`Connection::stream`].
+pub fn end_stream(
+    machine: &mut Connection,
+    stream: Stream,
+    tx: &mut Vec<u8>,
+) -> Result<(), MisuseError> {
+    if stream == Stream::Parts {
+        machine.stream(StreamPiece::Bytes(b"--\r\n"), tx)?;
+    }
+    end(machine, tx)
 }
 
 /// Answers a long poll by a message, or by none, under a `tag` that the next poll has to name.
@@ -598,6 +675,9 @@ pub(crate) const JSON: &str = "application/json; charset=UTF-8";
 const JAVASCRIPT: &str = "application/javascript; charset=UTF-8";
 /// The type of an answer that is a script, whatever it looks like.
 const SCRIPT: &str = "application/javascript; charset=UTF-8\r\nX-Content-Type-Options: nosniff";
+/// The boundary of the parts of all streams: a message is written once for all who get it.
+const BOUNDARY: &str = "part-of-a-room-8c1f6a0e2d9b4735";
+
 const PLAIN: &str = "text/plain; charset=UTF-8";
 
 /// The longest name of a function that scripts call, as with sockjs-node.
@@ -745,7 +825,7 @@ mod tests {
                 );
                 assert_eq!(told, expected);
             }
-            let begun = answered(|machine, tx| begin(machine, Receiver::EVENTS, origin, tx));
+            let begun = answered(|machine, tx| begin_stream(machine, Stream::Events, origin, tx));
             let expected = format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n{fixed}{permission}\
                  Transfer-Encoding: chunked\r\n\r\n2\r\n\r\n\r\n"

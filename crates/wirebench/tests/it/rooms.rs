@@ -80,6 +80,8 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
         ("room", "ws", "ws", 1),
         ("./posted.toml", "ws", "http", 1),
         ("room-events", "http", "http", 1),
+        ("room-parts", "http", "http", 1),
+        ("room-chunks", "http", "http", 2),
         ("room-longpoll", "http", "http", 2),
         ("room-socketio", "socketio+polling", "socketio+polling", 2),
         ("room-socketio", "socketio+upgrade", "socketio+upgrade", 1),
