@@ -11,14 +11,14 @@ use crate::ledger::Closed;
 use crate::live::{Second, Seconds};
 use crate::merge::Together;
 use crate::nats::{Bus, Heard, Order};
-use crate::protocol::{BlockWork, Name, Why};
+use crate::protocol::{BlockWork, Live, Name, Why, limits};
 use crate::words::Word;
 use engine::clock::Clock;
 use engine::thread;
 use record::PartEnd;
 use run::{Asked, Elsewhere, Feed, Merged, Phase, RunError};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use units::{Instant, Nanos};
 
 /// An input of the state machine.
@@ -88,7 +88,8 @@ impl<'a> Lead<'a> {
     ) -> Result<Self, RunError> {
         let (back, hears) = channel();
         let run = options.run.clone();
-        thread::start("controller", move || lead(options, &bus, &told, &back))?;
+        let live = add_up(run.clone(), back.clone())?;
+        thread::start("controller", move || lead(options, &bus, &told, &back, &live))?;
         Ok(Self {
             feed,
             run,
@@ -221,12 +222,32 @@ impl Elsewhere for Lead<'_> {
     }
 }
 
+/// Starts the thread that adds up what agents tell each second: each message comes with the number of those that do.
+/// To unpack one takes a millisecond, which a load on the same machine must not wait for.
+fn add_up(run: Name, back: Sender<Back>) -> Result<SyncSender<(Live, usize)>, RunError> {
+    let (tell, told) = sync_channel::<(Live, usize)>(UNREAD_MAX);
+    thread::start("live", move || {
+        thread::run_when_idle();
+        let mut seconds = Seconds::new(run);
+        for (live, agents) in told {
+            let over = seconds.add(&live, agents).map(Box::new);
+            over.for_each(|second| drop(back.send(Back::Second(second))));
+        }
+    })?;
+    Ok(tell)
+}
+
 /// The loop of the state machine's thread.
-fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
+fn lead(
+    options: Options,
+    bus: &Bus,
+    told: &Receiver<In>,
+    back: &Sender<Back>,
+    live: &SyncSender<(Live, usize)>,
+) {
     let clock = Clock::start();
     let run = options.run.clone();
     let mut controller = Controller::new(options);
-    let mut seconds = Seconds::new(run.clone());
     let (mut wanted, mut chosen, mut is_done) = (None, None, false);
     let mut absence = Absence { since: None, most: ABSENT_MAX };
     loop {
@@ -259,9 +280,9 @@ fn lead(options: Options, bus: &Bus, told: &Receiver<In>, back: &Sender<Back>) {
                 }
                 Heard::Controller(event) => Some(event),
                 Heard::Command(..) => None,
-                Heard::Live(live) => {
-                    let over = seconds.add(&live, controller.load_agents()).map(Box::new);
-                    over.for_each(|second| drop(back.send(Back::Second(second))));
+                Heard::Live(heard) => {
+                    // Where too many wait, this one is left out of its second.
+                    drop(live.try_send((heard, controller.load_agents())));
                     None
                 }
                 Heard::Problem(words) => {
@@ -367,6 +388,8 @@ impl Absence {
     }
 }
 
+/// Messages with the totals of a second that may wait to be added up: two of each agent of the largest run.
+const UNREAD_MAX: usize = 2 * limits::AGENTS_MAX;
 /// The longest time for which a lost coordination server is waited for: long enough to start it again by hand.
 const ABSENT_MAX: Nanos = Nanos::from_secs(300);
 /// The same once somebody has asked the run to stop.

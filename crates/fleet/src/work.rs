@@ -9,7 +9,7 @@ use crate::join::Join;
 use crate::live::Second;
 use crate::merge::pack;
 use crate::nats::{Bus, ConnectError, Heard, Member, Order};
-use crate::protocol::{BlockId, Health, Hello, Instance, Kind, Name, PartResult, Refusal};
+use crate::protocol::{BlockId, Health, Hello, Instance, Kind, Live, Name, PartResult, Refusal};
 use crate::raw_times::Folder;
 use crate::spool::Spool;
 use crate::target::{Targets, shown};
@@ -90,7 +90,7 @@ pub enum WorkError {
 enum In {
     Heard(Heard),
     Event(Event),
-    Live(Name, Box<Second>),
+    Live(Box<Live>),
     /// Words for people.
     Say(String),
 }
@@ -145,8 +145,8 @@ pub fn work(
         let wait = Nanos(worker.agent.deadline().0.saturating_sub(now.0)).min(LOOK_EVERY);
         let event = match told.recv_timeout(wait.into()) {
             Ok(In::Event(event)) => Some(event),
-            Ok(In::Live(run, second)) => {
-                worker.live(run, *second);
+            Ok(In::Live(live)) => {
+                worker.bus.order(Order::Live(*live));
                 None
             }
             Ok(In::Say(words)) => {
@@ -237,10 +237,6 @@ impl Worker {
         drop(self.tell.send(In::Event(event)));
     }
 
-    fn live(&self, run: Name, second: Second) {
-        self.bus.order(Order::Live(second.told(self.name.clone(), self.instance, run)));
-    }
-
     fn prepare(&mut self, task: Task) {
         let block = task.block;
         let experiment = match self.experiment(&task) {
@@ -254,6 +250,7 @@ impl Worker {
             host: Arc::clone(&self.host),
             clock: self.clock,
             tell: self.tell.clone(),
+            name: self.name.clone(),
             stop: Arc::clone(&held.stop),
             starter: Arc::clone(&held.starter),
             instance: self.instance,
@@ -328,6 +325,7 @@ struct Measuring {
     host: Arc<Host>,
     clock: Clock,
     tell: Sender<In>,
+    name: Name,
     stop: Arc<AtomicUsize>,
     starter: Arc<Mutex<Option<Starter>>>,
     instance: Instance,
@@ -362,12 +360,16 @@ impl Measuring {
         let throttled = probe::throttled_periods();
         let feed = Feed::default();
         let listener = feed.listen();
-        let live = (self.tell.clone(), self.task.run.clone());
         // The totals are those of the load.
-        let is_shown = self.task.kind == Kind::Load;
+        let shown = (self.task.kind == Kind::Load).then(|| {
+            let (agent, instance, run) = (self.name.clone(), self.instance, self.task.run.clone());
+            move |second: Second| second.told(agent.clone(), instance, run.clone())
+        });
+        let tell = self.tell.clone();
         let listening = thread::start("live", move || {
-            thread::give_way();
-            follow(listener, block, &live.1, &live.0, is_shown);
+            // To pack a second takes milliseconds, which the load must not wait for.
+            thread::run_when_idle();
+            follow(listener, block, &tell, shown);
         });
         let is_ready = std::cell::Cell::new(false);
         let measured = part.measure(&feed, Commands::new(&self.stop), |starter| {
@@ -478,8 +480,13 @@ fn light(workload: &Workload) -> Result<Load, &'static str> {
     }
 }
 
-/// Tells the totals of each second, if they are to be shown, and the first message.
-fn follow(listener: run::Listener, block: BlockId, run: &Name, tell: &Sender<In>, is_shown: bool) {
+/// Tells the totals of each second as `shown` makes a message of them, if they are to be shown, and the first message.
+fn follow(
+    listener: run::Listener,
+    block: BlockId,
+    tell: &Sender<In>,
+    shown: Option<impl Fn(Second) -> Live>,
+) {
     let (mut begun, mut since, mut second) = (false, None, 0);
     let mut traffic: Option<Traffic> = None;
     loop {
@@ -509,8 +516,8 @@ fn follow(listener: run::Listener, block: BlockId, run: &Name, tell: &Sender<In>
             drop(tell.send(In::Event(Event::Health(health))));
             let measures = tick.phase >= Phase::Measure;
             let told = Second { block, second, measures, traffic };
-            if is_shown {
-                drop(tell.send(In::Live(run.clone(), Box::new(told))));
+            if let Some(shown) = &shown {
+                drop(tell.send(In::Live(Box::new(shown(told)))));
             }
             (since, second) = (Some(tick.end), second + 1);
         }
