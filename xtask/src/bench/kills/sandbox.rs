@@ -412,12 +412,13 @@ mod tests {
         let sandbox = Sandbox::new(Path::new("/bin/sh"), scratch.path().join("1")).unwrap();
         // What it starts does not end with it.
         let script =
-            "sleep 1000 & touch tmp/a at.sock own.toml; mkdir -p .wirebench/journals; wait";
+            "sleep 1000 & mkdir -p .wirebench/journals; touch tmp/a at.sock own.toml; wait";
         let mut started = sandbox.start(&["-c".to_owned(), script.to_owned()]).unwrap();
         while !sandbox.processes().values().any(|words| words == "sleep 1000") {
             std::thread::yield_now();
         }
-        while sandbox.left(&["own.toml"]).len() < 2 {
+        // Until the shell has nothing else to do than to wait.
+        while sandbox.left(&["own.toml"]).len() < 2 || sandbox.processes().len() != 2 {
             std::thread::yield_now();
         }
         assert_eq!(sandbox.left(&["own.toml"]), ["at.sock", "tmp/a"].map(str::to_owned).into());
