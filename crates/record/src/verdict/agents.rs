@@ -14,13 +14,11 @@ fn lost(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "agent_lost",
         message: "agents of the fleet were lost: their parts are missing".to_owned(),
-        advice: "look at the machines of these agents; --repeat-lost 1 measures such a block again"
-            .to_owned(),
+        advice: LOOK_AT_THE_LOST.to_owned(),
         outvoted: Outvoted::Softened,
     };
     subject.reason(rule, |block| {
-        let missing: Vec<&AgentPart> =
-            block.load_parts().filter(|part| part.end != PartEnd::Measured).collect();
+        let missing: Vec<&AgentPart> = missing(block).collect();
         let names: Vec<String> =
             missing.iter().map(|part| format!("{} {}", part.agent, end(part.end))).collect();
         let parts = block.load_parts().count();
@@ -37,6 +35,15 @@ fn lost(subject: &Subject<'_>) -> Option<Reason> {
         })
     })
 }
+
+/// The parts of a block's load that were not measured to their end.
+pub(super) fn missing(block: &Block) -> impl Iterator<Item = &AgentPart> {
+    block.load_parts().filter(|part| part.end != PartEnd::Measured)
+}
+
+/// The advice where parts are missing.
+pub(super) const LOOK_AT_THE_LOST: &str =
+    "look at the machines of these agents; --repeat-lost 1 measures such a block again";
 
 /// The range of what the server was offered, where parts are missing.
 fn offered(block: &Block) -> String {

@@ -1,6 +1,7 @@
 //! Numbers that are the generator's instead of the server's: a generator at its limit, a generator that stood still,
 //! and load that was requested and not reached.
 
+use super::agents::{LOOK_AT_THE_LOST, missing};
 use super::subject::{
     Finding, Numbers, Outvoted, Rule, Subject, float, fraction, headline, moved_by, percent,
 };
@@ -309,6 +310,7 @@ fn asked_not_achieved(subject: &Subject<'_>) -> Option<Reason> {
         _ if subject.blocks.iter().any(|block| is_broken(block)) => {
             "look at the errors: more connections or messages failed than not"
         }
+        _ if subject.blocks.iter().any(|block| missing(block).next().is_some()) => LOOK_AT_THE_LOST,
         Load::Closed { .. } | Load::Clients { .. } => {
             "look at the errors; `wirebench doctor` says which limit of this machine binds"
         }

@@ -570,10 +570,17 @@ fn messages_of_agents_that_are_left_out_were_due_too() {
         let doubts = doubts.iter().map(|doubt| (*doubt).to_owned()).collect();
         let first = AgentPart { planned: Some(block.counts.planned), ..AgentPart::default() };
         block.agents = vec![first, AgentPart { planned, doubts, end, ..AgentPart::default() }];
-        judge(&record).reasons.into_iter().map(|reason| reason.code).collect::<Vec<_>>()
+        judge(&record).reasons
     };
-    assert_eq!(of_two(&["it began late"], PartEnd::Measured), ["agent_not_trusted"]);
-    assert_eq!(of_two(&[], PartEnd::Lost), ["asked_not_achieved", "agent_lost"]);
+    let named = |reasons: &[record::Reason]| -> Vec<String> {
+        reasons.iter().map(|reason| reason.code.clone()).collect()
+    };
+    let late = of_two(&["it began late"], PartEnd::Measured);
+    assert_eq!(named(&late), ["agent_not_trusted"]);
+    let lost = of_two(&[], PartEnd::Lost);
+    assert_eq!(named(&lost), ["asked_not_achieved", "agent_lost"]);
+    // A lower rate would bring no agent back.
+    assert!(lost.iter().all(|it| it.advice.starts_with("look at the machines")), "{lost:?}");
 }
 
 #[test]
