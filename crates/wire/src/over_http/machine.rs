@@ -375,12 +375,12 @@ impl Form {
     fn check(self, response: &Response<'_>) -> Result<Vec<u8>, PeerError> {
         let content_type = response.field("content-type");
         let excerpt = || Excerpt::new(content_type.unwrap_or_default());
-        let coding = response.field("transfer-encoding").unwrap_or_default();
         match self {
             Self::Events if content_type.is_some_and(|it| !sse::is_type(it)) => {
                 Err(PeerError::NoEvents { content_type: excerpt() })
             }
-            Self::Chunks if !coding.to_ascii_lowercase().ends_with(b"chunked") => {
+            // No other coding is read.
+            Self::Chunks if response.field("transfer-encoding").is_none() => {
                 Err(PeerError::NoChunks)
             }
             Self::Parts => content_type

@@ -12,6 +12,7 @@ use crate::sse::append_event;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use sha1::{Digest, Sha1};
 use spec::Transport;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The request of a client.
@@ -531,15 +532,18 @@ pub fn append(
     if !stream.takes(text) {
         return Err(MisuseError::Malformed { expected: "a message of this stream" });
     }
-    let mut bytes = Vec::with_capacity(text.len() + 128);
-    match stream {
-        Stream::Chunks => bytes.extend_from_slice(text.as_bytes()),
-        Stream::Events => append_event(text, &mut bytes),
+    let bytes: Cow<'_, [u8]> = match stream {
+        Stream::Chunks => text.as_bytes().into(),
+        Stream::Events => {
+            let mut event = Vec::with_capacity(text.len() + 16);
+            append_event(text, &mut event);
+            event.into()
+        }
         Stream::Parts => {
             let part = format!("\r\nContent-Type: {PLAIN}\r\n\r\n{text}\r\n--{BOUNDARY}");
-            bytes.extend_from_slice(part.as_bytes());
+            part.into_bytes().into()
         }
-    }
+    };
     machine.stream(StreamPiece::Bytes(&bytes), tx)
 }
 
@@ -675,10 +679,9 @@ pub(crate) const JSON: &str = "application/json; charset=UTF-8";
 const JAVASCRIPT: &str = "application/javascript; charset=UTF-8";
 /// The type of an answer that is a script, whatever it looks like.
 const SCRIPT: &str = "application/javascript; charset=UTF-8\r\nX-Content-Type-Options: nosniff";
+const PLAIN: &str = "text/plain; charset=UTF-8";
 /// The boundary of the parts of all streams: a message is written once for all who get it.
 const BOUNDARY: &str = "part-of-a-room-8c1f6a0e2d9b4735";
-
-const PLAIN: &str = "text/plain; charset=UTF-8";
 
 /// The longest name of a function that scripts call, as with sockjs-node.
 const CALLBACK_LEN_MAX: usize = 32;
