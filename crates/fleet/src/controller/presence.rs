@@ -145,11 +145,12 @@ impl Controller {
         }
         let open = self.ledger.open.as_ref().map(|(_, go)| Arc::clone(go));
         let others = open.as_ref().map_or(0, |go| go.roster.len().saturating_sub(1));
-        let ends = match &self.stage {
-            Stage::Open { ends, .. } if now < *ends => *ends,
-            Stage::Open { .. } | Stage::Opening | Stage::Between { .. } => Instant::NEVER,
-            Stage::Preparing(_) | Stage::Over { .. } => Instant::NEVER,
-        };
+        let mut ends = Instant::NEVER;
+        if let Stage::Open { ends: of_block, .. } = self.stage
+            && now < of_block
+        {
+            ends = of_block;
+        }
         let mut asks = Vec::new();
         let mut words = Vec::new();
         let mut wake = Instant::NEVER;
