@@ -461,14 +461,15 @@ impl<'a, 'b> Collector<'a, 'b> {
     }
 
     fn boundary(&mut self, phase: Phase, cpu: CpuReading) {
-        let besides = self.task.server.as_ref().map_or(Nanos::ZERO, Processes::cpu_besides);
+        let server = self.task.server.as_ref().ok();
+        let there = server.map(Processes::there).unwrap_or_default();
+        let besides = server.map_or(Nanos::ZERO, |server| server.cpu_besides(&there));
         let cpu = CpuReading { server: cpu.server.map(|server| server + besides), ..cpu };
-        let next = self.task.server.as_ref().ok().and_then(Processes::next);
-        if let Some(next) = next {
-            self.server = Some(next.sampler());
-        }
-        let is_same = next.is_none(); // Else switches and waits are those of other processes.
-        let server = self.task.server.as_ref().ok().filter(|_| is_same);
+        let has_lost = self.server.as_mut().is_some_and(|together| together.renew(&there));
+        let begins = phase == Phase::Measure;
+        // Else switches and waits are those of other processes.
+        let is_same = begins || !has_lost;
+        let server = server.filter(|_| is_same);
         let switches = |together: &mut Together| Some(together.sample()?.switches);
         let reading = Reading {
             cpu,
@@ -477,7 +478,6 @@ impl<'a, 'b> Collector<'a, 'b> {
             server: self.server.as_mut().filter(|_| is_same).and_then(switches),
             waits: Waits::of(&Processes::one(std::process::id()), server),
         };
-        let begins = phase == Phase::Measure;
         match &mut self.sampler {
             Some(sampler) if begins => sampler.begin(cpu.at),
             Some(sampler) => sampler.end(cpu.at),

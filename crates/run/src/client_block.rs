@@ -172,6 +172,11 @@ impl<'a, 'b> Watching<'a, 'b> {
             generator: in_all(&self.client).unwrap_or(Nanos::ZERO),
             server: self.server.as_ref().and_then(in_all),
         };
+        // After CPU time is read: the window of the client has begun, and to open files takes a moment.
+        self.client_together.renew(&self.client.there());
+        if let Some((together, server)) = self.server_together.as_mut().zip(self.server.as_ref()) {
+            together.renew(&server.there());
+        }
         let switches = |together: &mut Together| Some(together.sample()?.switches);
         let reading = Reading {
             cpu,

@@ -18,8 +18,6 @@ use units::{Instant, Nanos};
 pub(crate) struct Sampler {
     server: Option<Processes>,
     server_together: Option<Together>,
-    /// True if these are the processes of a server that was started again.
-    goes_on: bool,
     ourselves: Together,
     system: Option<SystemSampler>,
     /// TCP's counters in the network namespace of the server.
@@ -64,7 +62,6 @@ impl Sampler {
         Self {
             server: server.cloned(),
             server_together: server.map(Processes::sampler),
-            goes_on: false,
             ourselves: Processes::one(std::process::id()).sampler(),
             system: SystemSampler::open().ok(),
             tcp: server.and_then(Processes::tcp),
@@ -132,18 +129,18 @@ impl Sampler {
     }
 
     fn snapshot(&mut self, at: Instant) -> Snapshot {
-        if !self.goes_on
-            && let Some(next) = self.server.as_ref().and_then(Processes::next)
+        let there = self.server.as_ref().map(Processes::there).unwrap_or_default();
+        let server = self.server.as_ref().and_then(|server| server.cpu_of(&there));
+        let together = self.server_together.as_mut();
+        if together.is_some_and(|together| together.renew(&there))
+            && let Some(last) = &mut self.last
         {
-            (self.server_together, self.goes_on) = (Some(next.sampler()), true);
-            if let Some(last) = &mut self.last {
-                last.held = None; // Of other processes.
-            }
+            last.held = None; // Of other processes.
         }
         Snapshot {
             at,
             system: self.system.as_mut().and_then(|system| system.sample().ok()),
-            server: self.server.as_ref().and_then(Processes::cpu_in_all),
+            server,
             held: self.server_together.as_mut().and_then(Together::sample),
             tcp: self.tcp.as_mut().and_then(|tcp| tcp.sample().ok()),
             generator: own_cpu(),
@@ -275,7 +272,7 @@ mod tests {
         let at = |ms| Instant::START + Nanos::from_millis(ms);
         sampler.begin(at(1000));
         sampler.tick(at(1100));
-        ourselves.go_on_as(Processes::one(std::process::id()), Some(Nanos::ZERO));
+        ourselves.go_on_as(Processes::one(std::os::unix::process::parent_id()), Some(Nanos::ZERO));
         for ms in [1200, 1300] {
             sampler.tick(at(ms));
         }

@@ -4,7 +4,8 @@ use engine::clock::process_cpu;
 use probe::{
     ProcessSample, ProcessSampler, RunQueue, TcpSampler, descendants, reaped_cpu, run_queue,
 };
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use units::{Bytes, Nanos};
 
@@ -81,19 +82,27 @@ impl Processes {
         used.reduce(|sum, one| sum + one)
     }
 
-    /// CPU time that the others have used until now: processes that were started later, and those that have ended and
-    /// were waited for, in steps of 10 ms. It is slower to read, and changes rarely.
-    pub(crate) fn cpu_besides(&self) -> Nanos {
+    /// The processes that there are now: those of the first that are left, and all that descend from the ancestors.
+    pub(crate) fn there(&self) -> BTreeSet<u32> {
+        let now = self.next().unwrap_or(self);
+        let mut there = without_us(below(&now.ancestors).collect());
+        there.extend(now.known.iter().filter(|pid| process_cpu(**pid).is_some()));
+        there
+    }
+
+    /// CPU time that the others of these, which are [there](Self::there), have used until now: processes that were
+    /// started later, and those that have ended and were waited for, in steps of 10 ms. It is slower to read, and
+    /// changes rarely.
+    pub(crate) fn cpu_besides(&self, there: &BTreeSet<u32>) -> Nanos {
         if let Some(next) = self.next() {
-            return next.cpu_besides();
+            return next.cpu_besides(there);
         }
         if self.ancestors.is_empty() {
             return Nanos::ZERO;
         }
-        let now = without_us(below(&self.ancestors).collect());
-        let later = now.iter().filter(|pid| !self.known.contains(pid));
+        let later = there.iter().filter(|pid| !self.known.contains(pid));
         let ancestors: BTreeSet<u32> = self.ancestors.iter().copied().collect();
-        let ended = ancestors.union(&now).filter_map(|pid| reaped_cpu(*pid));
+        let ended = ancestors.union(there).filter_map(|pid| reaped_cpu(*pid));
         later
             .filter_map(|pid| process_cpu(*pid))
             .chain(ended)
@@ -102,7 +111,12 @@ impl Processes {
 
     /// All of it, to be read where no message waits for it.
     pub(crate) fn cpu_in_all(&self) -> Option<Nanos> {
-        Some(self.cpu()? + self.cpu_besides())
+        self.cpu_of(&self.there())
+    }
+
+    /// The same, where it is known which are [there](Self::there).
+    pub(crate) fn cpu_of(&self, there: &BTreeSet<u32>) -> Option<Nanos> {
+        Some(self.cpu()? + self.cpu_besides(there))
     }
 
     /// The waits for a CPU of the threads of those that were known from the start; `None` if nothing is known of them.
@@ -110,10 +124,11 @@ impl Processes {
         run_queue(&self.known)
     }
 
-    /// Opens a sampler of their memory, threads and switches.
+    /// Opens a sampler of the memory, threads and switches of those that are there now.
     pub(crate) fn sampler(&self) -> Together {
-        let open = |pid: &u32| ProcessSampler::open(*pid).ok();
-        Together { each: self.next().unwrap_or(self).known.iter().filter_map(open).collect() }
+        let mut together = Together::default();
+        together.renew(&self.there());
+        together
     }
 
     /// Opens a sampler of TCP's counters in their network namespace; `None` if none of them is left.
@@ -139,15 +154,30 @@ fn without_us(mut pids: BTreeSet<u32>) -> BTreeSet<u32> {
 }
 
 /// Looks at each of some processes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Together {
-    each: Vec<ProcessSampler>,
+    each: BTreeMap<u32, ProcessSampler>,
 }
 
 impl Together {
+    /// Looks at these from now on. True if one that was looked at is not among them.
+    pub(crate) fn renew(&mut self, there: &BTreeSet<u32>) -> bool {
+        let before = self.each.len();
+        self.each.retain(|pid, _| there.contains(pid));
+        let has_lost = self.each.len() < before;
+        for pid in there {
+            if let Entry::Vacant(place) = self.each.entry(*pid)
+                && let Ok(sampler) = ProcessSampler::open(*pid)
+            {
+                place.insert(sampler);
+            }
+        }
+        has_lost
+    }
+
     /// The sum over all; `None` if none is left. Pages that they share count for each.
     pub(crate) fn sample(&mut self) -> Option<ProcessSample> {
-        let now = self.each.iter_mut().filter_map(|one| one.sample().ok());
+        let now = self.each.values_mut().filter_map(|one| one.sample().ok());
         now.reduce(|sum, one| {
             let mut switches = sum.switches;
             switches += one.switches;
@@ -158,7 +188,7 @@ impl Together {
 
     /// Their memory, pages that they share counted once; `None` where the kernel does not say.
     pub(crate) fn pss(&self) -> Option<Bytes> {
-        let each = self.each.iter().map(|one| Some(one.footprint().ok()?.pss?.0));
+        let each = self.each.values().map(|one| Some(one.footprint().ok()?.pss?.0));
         Some(Bytes(each.sum::<Option<u64>>()?)).filter(|_| !self.each.is_empty())
     }
 }
@@ -168,6 +198,40 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::process::{Command, Stdio};
+
+    #[test]
+    fn processes_that_start_later_are_looked_at_and_those_that_have_ended_are_not() {
+        let mut keeper = Command::new("sh")
+            .args(["-c", "read go; sh -c 'read go; :' <&0; read go"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = keeper.stdin.take().unwrap();
+        let mut go = || stdin.write_all(b"go\n").unwrap();
+        let server = Processes::of(keeper.id());
+        let mut together = server.sampler();
+        assert_eq!(
+            (server.there(), together.sample(), together.pss()),
+            (BTreeSet::new(), None, None)
+        );
+        go();
+        while server.there().is_empty() {
+            std::thread::yield_now();
+        }
+        let later = server.there();
+        assert!(!together.renew(&later), "none was lost");
+        assert_eq!(together.sample().unwrap().threads, 1);
+        assert!(together.pss().unwrap() > Bytes(0));
+        let known = Processes::known(later.iter().copied().chain([keeper.id()]).collect());
+        go();
+        while !server.there().is_empty() {
+            std::thread::yield_now();
+        }
+        assert!(together.renew(&server.there()));
+        assert_eq!((together.sample(), known.there()), (None, BTreeSet::from([keeper.id()])));
+        go();
+        keeper.wait().unwrap();
+    }
 
     #[test]
     fn what_children_use_counts_while_they_run_and_when_they_have_ended() {
