@@ -2,7 +2,10 @@
 "use strict";
 
 const { createServer } = require("http");
+const { execFileSync } = require("child_process");
 const { once } = require("events");
+const { mkdirSync, mkdtempSync, rmSync } = require("fs");
+const { tmpdir } = require("os");
 const { join } = require("path");
 const { chromium } = require("playwright-core");
 const { settings, answer } = require("./node/client.js");
@@ -15,6 +18,18 @@ const isolated = {
   "cross-origin-embedder-policy": "require-corp",
 };
 
+/** A home for the browser, in which it finds the authority that it is to trust. */
+function home(authority) {
+  const home = mkdtempSync(join(tmpdir(), "wirebench-chromium-"));
+  process.on("exit", () => rmSync(home, { recursive: true, force: true }));
+  const keys = join(home, ".pki/nssdb");
+  mkdirSync(keys, { recursive: true });
+  const certutil = (...words) => execFileSync("certutil", ["-d", `sql:${keys}`, ...words]);
+  certutil("-N", "--empty-password");
+  certutil("-A", "-n", "authority", "-t", "C,,", "-i", authority);
+  return home;
+}
+
 async function main() {
   const server = createServer((request, response) => response.writeHead(200, isolated).end("<!doctype html>"));
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -22,6 +37,7 @@ async function main() {
     executablePath: process.env.WIREBENCH_CHROMIUM || "/usr/bin/chromium",
     // The sandbox does not start for root, and this opens nothing but its own page and our server.
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
+    env: { ...process.env, ...(settings.ca && { HOME: home(process.env.WIREBENCH_CA) }) },
   });
   const page = await browser.newPage();
   let moment;
