@@ -1,7 +1,7 @@
 // WebSocket and HTTP echo with Bun.serve, whose engine is uWebSockets.
 "use strict";
 
-const { host, port, reply, messageMax, tls, ready } = require("./node/server.js");
+const { host, port, reply, messageMax, tls, work, ready } = require("./node/server.js");
 
 function serve(schemes, port, tls) {
   const server = Bun.serve({
@@ -13,7 +13,10 @@ function serve(schemes, port, tls) {
     websocket: {
       maxPayloadLength: messageMax,
       backpressureLimit: messageMax,
-      message: (socket, message) => socket.send(typeof message === "string" ? reply ?? message : bytes ?? message),
+      message(socket, message) {
+        work();
+        socket.send(typeof message === "string" ? reply ?? message : bytes ?? message);
+      },
     },
   });
   for (const scheme of schemes) ready(scheme, server.port);
@@ -22,6 +25,7 @@ function serve(schemes, port, tls) {
 async function answer(request) {
   if (request.method !== "POST") return new Response("POST is answered here, and WebSocket\n", { status: 405 });
   const body = await request.arrayBuffer();
+  work();
   return new Response(bytes ?? body, { headers: { "content-type": "application/octet-stream" } });
 }
 

@@ -67,6 +67,7 @@ public final class Echo {
         byte[] buffer = new byte[8192];
         long owed = 0;
         for (int count = in.read(buffer); count >= 0; count = in.read(buffer)) {
+            settings.work();
             if (settings.reply == null) {
                 out.write(buffer, 0, count);
                 continue;
@@ -90,6 +91,7 @@ public final class Echo {
             }
             frame = frame.length < 4 + length ? Arrays.copyOf(frame, 4 + length) : frame;
             in.readFully(frame, 4, length);
+            settings.work();
             if (reply == null) {
                 ByteBuffer.wrap(frame).putInt(length);
                 out.write(frame, 0, 4 + length);

@@ -34,6 +34,7 @@ public final class Echo {
                 return;
             }
             while (peer.receive()) {
+                settings.work();
                 byte[] answer = settings.reply == null ? peer.message : settings.reply;
                 peer.send(peer.text, answer, settings.reply == null ? peer.length : answer.length);
             }

@@ -5,10 +5,12 @@
 // answers pings and closes by itself, and sets TCP_NODELAY. One thread, no extensions, so no compression.
 #include <libwebsockets.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 /// A message that is being gathered or waits to be sent; its bytes follow LWS_PRE bytes that the library wants.
 struct message {
@@ -26,6 +28,7 @@ struct session {
 
 static size_t message_max = 16 << 20;
 static const char *reply;
+static int64_t work_ns;
 static struct lws_context *context;
 static volatile sig_atomic_t ended;
 
@@ -59,6 +62,18 @@ static int append(struct message *message, const void *bytes, size_t size) {
     return 1;
 }
 
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/// Keeps the processor busy for as long as a message is to cost, before it is answered.
+static void work(void) {
+    if (work_ns <= 0) return;
+    for (int64_t end = now_ns() + work_ns; now_ns() < end;) continue;
+}
+
 /// What came is a part of a message, perhaps its last; -1 ends the connection.
 static int receive(struct lws *connection, struct session *session, const void *bytes, size_t size) {
     struct message *message = session->coming;
@@ -74,6 +89,7 @@ static int receive(struct lws *connection, struct session *session, const void *
     if (!append(message, bytes, size)) return -1;
     if (lws_remaining_packet_payload(connection) || !lws_is_final_fragment(connection)) return 0;
 
+    work();
     if (reply) {
         message->size = 0;
         if (!append(message, reply, strlen(reply))) return -1;
@@ -161,6 +177,7 @@ int main(int count, char **arguments) {
     const char *certificate = getenv("WIREBENCH_TLS_CERT");
     message_max = strtoull(setting("WIREBENCH_MESSAGE_MAX", "16777216"), NULL, 10);
     reply = getenv("WIREBENCH_REPLY");
+    work_ns = strtoll(setting("WIREBENCH_WORK_NS", "0"), NULL, 10);
 
     lws_set_log_level(LLL_ERR, NULL);
     struct lws_context_creation_info info = {0};

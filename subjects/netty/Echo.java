@@ -106,6 +106,7 @@ public final class Echo {
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             ByteBuf bytes = (ByteBuf) message;
+            settings.work();
             if (settings.reply == null) {
                 context.writeAndFlush(bytes);
                 return;
@@ -133,6 +134,7 @@ public final class Echo {
                 context.pipeline().remove(this);
                 return;
             }
+            settings.work();
             ByteBuf body =
                 settings.reply == null ? request.content().retain() : Unpooled.wrappedBuffer(settings.reply);
             FullHttpResponse response =
@@ -157,6 +159,7 @@ public final class Echo {
     private final class Messages extends SimpleChannelInboundHandler<WebSocketFrame> {
         @Override
         protected void channelRead0(ChannelHandlerContext context, WebSocketFrame frame) {
+            settings.work();
             context.writeAndFlush(settings.reply == null
                 ? frame.retain()
                 : frame.replace(Unpooled.wrappedBuffer(settings.reply)));

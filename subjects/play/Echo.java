@@ -35,11 +35,14 @@ import scala.util.Right;
  * TCP_NODELAY.
  */
 public final class Echo extends BuiltInComponentsFromContext {
+    private final ServerSettings settings;
     private final Message textReply;
     private final Message binaryReply;
 
-    private Echo(ApplicationLoader.Context context, byte[] reply) {
+    private Echo(ApplicationLoader.Context context, ServerSettings settings) {
         super(context);
+        this.settings = settings;
+        byte[] reply = settings.reply;
         textReply = reply == null ? null : new TextMessage(new String(reply, StandardCharsets.UTF_8));
         binaryReply = reply == null ? null : new BinaryMessage(ByteString.fromArray(reply));
     }
@@ -51,7 +54,7 @@ public final class Echo extends BuiltInComponentsFromContext {
         }
         ServerSettings settings = new ServerSettings();
         Environment environment = new Environment(new File("."), Echo.class.getClassLoader(), Mode.PROD);
-        Echo echo = new Echo(ApplicationLoader.create(environment, Map.of()), settings.reply);
+        Echo echo = new Echo(ApplicationLoader.create(environment, Map.of()), settings);
         play.api.Application application = echo.application().asScala();
         Play.start(application);
         ServerConfig config = ServerConfig.apply(Echo.class.getClassLoader(), environment.rootPath(),
@@ -93,6 +96,7 @@ public final class Echo extends BuiltInComponentsFromContext {
     }
 
     private Message answer(Message message) {
+        settings.work();
         if (textReply == null) {
             return message;
         }

@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed
 async def echo(connection):
     try:
         async for message in connection:
+            server.work()
             await connection.send(reply_to(message))
     except ConnectionClosed:
         pass  # who leaves without a close handshake is gone all the same

@@ -24,6 +24,7 @@ final class EchoComponent implements MessageComponentInterface
 
     public function onMessage(ConnectionInterface $connection, MessageInterface $message)
     {
+        work();
         $kind = $message->isBinary() ? Frame::OP_BINARY : Frame::OP_TEXT;
         $connection->send(new Frame($this->reply ?? $message->getPayload(), true, $kind));
     }

@@ -103,6 +103,7 @@ final class WebSocket
             $this->kind ??= $opcode;
             $this->fragments .= $payload;
             if ($isLast) {
+                work();
                 $this->send($this->kind, $this->reply ?? $this->fragments);
                 [$this->kind, $this->fragments] = [null, ''];
             } elseif (strlen($this->fragments) > $this->messageMax) {

@@ -13,6 +13,7 @@ from socketify import App, AppListenOptions, CompressOptions, OpCode
 
 
 def echo(socket, message, opcode):
+    server.work()
     if server.REPLY is not None:
         message = server.REPLY
     # It gives text as str and the rest as bytes, and takes both.

@@ -38,6 +38,9 @@ pub struct Manifest {
     /// Server: true if it can answer with a fixed reply in place of an echo (`WIREBENCH_REPLY`).
     #[serde(default)]
     pub replies: bool,
+    /// Server: true if it can keep its processor busy for each message (`WIREBENCH_WORK_NS`).
+    #[serde(default)]
+    pub works: bool,
     /// Client: true if it can send at a rate.
     #[serde(default)]
     pub rates: bool,
@@ -87,6 +90,7 @@ impl Manifest {
             conversation: Vec::new(),
             jit: false,
             replies: true,
+            works: true,
             rates: false,
             limits: Limits::default(),
             needs: Needs::default(),

@@ -158,6 +158,9 @@ impl Faults<'_> {
             Role::Client if manifest.replies => {
                 self.add(&["replies"], "`replies` is for servers".to_owned());
             }
+            Role::Client if manifest.works => {
+                self.add(&["works"], "`works` is for servers".to_owned());
+            }
             Role::Server if manifest.rates => {
                 self.add(&["rates"], "`rates` is for clients".to_owned());
             }

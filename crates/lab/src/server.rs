@@ -39,6 +39,8 @@ pub struct ServerSettings {
     pub port: u16,
     /// Its answer to every message, in place of an echo (`WIREBENCH_REPLY`).
     pub reply: Option<String>,
+    /// The time for which it keeps its processor busy for each message, before its reply leaves (`WIREBENCH_WORK_NS`).
+    pub work: Option<Nanos>,
     /// Its certificate, if it is to speak TLS beside.
     pub tls: Option<TlsFiles>,
     /// The longest message that it has to take (`WIREBENCH_MESSAGE_MAX`).
@@ -53,6 +55,7 @@ impl Default for ServerSettings {
             host: "127.0.0.1".to_owned(),
             port: 0,
             reply: None,
+            work: None,
             tls: None,
             message_size_max: Bytes(16 << 20),
             backlog: 4096,
@@ -173,6 +176,9 @@ fn environment(settings: &ServerSettings) -> Vec<(&'static str, OsString)> {
     ];
     if let Some(reply) = &settings.reply {
         variables.push(("WIREBENCH_REPLY", reply.into()));
+    }
+    if let Some(work) = settings.work {
+        variables.push(("WIREBENCH_WORK_NS", work.0.to_string().into()));
     }
     if let Some(tls) = &settings.tls {
         variables.push(("WIREBENCH_TLS_CERT", tls.certificate.clone().into()));

@@ -67,6 +67,16 @@ impl Placement {
         matches!(self.sharing, Sharing::Core | Sharing::Cpu)
     }
 
+    /// The CPUs of a server that may use several: its own, and the first of each other core of `topology` that no
+    /// generator thread runs on.
+    pub fn apart(&self, topology: &Topology) -> Vec<usize> {
+        let is_free = |core: &&[usize]| {
+            !core.iter().any(|cpu| *cpu == self.server || self.generator.contains(cpu))
+        };
+        let others = topology.cores().filter(is_free).filter_map(|core| core.first().copied());
+        std::iter::once(self.server).chain(others).collect()
+    }
+
     /// The CPUs of all cores of `topology` that no generator thread runs on, for a server of the user's, which may have
     /// any number of threads; where there is no such core, the server's CPU alone.
     pub fn left(&self, topology: &Topology) -> Vec<usize> {
@@ -216,6 +226,22 @@ mod tests {
             assert_eq!(placement, expected, "{row:?}");
             assert_eq!(placement.shared(), *sharing >= Sharing::Core, "{row:?}");
         }
+    }
+
+    #[test]
+    fn a_server_that_may_use_several_cpus_has_a_core_for_each() {
+        let apart = |cpus: &[(usize, usize, usize)], threads| {
+            let topology = topology(cpus);
+            place(&topology, NonZeroUsize::new(threads).unwrap()).unwrap().apart(&topology)
+        };
+        let one = [(0, 0, 0)];
+        let laptop = [(0, 0, 0), (1, 1, 0), (2, 0, 0), (3, 1, 0)]; // siblings 0+2, 1+3
+        let six = [0, 1, 2, 3, 4, 5].map(|cpu| (cpu, cpu, 0));
+        assert_eq!(apart(&one, 1), [0]);
+        assert_eq!(apart(&laptop, 1), [0], "its hyper-thread stays idle, the other core is taken");
+        assert_eq!(apart(&six, 1), [0, 2, 3, 4, 5]);
+        assert_eq!(apart(&six, 3), [0, 4, 5]);
+        assert_eq!(apart(&six, 5), [0]);
     }
 
     #[test]

@@ -124,6 +124,8 @@ fn workload(entry: &Entry) -> Workload {
         scheme: Protocol::Tcp.plain(),
         path: None,
         reply: None,
+        work: None,
+        cpus: None,
     });
     let mut spec = spec::Workload::new(&entry.run_name, program, load);
     if let Some(iterations) = NonZeroU64::new(entry.iterations) {

@@ -129,7 +129,8 @@ fn ab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Sectio
 }
 
 fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Section> {
-    let tables = groups.iter().map(|group| rows::table(record, group));
+    let tables =
+        groups.iter().map(|group| rows::table(record, group).noted(rows::of_work(group, groups)));
     let is_ours = record.kind == Kind::Lab;
     let results = Section::of_tables("", tables.filter(|_| is_ours));
     let mut sections = with_unmeasured(results, record, groups);

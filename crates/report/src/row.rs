@@ -6,7 +6,7 @@ use record::{
     WorkloadResult,
 };
 use spec::{Conduct, Content, Expect, Lifetime, Load, Rooms, Stop};
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 /// A row of a record's plan.
 #[derive(Clone, Copy, Debug)]
@@ -320,7 +320,19 @@ impl<'a> Row<'a> {
 
     /// `50 connections, one message in flight`: the load that numbers of a comparison hold for.
     pub(crate) fn condition(self) -> String {
-        self.load().replacen(" on each", "", 1)
+        let work = self.work().map(|work| format!(", {work} of work for each message"));
+        self.load().replacen(" on each", "", 1) + &work.unwrap_or_default()
+    }
+
+    /// The time for which its server works before each reply; `None` for an echo, and for a server that has its own
+    /// work.
+    pub(crate) fn work(self) -> Option<Nanos> {
+        self.spec().server.answer().work
+    }
+
+    /// True if it has the messages and the load of `other`, whatever work their servers do.
+    pub(crate) fn is_asked_the_same(self, other: Self) -> bool {
+        self.message() == other.message() && self.load() == other.load()
     }
 
     /// The rate that was asked for; of sessions, theirs.

@@ -235,6 +235,30 @@ fn ratio(group: &Group<'_>, it: &Measured<'_>) -> Cell {
     Cell::words(words)
 }
 
+/// A sentence about a group whose servers work for each message, beside the group that is the same without that: what
+/// is left of the largest difference between servers.
+pub(crate) fn of_work(group: &Group<'_>, groups: &[Group<'_>]) -> Option<String> {
+    let busy = group.zero().filter(|zero| zero.is_allowed && zero.row.work().is_some())?;
+    let is_same = |it: &&Measured<'_>| {
+        let is_idle = it.row.work().is_none() && it.name == busy.name;
+        is_idle && it.is_allowed && it.row.is_asked_the_same(busy.row)
+    };
+    let (without, idle) =
+        groups.iter().find_map(|other| Some((other, other.zero().filter(is_same)?)))?;
+    let pair = |it: &Measured<'_>| {
+        let same = group.others().find(|other| other.name == it.name && other.is_allowed)?;
+        Some((it.to_zero(idle)?, same.to_zero(busy)?, it.name.clone()))
+    };
+    let is_server = |it: &&Measured<'_>| it.is_allowed && it.row.client().is_none();
+    let pairs = without.others().filter(is_server).filter_map(pair);
+    let (alone, with, name) =
+        pairs.max_by(|(one, ..), (other, ..)| one.value.total_cmp(&other.value))?;
+    let (alone, with, zero) = (alone.text(), with.text(), busy.base_name());
+    Some(format!(
+        "Without that work {name} takes {alone} of {zero}, the most of all servers; with it, {with}."
+    ))
+}
+
 /// The rows whose ratio hangs on one block, and how far that moves it.
 fn on_one_block(group: &Group<'_>) -> Option<String> {
     let zero = group.zero().filter(|zero| zero.is_allowed)?;

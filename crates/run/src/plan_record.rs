@@ -51,8 +51,8 @@ fn workload(measurement: &Measurement, index: usize, set_up: &SetUp) -> Workload
             generator_cpus: numbers(&set_up.generator_cpus),
             server_cpus: match (&set_up.placement, &measurement.peer) {
                 (Some(_), Peer::Started(_)) => numbers(&set_up.program_cpus),
-                (Some(placement), Peer::Embedded(_) | Peer::Subject(_)) => {
-                    numbers(&[placement.server])
+                (Some(_), Peer::Embedded(_) | Peer::Subject(_)) => {
+                    numbers(set_up.servers.cpus_of(measurement))
                 }
                 (_, Peer::Given(_)) => {
                     found.map_or_else(Vec::new, |found| numbers(&set_up.bound_to(found)))

@@ -26,7 +26,7 @@ use probe::{
     have_a_core_each,
 };
 use record::{Environment, Kind, Subject, TimerFloor, WarmUp, Warning};
-use spec::{Endpoint, Protocol};
+use spec::{Answer, Endpoint, Protocol};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
@@ -119,6 +119,7 @@ impl SetUp {
         let on = |cpus: Vec<usize>| lab::Launch { cpus, ..host.launch.clone() };
         let placed = placement.as_ref();
         let server_cpu = placed.map(|placement| placement.server);
+        let server_cpus = placed.map_or_else(Vec::new, |placement| placement.apart(&topology));
         let client_cpu = placed.and_then(|placement| placement.generator.first().copied());
         let program_cpus = placed.map_or_else(Vec::new, |placement| placement.left(&topology));
         let is_spare = |cpu: &usize| server_cpu != Some(*cpu);
@@ -131,7 +132,7 @@ impl SetUp {
                 .as_ref()
                 .map_or_else(Vec::new, |placement| placement.generator.clone()),
             placement,
-            servers: Servers::new(on(server_cpu.into_iter().collect()), on(program_cpus.clone())),
+            servers: Servers::new(host.launch.clone(), server_cpus, on(program_cpus.clone())),
             programs: BTreeMap::new(),
             driven: Driven::default(),
             clients: Clients::new(on(client_cpu.into_iter().collect()), on(spare_cpus)),
@@ -684,8 +685,12 @@ fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
     let of_server = || match &measurement.peer {
         Peer::Subject(server) => {
             let manifest = &server.subject.manifest;
-            let cannot_reply = measurement.spec.server.reply().is_some() && !manifest.replies;
+            let Answer { reply, work } = measurement.spec.server.answer();
+            let cannot_reply = reply.is_some() && !manifest.replies;
             let reason = cannot_reply.then(|| "it can only echo".to_owned());
+            let cannot_work = work.is_some() && !manifest.works;
+            let reason = reason
+                .or_else(|| cannot_work.then(|| "it does no work before it answers".to_owned()));
             let reason = reason.or_else(|| beyond(measurement, &manifest.limits));
             let refusal = || {
                 let (method, path) = (&measurement.speech.options.method, server.path.as_deref());
@@ -722,11 +727,12 @@ fn verified(
     // The requests of a conversation are verified one by one, as those to any server.
     let echoes = measurement.spec.conversation.is_none();
     if echoes && !running.verified.contains(scheme) {
+        let Answer { reply, .. } = measurement.spec.server.answer();
         let questions = ServerQuestions {
             url: &url,
             authority_pem: running.authority_pem(),
             limits: &subject.manifest.limits,
-            reply: measurement.spec.server.reply().map(str::as_bytes),
+            reply: reply.as_deref().map(str::as_bytes),
             extent: Extent::Short,
         };
         let checks = verify_server(&questions, context.interrupt);

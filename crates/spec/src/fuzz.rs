@@ -152,6 +152,7 @@ impl Subjects for Two {
             speaks: ["tcp", "ws", "http"].map(str::to_owned).to_vec(),
             conversations: Vec::new(),
             replies: true,
+            works: true,
             text_only: false,
             connections_max: Some(100),
             why: "select".to_owned(),

@@ -54,6 +54,6 @@ pub use requirement::{Bound, Requirement};
 pub use rooms::{Away, Conduct, Rooms};
 pub use until::{Goal, Until};
 pub use workload::{
-    Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject, SourceRange,
-    Started, Tls, Trust, Workload,
+    Answer, Bots, ClientSubject, Embedded, Header, Http, Identity, Pem, Server, ServerSubject,
+    SourceRange, Started, Tls, Trust, Workload,
 };

@@ -244,14 +244,33 @@ impl Server {
         }
     }
 
-    /// The text that it answers to every message; `None`: that message.
-    pub fn reply(&self) -> Option<&str> {
+    /// The number of CPUs that a subject may use; `None`: one, or those that others have chosen.
+    pub const fn cpus(&self) -> Option<NonZeroU32> {
         match self {
-            Self::Given(_) | Self::Started(_) => None,
-            Self::Embedded(embedded) => embedded.reply.as_deref(),
-            Self::Subject(subject) => subject.reply.as_deref(),
+            Self::Given(_) | Self::Started(_) | Self::Embedded(_) => None,
+            Self::Subject(subject) => subject.cpus,
         }
     }
+
+    /// Its answer to each message, if it keeps the contract of subjects.
+    pub fn answer(&self) -> Answer {
+        match self {
+            Self::Given(_) | Self::Started(_) => Answer::default(),
+            Self::Embedded(Embedded { reply, work, .. })
+            | Self::Subject(ServerSubject { reply, work, .. }) => {
+                Answer { reply: reply.clone(), work: *work }
+            }
+        }
+    }
+}
+
+/// The answer to each message of a server that keeps the contract of subjects. By default it sends that back at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Answer {
+    /// The text that it answers; `None`: the message.
+    pub reply: Option<String>,
+    /// The time for which it keeps its processor busy before its reply leaves.
+    pub work: Option<Nanos>,
 }
 
 /// A server of the user's that is started for the run. Workloads that agree in all of it share its process.
@@ -305,15 +324,18 @@ pub struct Embedded {
     /// The answer to every message, in place of an echo.
     #[serde(default)]
     pub reply: Option<String>,
+    /// The time for which it keeps its processor busy for each message, before its reply leaves.
+    #[serde(default)]
+    pub work: Option<Nanos>,
 }
 
 impl From<Scheme> for Embedded {
     fn from(scheme: Scheme) -> Self {
-        Self { scheme, options: Vec::new(), reply: None }
+        Self { scheme, options: Vec::new(), reply: None, work: None }
     }
 }
 
-/// A server that others wrote. Workloads that want the same one, with the same reply, share its process.
+/// A server that others wrote. Workloads that want the same one, with the same answer, share its process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSubject {
@@ -327,6 +349,12 @@ pub struct ServerSubject {
     /// The answer to every message, in place of an echo.
     #[serde(default)]
     pub reply: Option<String>,
+    /// The time for which it keeps its processor busy for each message, before its reply leaves.
+    #[serde(default)]
+    pub work: Option<Nanos>,
+    /// The number of CPUs that it may use, each on a core of its own; `null`: one.
+    #[serde(default)]
+    pub cpus: Option<NonZeroU32>,
 }
 
 /// A client library that others wrote, with the small program that drives it.

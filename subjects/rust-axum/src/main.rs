@@ -5,6 +5,7 @@
 
 use std::env;
 use std::error::Error;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -20,6 +21,8 @@ use tokio::signal::unix::{SignalKind, signal};
 struct Echo {
     message_max: usize,
     reply: Option<Utf8Bytes>,
+    /// The time for which a message keeps the processor busy before it is answered.
+    work: Duration,
 }
 
 #[tokio::main]
@@ -31,6 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let echo = Echo {
         message_max: variable("WIREBENCH_MESSAGE_MAX", "16777216").parse()?,
         reply: env::var("WIREBENCH_REPLY").ok().map(Into::into),
+        work: work()?,
     };
     let socket = TcpSocket::new_v4()?;
     let host: std::net::Ipv4Addr = variable("WIREBENCH_HOST", "127.0.0.1").parse()?;
@@ -56,6 +60,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// A body of bytes goes out as `application/octet-stream`.
 async fn post(State(echo): State<Echo>, body: Bytes) -> Bytes {
+    keep_busy(echo.work);
     echo.reply.map_or(body, Bytes::from)
 }
 
@@ -76,9 +81,22 @@ async fn talk(mut peer: WebSocket, echo: Echo) {
             // The library answers these by itself.
             (_, Message::Ping(_) | Message::Pong(_) | Message::Close(_)) => continue,
         };
+        keep_busy(echo.work);
         if peer.send(answer).await.is_err() {
             return;
         }
+    }
+}
+
+/// The time for which a message keeps the processor busy.
+fn work() -> Result<Duration, std::num::ParseIntError> {
+    Ok(Duration::from_nanos(variable("WIREBENCH_WORK_NS", "0").parse()?))
+}
+
+fn keep_busy(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
     }
 }
 

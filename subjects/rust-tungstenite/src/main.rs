@@ -6,6 +6,7 @@
 use std::env;
 use std::error::Error;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
 use rustls_pki_types::pem::PemObject;
@@ -24,6 +25,8 @@ type AnyError = Box<dyn Error + Send + Sync>;
 struct Echo {
     config: WebSocketConfig,
     reply: Option<Utf8Bytes>,
+    /// The time for which a message keeps the processor busy before it is answered.
+    work: Duration,
 }
 
 #[tokio::main]
@@ -36,7 +39,8 @@ async fn main() -> Result<(), AnyError> {
     let config = WebSocketConfig::default()
         .max_message_size(Some(message_max))
         .max_frame_size(Some(message_max));
-    let echo = Echo { config, reply: env::var("WIREBENCH_REPLY").ok().map(Into::into) };
+    let reply = env::var("WIREBENCH_REPLY").ok().map(Into::into);
+    let echo = Echo { config, reply, work: work()? };
 
     let plain = listen(variable("WIREBENCH_PORT", "0").parse()?)?;
     println!("ready ws://{}/", plain.local_addr()?);
@@ -80,6 +84,9 @@ async fn talk<S: AsyncRead + AsyncWrite + Unpin>(stream: S, echo: Echo) -> tungs
     let mut peer = tokio_tungstenite::accept_async_with_config(stream, Some(echo.config)).await?;
     while let Some(message) = peer.next().await {
         let message = message?;
+        if message.is_text() || message.is_binary() {
+            keep_busy(echo.work);
+        }
         match (&echo.reply, message) {
             (None, message @ (Message::Text(_) | Message::Binary(_))) => peer.send(message).await?,
             (Some(reply), Message::Text(_)) => peer.send(Message::Text(reply.clone())).await?,
@@ -106,6 +113,18 @@ fn acceptor(certificate: &str, key: &str) -> Result<TlsAcceptor, AnyError> {
     let key = PrivateKeyDer::from_pem_file(key)?;
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key)?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// The time for which a message keeps the processor busy.
+fn work() -> Result<Duration, std::num::ParseIntError> {
+    Ok(Duration::from_nanos(variable("WIREBENCH_WORK_NS", "0").parse()?))
+}
+
+fn keep_busy(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
 }
 
 fn variable(name: &str, otherwise: &str) -> String {

@@ -14,13 +14,14 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Settings are what a connection has to know.
 type Settings struct {
 	// MessageMax is the longest message that is to be accepted, in bytes.
 	MessageMax int64
-	// Answer is what is sent back for a message: itself, or the fixed reply.
+	// Answer works for as long as a message is to cost, and is what is sent back for it: itself, or the fixed reply.
 	Answer func(message []byte) []byte
 }
 
@@ -55,6 +56,18 @@ func settings() Settings {
 	if text, fixed := os.LookupEnv("WIREBENCH_REPLY"); fixed {
 		reply := []byte(text)
 		answer = func([]byte) []byte { return reply }
+	}
+	nanoseconds, err := strconv.ParseInt(variable("WIREBENCH_WORK_NS", "0"), 10, 64)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if work := time.Duration(nanoseconds); work > 0 {
+		idle := answer
+		answer = func(message []byte) []byte {
+			for start := time.Now(); time.Since(start) < work; {
+			}
+			return idle(message)
+		}
 	}
 	return Settings{messageMax, answer}
 }

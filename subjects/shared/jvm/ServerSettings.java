@@ -9,6 +9,8 @@ final class ServerSettings {
     final int port;
     /** The text that every message is answered with, or null: then it is echoed. */
     final byte[] reply;
+    /** How long the processor is kept busy for each message, in nanoseconds. */
+    private final long work;
     final int messageMax;
     final int backlog;
     /** Paths of PEM files, or null. */
@@ -20,6 +22,7 @@ final class ServerSettings {
         port = Integer.parseInt(variable("WIREBENCH_PORT", "0"));
         String text = System.getenv("WIREBENCH_REPLY");
         reply = text == null ? null : text.getBytes(StandardCharsets.UTF_8);
+        work = Long.parseLong(variable("WIREBENCH_WORK_NS", "0"));
         messageMax = Integer.parseInt(variable("WIREBENCH_MESSAGE_MAX", "16777216"));
         backlog = Integer.parseInt(variable("WIREBENCH_BACKLOG", "4096"));
         certificate = System.getenv("WIREBENCH_TLS_CERT");
@@ -28,6 +31,16 @@ final class ServerSettings {
 
     boolean secure() {
         return certificate != null && key != null;
+    }
+
+    /** Keeps the processor busy for as long as a message is to cost, before it is answered. */
+    void work() {
+        if (work > 0) {
+            long start = System.nanoTime();
+            while (System.nanoTime() - start < work) {
+                Thread.onSpinWait();
+            }
+        }
     }
 
     /** Says that a service stands. */

@@ -5,6 +5,7 @@ const { readFileSync } = require("fs");
 
 const { WIREBENCH_HOST, WIREBENCH_PORT, WIREBENCH_REPLY, WIREBENCH_TLS_CERT, WIREBENCH_TLS_KEY } = process.env;
 const host = WIREBENCH_HOST || "127.0.0.1";
+const workMs = Number(process.env.WIREBENCH_WORK_NS || 0) / 1e6;
 
 module.exports = {
   host,
@@ -15,6 +16,11 @@ module.exports = {
   messageMax: Number(process.env.WIREBENCH_MESSAGE_MAX || 16 << 20),
   /** `cert` and `key`; null: nobody asked for TLS. */
   tls: WIREBENCH_TLS_CERT ? { cert: readFileSync(WIREBENCH_TLS_CERT), key: readFileSync(WIREBENCH_TLS_KEY) } : null,
+
+  /** Keeps the processor busy for as long as a message is to cost, before it is answered. */
+  work() {
+    if (workMs > 0) for (const end = performance.now() + workMs; performance.now() < end; );
+  },
 
   /** Says that `scheme` is served on `port`. */
   ready: (scheme, port, path = "/") => process.stdout.write(`ready ${scheme}://${host}:${port}${path}\n`),

@@ -7,6 +7,14 @@ function setting(string $name, ?string $otherwise = null): ?string
     return $value === false ? $otherwise : $value;
 }
 
+/** Keeps the processor busy for as long as a message is to cost, before it is answered. */
+function work(): void
+{
+    static $ns = null;
+    $ns ??= (int) setting('WORK_NS', '0');
+    for ($end = hrtime(true) + $ns; $ns > 0 && hrtime(true) < $end;);
+}
+
 /** Says that `scheme` is served on `address`, a host and a port. */
 function ready(string $scheme, string $address): void
 {

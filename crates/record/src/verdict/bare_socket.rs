@@ -79,7 +79,7 @@ fn is_asked_the_same(row: &Workload, bare: &Workload) -> bool {
         && one.deflate.is_none()
         && is_sent
         && row.size_bytes == bare.size_bytes
-        && one.server.reply() == other.server.reply()
+        && one.server.answer() == other.server.answer()
         && (&one.load, one.threads, one.busy_poll) == (&other.load, other.threads, other.busy_poll)
 }
 

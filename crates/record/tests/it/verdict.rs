@@ -1367,7 +1367,7 @@ fn row(record: &mut RunRecord) -> &mut spec::Workload {
 
 fn subject(name: &str, protocol: Protocol) -> Server {
     let (name, scheme) = (name.to_owned(), protocol.plain());
-    Server::Subject(ServerSubject { name, scheme, path: None, reply: None })
+    Server::Subject(ServerSubject { name, scheme, path: None, reply: None, work: None, cpus: None })
 }
 
 #[test]

@@ -58,6 +58,48 @@ fn rows_of_unlike_conversations_are_not_said_to_be_compared_at_one_size() {
 }
 
 #[test]
+fn a_load_with_work_for_each_message_says_what_is_left_of_the_differences() {
+    let mut record = records::lab();
+    // The rows of the second load are those of the first, with work: of Play it leaves what Netty took without it, and
+    // of all others nothing.
+    let half = record.plan.workloads.len() / 2;
+    let at = |name: &str| record.plan.workloads.iter().position(|it| it.spec.name == name).unwrap();
+    let [tcp, netty, play] = ["tcp, pings", "netty, pings", "play, pings"].map(at);
+    for index in 0..half {
+        let name = record.plan.workloads[half + index].spec.name.clone();
+        let spec = record.plan.workloads[index].spec.clone();
+        let server = spec::Server::Subject(spec::ServerSubject {
+            name: "works".to_owned(),
+            scheme: spec.server.scheme(),
+            path: None,
+            reply: None,
+            work: Some(Nanos::from_micros(50)),
+            cpus: None,
+        });
+        let baseline = spec.baseline.map(|_| half);
+        record.plan.workloads[half + index].spec =
+            spec::Workload { name, server, baseline, ..spec };
+    }
+    let idle = record.blocks.clone();
+    for block in record.blocks.iter_mut().filter(|block| block.workload >= half) {
+        let like = if block.workload == half + play { netty } else { tcp };
+        let same = |it: &&Block| (it.workload, it.round) == (like, block.round);
+        let like = idle.iter().find(same).unwrap().clone();
+        *block = Block { workload: block.workload, ..like };
+    }
+    record.results = record::results(&record.plan, &record.blocks);
+    let page = page(&record);
+    let words = page.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let said = "Without that work play takes 4.00x [3.99, 4.01] of raw TCP, the most of all servers; with it, 2.00x \
+                [1.99, 2.01].";
+    assert!(words.contains(said), "{page}");
+    assert!(
+        words.contains("one message in flight, 50 us of work for each message; 8 blocks"),
+        "{page}"
+    );
+}
+
+#[test]
 fn many_rows_have_a_spectrum_of_the_fastest_alone() {
     let mut record = records::lab();
     for result in &mut record.results {

@@ -65,6 +65,7 @@ impl EmbeddedServer {
             start.extend(PATIENT.map(str::to_owned));
         }
         start.extend(settings.reply.iter().map(|reply| format!("--reply={reply}")));
+        start.extend(settings.work.iter().map(|work| format!("--work={}ns", work.0)));
         for tls in settings.tls.iter() {
             let (certificate, key) = (path(&tls.certificate), path(&tls.key));
             start.extend(["--cert", &certificate, "--key", &key].map(str::to_owned));
@@ -92,6 +93,7 @@ fn is_game(scheme: Scheme) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Nanos;
 
     #[test]
     fn settings_become_arguments_of_our_own_program() {
@@ -109,6 +111,7 @@ mod tests {
             (Protocol::Tcp.plain(), settings(None, false), format!("tcp {local}"), "tcp"),
             (Protocol::Unix.plain(), settings(None, false), format!("unix {usual} /s {patient}"), "unix"),
             (Protocol::WebSocket.plain(), settings(Some("a b"), false), format!("ws {local} --reply=a b"), "ws"),
+            (Protocol::Tcp.plain(), ServerSettings { work: Some(Nanos(50_000)), ..settings(None, false) }, format!("tcp {local} --work=50000ns"), "tcp"),
             (Protocol::Tcp.secured().unwrap(), settings(None, true), format!("tls {local} --cert /c.pem --key /k.pem"), "tls"),
             (Protocol::GameWebSocket.plain(), settings(None, false), format!("game --web 127.0.0.1:0 {game}"), "game game-ws game-comet"),
         ];

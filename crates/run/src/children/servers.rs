@@ -11,7 +11,7 @@ use crate::plan::{Measurement, Peer, Speech};
 use crate::reach::Context;
 use lab::{Launch, Part, PrivateFolder, Server, ServerSettings};
 use record::{Block, Warning};
-use spec::{Address, Endpoint, Protocol, Scheme};
+use spec::{Address, Answer, Endpoint, Protocol, Scheme};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use units::Nanos;
@@ -20,29 +20,35 @@ use wire::tls::Trust;
 /// The difference between servers: measurements that agree in all of it share one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
-    /// An embedded one, with its reply.
-    Embedded(EmbeddedServer, Option<String>),
+    /// An embedded one, with its answer.
+    Embedded(EmbeddedServer, Answer),
     /// A server of the user's.
     Started(spec::Started),
-    /// A subject by its name, its reply, and true if it speaks TLS too.
-    Subject(String, Option<String>, bool),
+    /// A subject by its name, its answer, the number of its CPUs, and true if it speaks TLS too.
+    Subject(String, Answer, usize, bool),
 }
 
 impl Key {
     /// The key of a measurement's server, if it is ours to start.
     pub(crate) fn of(measurement: &Measurement) -> Option<Self> {
-        let reply = measurement.spec.server.reply().map(str::to_owned);
+        let answer = measurement.spec.server.answer();
         match &measurement.peer {
             Peer::Embedded(embedded) => {
-                Some(Self::Embedded(embedded_server(measurement, embedded), reply))
+                Some(Self::Embedded(embedded_server(measurement, embedded), answer))
             }
             Peer::Given(_) => None,
             Peer::Started(started) => Some(Self::Started(started.clone())),
             Peer::Subject(server) => {
-                Some(Self::Subject(server.subject.name.clone(), reply, server.scheme.tls))
+                let (name, cpus) = (server.subject.name.clone(), cpus_of(measurement));
+                Some(Self::Subject(name, answer, cpus, server.scheme.tls))
             }
         }
     }
+}
+
+/// The number of CPUs that the server of a measurement, a subject, is to have.
+fn cpus_of(measurement: &Measurement) -> usize {
+    measurement.spec.server.cpus().map_or(1, |cpus| cpus.get() as usize)
 }
 
 /// A server that was started.
@@ -186,6 +192,8 @@ impl RunningServer {
 #[derive(Debug)]
 pub(crate) struct Servers {
     launch: Launch,
+    /// The CPUs that subjects may have at most; the first is that of all others. Empty where nothing is pinned.
+    cpus: Vec<usize>,
     /// The same for servers of the user's, which may have other CPUs.
     launch_of_users: Launch,
     all: BTreeMap<Key, Result<RunningServer, String>>,
@@ -200,10 +208,13 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Servers that start by `launch`, on its CPUs, and those of the user's by another.
-    pub(crate) fn new(launch: Launch, launch_of_users: Launch) -> Self {
+    /// Servers that start by `launch`, on the first of these CPUs or as many as they are to have, and those of the
+    /// user's by another.
+    pub(crate) fn new(launch: Launch, cpus: Vec<usize>, launch_of_users: Launch) -> Self {
+        let first = cpus.first().copied().into_iter().collect();
         Self {
-            launch,
+            launch: Launch { cpus: first, ..launch },
+            cpus,
             launch_of_users,
             all: BTreeMap::new(),
             killed: BTreeMap::new(),
@@ -217,6 +228,28 @@ impl Servers {
     /// The way in which programs of the user's start.
     pub(crate) fn launch_of_users(&self) -> &Launch {
         &self.launch_of_users
+    }
+
+    /// The CPUs of the server of a measurement, one of ours or a subject; empty where it is not pinned.
+    pub(crate) fn cpus_of(&self, measurement: &Measurement) -> &[usize] {
+        self.cpus.get(..cpus_of(measurement)).unwrap_or_default()
+    }
+
+    /// The way in which a subject of a measurement starts.
+    ///
+    /// # Errors
+    ///
+    /// It is to have more CPUs than there are.
+    fn launch_of(&self, measurement: &Measurement) -> Result<Launch, String> {
+        let (wanted, there) = (cpus_of(measurement), self.cpus.len());
+        if wanted > 1 && wanted > there {
+            return Err(format!(
+                "`server-cpus` is {wanted}, and the generator leaves {there} of the cores that there are; ask for \
+                 fewer, for fewer --threads, or measure it on a machine with more"
+            ));
+        }
+        let cpus = self.cpus_of(measurement).to_vec();
+        Ok(Launch { cpus, ..self.launch.clone() })
     }
 
     /// The server of a measurement, which is ours to start; started now if it has not been.
@@ -358,17 +391,18 @@ impl Servers {
         port: Option<u16>,
         context: Context<'_>,
     ) -> Result<RunningServer, RunError> {
-        let reply = measurement.spec.server.reply().map(str::to_owned);
+        let answer = measurement.spec.server.answer();
         let any_port = port.unwrap_or(0);
         match &measurement.peer {
             Peer::Embedded(embedded) => {
-                self.start_embedded_at(&embedded_server(measurement, embedded), reply, any_port)
+                self.start_embedded_at(&embedded_server(measurement, embedded), answer, any_port)
             }
             Peer::Subject(server) => {
                 let name = server.subject.name.clone();
-                let started = self.settings(reply, server.scheme).and_then(|settings| {
+                let started = self.settings(answer, server.scheme).and_then(|settings| {
                     let settings = ServerSettings { port: any_port, ..settings };
-                    self.start_with(&server.subject, &server.installed, &settings)
+                    let launch = self.launch_of(measurement)?;
+                    self.start_with(&server.subject, &server.installed, &settings, &launch)
                 });
                 started.map_err(|reason| RunError::Subject { name, reason })
             }
@@ -393,7 +427,7 @@ impl Servers {
         }
     }
 
-    /// Starts one of our own servers.
+    /// Starts one of our own servers, which echoes.
     ///
     /// # Errors
     ///
@@ -401,23 +435,22 @@ impl Servers {
     pub(crate) fn start_embedded(
         &mut self,
         embedded: &EmbeddedServer,
-        reply: Option<String>,
     ) -> Result<RunningServer, RunError> {
-        self.start_embedded_at(embedded, reply, 0)
+        self.start_embedded_at(embedded, Answer::default(), 0)
     }
 
-    /// The same at a port; 0 for any that is free.
+    /// Starts one of our own servers at a port; 0 for any that is free.
     fn start_embedded_at(
         &mut self,
         embedded: &EmbeddedServer,
-        reply: Option<String>,
+        answer: Answer,
         port: u16,
     ) -> Result<RunningServer, RunError> {
-        let started = self.settings(reply, embedded.scheme).and_then(|settings| {
+        let started = self.settings(answer, embedded.scheme).and_then(|settings| {
             let settings = ServerSettings { port, ..settings };
             let socket = self.socket()?;
             let subject = embedded.subject(&self.launch.program, &settings, &socket);
-            self.start_with(&subject, &self.launch.scratch, &settings)
+            self.start_with(&subject, &self.launch.scratch, &settings, &self.launch)
         });
         let name = embedded.scheme.name();
         started.map_err(|reason| RunError::EmbeddedServer { name, reason })
@@ -428,9 +461,10 @@ impl Servers {
         subject: &lab::Subject,
         folder: &std::path::Path,
         settings: &ServerSettings,
+        launch: &Launch,
     ) -> Result<RunningServer, String> {
-        let server = Server::start(subject, folder, settings, &self.launch)
-            .map_err(|error| error.to_string())?;
+        let server =
+            Server::start(subject, folder, settings, launch).map_err(|error| error.to_string())?;
         let certificates = self.certificates.as_ref().filter(|_| settings.tls.is_some());
         let authority_pem = certificates.map(|certificates| certificates.authority_pem.clone());
         let name = subject.name.clone();
@@ -440,7 +474,7 @@ impl Servers {
     /// The settings of a server of `scheme`, with a certificate if that is inside TLS.
     fn settings(
         &mut self,
-        reply: Option<String>,
+        Answer { reply, work }: Answer,
         scheme: Scheme,
     ) -> Result<ServerSettings, String> {
         if scheme.tls && self.certificates.is_none() {
@@ -448,7 +482,7 @@ impl Servers {
         }
         let certificates = self.certificates.as_ref().filter(|_| scheme.tls);
         let tls = certificates.map(|certificates| certificates.files.clone());
-        Ok(ServerSettings { reply, tls, ..ServerSettings::default() })
+        Ok(ServerSettings { reply, work, tls, ..ServerSettings::default() })
     }
 
     /// A path for a Unix socket, which no other server has.

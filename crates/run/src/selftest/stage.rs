@@ -264,7 +264,7 @@ impl<'a> Stage<'a> {
 
     fn servers(&self) -> Servers {
         let launch = &self.host.launch;
-        Servers::new(launch.clone(), launch.clone())
+        Servers::new(launch.clone(), launch.cpus.clone(), launch.clone())
     }
 
     /// Starts a server of ours, on any CPU; its URL, and what ends it when dropped.
@@ -273,7 +273,7 @@ impl<'a> Stage<'a> {
         servers: &mut Servers,
         embedded: &EmbeddedServer,
     ) -> Result<(Endpoint, RunningServer), RunError> {
-        let server = servers.start_embedded(embedded, None)?;
+        let server = servers.start_embedded(embedded)?;
         let url = server.url(embedded.scheme).map_err(RunError::NotStarted)?;
         Ok((url, server))
     }

@@ -7,10 +7,12 @@ use super::rooms::verify_rooms;
 use super::server::verify_server;
 use super::{Check, Extent, Outcome, ServerQuestions};
 use crate::children::certificates::Certificates;
+use engine::clock::Clock;
 use lab::{Held, Launch, Role, Server, ServerSettings, Subject};
-use spec::{Endpoint, Scheme};
+use spec::{Answer, Endpoint, Scheme};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use units::{Instant, Nanos};
 
 /// A subject to check.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +34,16 @@ pub fn verify_subject(questions: &SubjectQuestions<'_>, interrupt: &AtomicUsize)
     match questions.subject.manifest.role {
         Role::Client => checks.extend(asking.client()),
         Role::Server => {
-            let echoes = asking.server(None);
+            let echoes = asking.server(&Answer::default());
             // A subject that cannot be started needs no second try.
             let is_up = echoes.iter().any(|check| check.outcome == Outcome::Passed);
             checks.extend(echoes);
             if questions.subject.manifest.replies && is_up {
-                checks.extend(asking.server(Some(REPLY)));
+                let reply = Some(REPLY.to_owned());
+                checks.extend(asking.server(&Answer { reply, ..Answer::default() }));
+            }
+            if questions.subject.manifest.works && is_up {
+                checks.extend(asking.server(&Answer { work: Some(WORK), ..Answer::default() }));
             }
         }
     }
@@ -65,7 +71,7 @@ impl Asking<'_> {
     }
 
     /// A server, in all that it speaks.
-    fn server(&self, reply: Option<&str>) -> Vec<Check> {
+    fn server(&self, answer: &Answer) -> Vec<Check> {
         let SubjectQuestions { subject, installed, launch } = *self.questions;
         let speaks = &subject.manifest.speaks;
         let is_secured = speaks.iter().any(|scheme| Scheme::is_secured(scheme));
@@ -75,15 +81,15 @@ impl Asking<'_> {
             Err(reason) => return vec![Check::new("start", Err(reason))],
         };
         let tls = certificates.as_ref().map(|certificates| certificates.files.clone());
-        let reply_text = reply.map(str::to_owned);
-        let settings = ServerSettings { tls, reply: reply_text, ..ServerSettings::default() };
+        let Answer { reply, work } = answer.clone();
+        let settings = ServerSettings { tls, reply, work, ..ServerSettings::default() };
         let mut server = match Server::start(subject, installed, &settings, launch) {
             Ok(server) => server,
             Err(error) => return vec![Check::new("start", Err(error.to_string()))],
         };
         let mut checks = vec![Check::new("start", Ok(()))];
         for scheme in speaks {
-            checks.extend(self.ask(&server, scheme, reply, certificates.as_ref()));
+            checks.extend(self.ask(&server, scheme, answer, certificates.as_ref()));
             if self.interrupt.load(Ordering::Relaxed) != 0 {
                 return checks;
             }
@@ -107,7 +113,7 @@ impl Asking<'_> {
         &self,
         server: &Server,
         scheme: &str,
-        reply: Option<&str>,
+        Answer { reply, work }: &Answer,
         certificates: Option<&Certificates>,
     ) -> Vec<Check> {
         let url = server.url(scheme).unwrap_or_default();
@@ -120,8 +126,8 @@ impl Asking<'_> {
         let mut held = self.questions.subject.conversations_over(url.scheme()).peekable();
         let mut checks = Vec::new();
         if held.peek().is_some() {
-            // With a reply, which is for echoes, it was asked before.
-            if reply.is_none() {
+            // With a reply or work, which are for echoes, it was asked before.
+            if reply.is_none() && work.is_none() {
                 checks.extend(
                     held.flat_map(|held| self.conversation(server, &url, authority_pem, held)),
                 );
@@ -134,10 +140,20 @@ impl Asking<'_> {
             url: &url,
             authority_pem,
             limits: &self.questions.subject.manifest.limits,
-            reply: reply.map(str::as_bytes),
-            extent: Extent::Full,
+            reply: reply.as_deref().map(str::as_bytes),
+            extent: if work.is_some() { Extent::Short } else { Extent::Full },
         };
-        checks.extend(verify_server(&questions, self.interrupt));
+        let clock = Clock::start();
+        let echoes = verify_server(&questions, self.interrupt);
+        let took = clock.now().since(Instant::START);
+        match work {
+            None => checks.extend(echoes),
+            // With work, which is asked about once, they were asked for before.
+            Some(work) => {
+                checks.push(worked(*work, took, &echoes));
+                checks.extend(echoes.into_iter().filter(|check| check.failure().is_some()));
+            }
+        }
         with_scheme(scheme, checks)
     }
 
@@ -186,6 +202,19 @@ impl Asking<'_> {
     }
 }
 
+/// The check that a server worked for `work` before each of these echoes, which took so long together.
+fn worked(work: Nanos, took: Nanos, echoes: &[Check]) -> Check {
+    let is_answered =
+        |check: &&Check| check.what.starts_with("echo") && check.outcome == Outcome::Passed;
+    let answered = echoes.iter().filter(is_answered).count() as u64;
+    let least = Nanos(work.0.saturating_mul(answered));
+    let outcome = match answered > 0 && took.0 >= least.0 / 100 * 99 {
+        true => Ok(()),
+        false => Err(format!("{answered} echoes took {took}, and {least} at least were due")),
+    };
+    Check::new(format!("work of {work} before each echo"), outcome)
+}
+
 /// The checks, each with the scheme that was spoken.
 fn with_scheme(scheme: &str, checks: Vec<Check>) -> Vec<Check> {
     let named = |check: Check| Check { what: format!("{scheme}: {}", check.what), ..check };
@@ -194,5 +223,7 @@ fn with_scheme(scheme: &str, checks: Vec<Check>) -> Vec<Check> {
 
 /// The answer that servers are to give if they know replies.
 const REPLY: &str = "Pong";
+/// The work that servers are to do before each reply if they can: longer than an echo of 64 KiB takes most of them.
+const WORK: Nanos = Nanos::from_millis(20);
 /// The exit code of a process that was ended by SIGTERM, as shells count it.
 const TERMINATED: i32 = 143;

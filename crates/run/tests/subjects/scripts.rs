@@ -62,7 +62,14 @@ impl Script {
     pub(crate) fn as_server(&self) -> Server {
         self.register();
         let (name, scheme) = (self.subject.name.clone(), Protocol::Tcp.plain());
-        Server::Subject(ServerSubject { name, scheme, path: None, reply: None })
+        Server::Subject(ServerSubject {
+            name,
+            scheme,
+            path: None,
+            reply: None,
+            work: None,
+            cpus: None,
+        })
     }
 
     /// The client that it is.

@@ -29,6 +29,8 @@ pub struct Facts {
     pub conversations: Vec<Held>,
     /// True if it answers with another text than the message where that is asked for.
     pub replies: bool,
+    /// True if it keeps its processor busy for each message where that is asked for.
+    pub works: bool,
     /// True if it takes messages of text alone.
     pub text_only: bool,
     /// The connections that it takes at most.
@@ -157,6 +159,7 @@ impl<'a> Cells<'a> {
     fn row_zero(&mut self, load: Option<usize>) -> Result<(), String> {
         let server = Server::Embedded(Embedded {
             reply: self.file.reply.clone(),
+            work: self.work(None, load),
             ..Protocol::Tcp.plain().into()
         });
         self.add(None, load, ROW_ZERO, &server, None, None)
@@ -328,22 +331,22 @@ impl<'a> Cells<'a> {
         scheme: Scheme,
         conversation: Option<&Held>,
     ) -> Result<(), String> {
-        let reply = self.reply(row).map(str::to_owned);
-        let server = match &both[0] {
-            None => Server::Embedded(Embedded {
-                scheme,
-                options: row.keys.serve_options.clone(),
-                reply,
-            }),
-            Some(facts) => Server::Subject(ServerSubject {
-                name: facts.name.clone(),
-                scheme,
-                path: row.keys.path.clone(),
-                reply,
-            }),
-        };
         let client = both[1].as_ref();
         for load in self.of_loads(row) {
+            let reply = self.reply(row).map(str::to_owned);
+            let work = self.work(Some(row), load);
+            let server = match &both[0] {
+                None => {
+                    let options = row.keys.serve_options.clone();
+                    Server::Embedded(Embedded { scheme, options, reply, work })
+                }
+                Some(facts) => {
+                    let (name, path) = (facts.name.clone(), row.keys.path.clone());
+                    let cpus = row.keys.server_cpus.as_ref().map(|cpus| *cpus.get_ref());
+                    let cpus = cpus.or(self.file.server_cpus);
+                    Server::Subject(ServerSubject { name, scheme, path, reply, work, cpus })
+                }
+            };
             let before = self.made.len();
             self.add(Some(row), load, name, &server, client, conversation)?;
             let connections = self.made[before..]
@@ -359,8 +362,10 @@ impl<'a> Cells<'a> {
                     let refusal = self.subjects.refusal(&facts.name, method, path)?;
                     Some(format!("{}: {refusal}", facts.name))
                 });
-            let misfit =
-                both.iter().flatten().find_map(|facts| too_many(facts, connections)).or(refusal);
+            let misfit = both.iter().flatten().find_map(|facts| too_many(facts, connections));
+            let misfit = misfit.or(refusal).or_else(|| {
+                work.and_then(|work| cannot_work(&both[0], work, scheme, conversation))
+            });
             if let Some(reason) = misfit {
                 self.made.truncate(before);
                 self.left_out.push(LeftOut { name: self.full_name(name, load), reason });
@@ -509,6 +514,16 @@ impl<'a> Cells<'a> {
     fn reply(&self, row: &'a Row) -> Option<&'a str> {
         let reply = row.keys.reply.as_ref().or(self.file.reply.as_ref());
         reply.map(String::as_str).filter(|reply| !reply.is_empty())
+    }
+
+    /// The work of the server of a row under a load; `None`: nothing but its answer.
+    fn work(&self, row: Option<&Row>, load: Option<usize>) -> Option<Nanos> {
+        let of_load = || load.and_then(|load| self.file.loads[load].work);
+        let work = row
+            .and_then(|row| Some(*row.keys.work.as_ref()?.get_ref()))
+            .or_else(of_load)
+            .or(self.file.work);
+        work.filter(|work| *work > Nanos::ZERO)
     }
 
     fn experiment(mut self, compares: bool) -> Result<Experiment, String> {
@@ -725,6 +740,22 @@ impl<'a> Cells<'a> {
             false => self.file.source.at(place, problem),
         }
     }
+}
+
+/// The reason for which a server does no work of a set time, if it does not.
+fn cannot_work(
+    server: &Option<Facts>,
+    work: Nanos,
+    scheme: Scheme,
+    conversation: Option<&Held>,
+) -> Option<String> {
+    let name = match server {
+        Some(facts) if facts.works && conversation.is_none() => return None,
+        Some(facts) => &facts.name,
+        None if scheme.facts().has_echo && conversation.is_none() => return None,
+        None => "embedded",
+    };
+    Some(format!("{name}: it does not work for {work} before it answers"))
 }
 
 /// The reason why a subject does not take so many connections; `None` if it does.

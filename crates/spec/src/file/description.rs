@@ -8,6 +8,7 @@ use crate::{
     Axis, AxisOf, Criteria, Endpoint, Objective, Options, Published, Server, Started, View,
 };
 use serde::Deserialize;
+use std::num::NonZeroU32;
 use toml::Spanned;
 use toml::de::DeTable;
 use units::{Count, Nanos, Share};
@@ -25,6 +26,10 @@ pub struct File {
     pub(super) baseline: Option<Spanned<String>>,
     /// The answer of servers, in place of an echo.
     pub(super) reply: Option<String>,
+    /// The time for which servers keep their processor busy for each message.
+    pub(super) work: Option<Nanos>,
+    /// The CPUs that server subjects may use.
+    pub(super) server_cpus: Option<NonZeroU32>,
     /// The rows that are measured where no others are asked for; without it, all.
     pub(super) usual: Option<Words>,
     pub(super) options: Options,
@@ -49,6 +54,8 @@ pub(super) struct Quick {
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub(super) name: Spanned<String>,
+    /// The work of servers for each message, in place of the file's.
+    pub(super) work: Option<Nanos>,
     pub(super) options: Options,
     pub(super) quick: Option<Options>,
 }
@@ -86,6 +93,10 @@ pub(super) struct RowKeys {
     pub(super) load: Option<Spanned<Words>>,
     /// The answer of the server, in place of the file's; `""`: an echo.
     pub(super) reply: Option<String>,
+    /// The work of the server for each message, in place of that of the load and the file.
+    pub(super) work: Option<Spanned<Nanos>>,
+    /// The CPUs that a server subject may use, in place of the file's.
+    pub(super) server_cpus: Option<Spanned<NonZeroU32>>,
     /// The host that the client connects to, in place of the server's address.
     pub(super) host: Option<String>,
     /// The path that is asked for, in place of the one that the server says.
@@ -237,6 +248,8 @@ impl File {
             regression_max: None,
             baseline: None,
             reply: None,
+            work: None,
+            server_cpus: None,
             usual: None,
             options: Options::default(),
             quick: None,
@@ -262,6 +275,8 @@ impl File {
             regression_max: table.take("max-regression")?,
             baseline: table.take("baseline")?,
             reply: table.take("reply")?,
+            work: table.take("work")?,
+            server_cpus: table.take("server-cpus")?,
             usual: table.take("rows")?,
             axis: table.take("axis")?,
             published: table.take("published")?,
@@ -391,7 +406,7 @@ impl File {
             factor,
             repeats,
             every: keys.every.unwrap_or(Nanos::from_secs(1)),
-            bots_max: bots_max.and_then(std::num::NonZeroU32::new),
+            bots_max: bots_max.and_then(NonZeroU32::new),
             in_flight_max: None,
             slo: keys.slo,
             budget: keys.budget.unwrap_or(usual.budget),
@@ -414,7 +429,12 @@ impl Quick {
 
 impl Load {
     fn of_table(mut table: Table<'_>) -> Result<Self, Error> {
-        Ok(Self { name: table.need("name")?, quick: table.take("quick")?, options: table.rest()? })
+        Ok(Self {
+            name: table.need("name")?,
+            work: table.take("work")?,
+            quick: table.take("quick")?,
+            options: table.rest()?,
+        })
     }
 }
 
@@ -456,6 +476,14 @@ impl Row {
             let problem = "`start` needs the `url` at which the program listens then";
             return Err(source.at(start, problem));
         }
+        if let Some(work) = self.keys.work.as_ref().filter(|_| url.is_some()) {
+            let problem = "`work` is what our servers and subjects do for each message; a server of yours has its own";
+            return Err(source.at(work, problem));
+        }
+        if let Some(cpus) = self.keys.server_cpus.as_ref().filter(|_| url.is_some()) {
+            let problem = "`server-cpus` are those of a subject; a server that `start` starts has all that are left";
+            return Err(source.at(cpus, problem));
+        }
         match (url, server, transport) {
             (Some(_), None, None) => Ok(()),
             (Some(url), ..) => {
@@ -495,6 +523,8 @@ const ROW_KEYS: &[&str] = &[
     "transport",
     "load",
     "reply",
+    "work",
+    "server-cpus",
     "host",
     "path",
     "serve-options",

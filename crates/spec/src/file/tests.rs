@@ -3,6 +3,7 @@
 use super::*;
 use crate::{AxisOf, Content, Context, Criteria, Experiment, Load, Protocol, Stop};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use units::{Bytes, Count, Nanos};
 
 /// Subjects with what their manifests say besides the usual.
@@ -30,6 +31,7 @@ fn those() -> Those {
         speaks: speaks.iter().map(|it| (*it).to_owned()).collect(),
         conversations: Vec::new(),
         replies: false,
+        works: false,
         text_only: false,
         connections_max: None,
         why: "select".to_owned(),
@@ -37,7 +39,10 @@ fn those() -> Those {
     let server = Role::Server;
     let all = [
         ("plain", Ok(usual("plain", server, &["tcp", "ws"]))),
-        ("replying", Ok(Facts { replies: true, ..usual("replying", server, &["ws", "wss"]) })),
+        (
+            "replying",
+            Ok(Facts { replies: true, works: true, ..usual("replying", server, &["ws", "wss"]) }),
+        ),
         ("small", Ok(Facts { connections_max: Some(100), ..usual("small", server, &["ws"]) })),
         ("texts", Ok(Facts { text_only: true, ..usual("texts", server, &["ws"]) })),
         ("files", Ok(usual("files", server, &["http"]))),
@@ -285,6 +290,9 @@ fn problems_are_named_with_their_place() {
         ("server = 'plain'\ntransport = 'ws'\nsize = 64",         "x.toml:8:8: invalid type: integer `64`, expected a size with its unit, e.g. \"64KiB\""),
         ("server = 'plain'\ntransport = 'ws'\nload = 'x'",        "x.toml:8:8: no load is called `x`; there are l"),
         ("server = 'plain'",                                      "x.toml:6:10: a row has both a `server` and a `transport`"),
+        ("url = 'ws://h'\nwork = '1us'",                          "x.toml:7:8: `work` is what our servers and subjects do"),
+        ("url = 'ws://h'\nserver-cpus = 2",                       "x.toml:7:15: `server-cpus` are those of a subject"),
+        ("server = 'plain'\ntransport = 'ws'\nserver-cpus = 0",   "x.toml:8:15: "),
         ("url = 'ws:/h'",                                         "x.toml:6:7: "),
         ("name = 'a'\nserver = 'plain'\ntransport = 'ws'\nmethod = 'GET'", "x.toml:6:8: method: means nothing to ws://"),
         ("server = ['plain', 'plain']\ntransport = 'ws'",         "x.toml: two rows are called `plain ws`"),
@@ -315,8 +323,31 @@ fn a_block_ends_after_its_time_unless_the_options_say_more() {
     );
     assert!(!tcp.message.text && wss_9.message.text, "text where the transport knows it");
     assert!(matches!(tcp_9.phases.stop, Stop::Messages(count) if count.get() == 9));
-    assert_eq!(wss_9.server.reply(), Some("Pong"));
+    assert_eq!(wss_9.server.answer().reply.as_deref(), Some("Pong"));
     assert_eq!(wss_9.expect, crate::Expect::Exactly(b"Pong".as_slice().into()));
+}
+
+#[test]
+fn the_work_of_servers_is_that_of_the_row_the_load_or_the_file() {
+    let text = "work = '1us'\nserver-cpus = 2\n[[load]]\nname = 'l'\n[[load]]\nname = 'm'\nwork = '2us'\n\
+        [[row]]\nserver = ['replying', 'plain']\ntransport = 'ws'\n\
+        [[row]]\nname = 'idle'\nserver = 'plain'\ntransport = 'ws'\nload = 'm'\nwork = '0us'\nserver-cpus = 3\n";
+    let made = made(text, false, &[]).unwrap();
+    let of = |name: &str| {
+        let server = &made.workloads.iter().find(|it| it.name == name).unwrap().server;
+        (server.answer().work.map(|work| work.0), server.cpus().map(NonZeroU32::get))
+    };
+    assert_eq!(of("tcp @ l"), (Some(1000), None), "the baseline works as well");
+    assert_eq!(of("tcp @ m"), (Some(2000), None));
+    assert_eq!(of("replying ws @ l"), (Some(1000), Some(2)));
+    assert_eq!(of("replying ws @ m"), (Some(2000), Some(2)));
+    assert_eq!(of("idle @ m"), (None, Some(3)));
+    let left: Vec<String> =
+        made.left_out.iter().map(|it| format!("{}: {}", it.name, it.reason)).collect();
+    let why = |load, work| {
+        format!("plain ws @ {load}: plain: it does not work for {work} before it answers")
+    };
+    assert_eq!(left, [why("l", "1 us"), why("m", "2 us")]);
 }
 
 #[test]

@@ -533,6 +533,7 @@ fn facts(subject: &Subject) -> Facts {
         speaks: manifest.speaks.clone(),
         conversations: subject.conversations.iter().map(held).collect(),
         replies: manifest.replies,
+        works: manifest.works,
         text_only: manifest.limits.text_only,
         connections_max: manifest.limits.connections_max,
         why: manifest.limits.why.clone(),
