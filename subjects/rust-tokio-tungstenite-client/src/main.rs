@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::{Message as Frame, Utf8Bytes};
 struct Socket(WebSocketStream<TcpStream>);
 
 impl client::Connection for Socket {
-    async fn upgrade(url: &str, stream: TcpStream) -> Result<Self, AnyError> {
+    async fn open(url: &str, stream: TcpStream, _: usize) -> Result<Self, AnyError> {
         Ok(Self(tokio_tungstenite::client_async(url, stream).await?.0))
     }
 

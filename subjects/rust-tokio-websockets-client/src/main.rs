@@ -13,7 +13,7 @@ use tokio_websockets::{ClientBuilder, Message as Frame, WebSocketStream};
 struct Socket(WebSocketStream<TcpStream>);
 
 impl client::Connection for Socket {
-    async fn upgrade(url: &str, stream: TcpStream) -> Result<Self, AnyError> {
+    async fn open(url: &str, stream: TcpStream, _: usize) -> Result<Self, AnyError> {
         Ok(Self(ClientBuilder::from_uri(url.parse::<Uri>()?).connect_on(stream).await?.0))
     }
 

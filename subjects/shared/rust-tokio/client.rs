@@ -1,4 +1,4 @@
-//! A WebSocket client on tokio, for any library: one thread, a task for each connection. Chosen: `TCP_NODELAY`.
+//! A client on tokio, for any library: one thread, a task for each connection. Chosen: `TCP_NODELAY`.
 //!
 //! Start reading at [`main`]; what every client does is in `rust/contract.rs`.
 
@@ -25,10 +25,15 @@ pub(crate) struct Message {
     pub(crate) payload: Bytes,
 }
 
-/// A WebSocket connection of some library.
+/// A connection of some library.
 pub(crate) trait Connection: Sized + 'static {
-    /// Upgrades `stream`.
-    fn upgrade(url: &str, stream: TcpStream) -> impl Future<Output = Result<Self>>;
+    /// The scheme of its URLs.
+    const SCHEME: &str = "ws";
+    /// True if there is a handshake after the connect.
+    const SHAKES_HANDS: bool = true;
+
+    /// Opens it on `stream`. Where nothing says where a message ends, a reply has `reply_len` bytes.
+    fn open(url: &str, stream: TcpStream, reply_len: usize) -> impl Future<Output = Result<Self>>;
     /// Sends `message` and gives back the reply.
     fn round_trip(&mut self, message: Message) -> impl Future<Output = Result<Message>>;
     /// Closes properly: until the other end has closed too.
@@ -38,7 +43,7 @@ pub(crate) trait Connection: Sized + 'static {
 /// The whole program of one library, whose version the lock file has.
 pub(crate) fn main<C: Connection>(library: &str, lock: &str) -> Result<()> {
     contract::main(library, lock, |settings| {
-        let settings = Rc::new(Settings::new(settings)?);
+        let settings = Rc::new(Settings::new(settings, C::SCHEME)?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(move |block| {
             let settings = Rc::clone(&settings);
@@ -59,10 +64,10 @@ struct Settings {
 }
 
 impl Settings {
-    fn new(settings: contract::Settings) -> Result<Self> {
+    fn new(settings: contract::Settings, scheme: &str) -> Result<Self> {
         let contract::Settings { url, connections, life, is_text, payload, expect } = settings;
-        let authority = url.strip_prefix("ws://").ok_or("not ws")?;
-        let authority = authority.split('/').next().unwrap_or_default();
+        let authority = url.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://"));
+        let authority = authority.ok_or_else(|| format!("not {scheme}: {url}"))?.split('/').next().unwrap_or_default();
         Ok(Self {
             address: authority.to_socket_addrs()?.next().ok_or("a host without an address")?,
             connections,
@@ -169,11 +174,13 @@ impl Run {
         let stream = TcpStream::connect(self.settings.address).await?;
         stream.set_nodelay(true)?;
         let connected = self.block.now();
-        let peer = C::upgrade(&self.settings.url, stream).await?;
+        let peer = C::open(&self.settings.url, stream, self.settings.expect.payload.len()).await?;
         if counts {
             let mut seen = self.seen.borrow_mut();
             seen.connects.push(connected - before);
-            seen.handshakes.push(self.block.now() - connected);
+            if C::SHAKES_HANDS {
+                seen.handshakes.push(self.block.now() - connected);
+            }
         }
         Ok(peer)
     }

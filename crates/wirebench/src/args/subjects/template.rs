@@ -1,11 +1,11 @@
-//! A new subject: a manifest and a program that works, to be changed.
+//! A new subject: a copy of one of ours that speaks bare TCP by what its language brings, to be changed.
 
 use crate::exit::{Exit, Failure};
 use anyhow::anyhow;
 use std::fs;
 use std::path::Path;
 
-/// The language of a template.
+/// The language of a new subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Language {
     Go,
@@ -34,7 +34,7 @@ pub(super) fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Writes the files of a template into a new folder.
+/// Writes the files of the subject to begin with into a new folder.
 pub(super) fn write(language: Language, side: Side, folder: &Path) -> Result<(), Failure> {
     let not_written = |error: std::io::Error| {
         Failure::new(Exit::NOT_WRITTEN, anyhow!("cannot write {}: {error}", folder.display()))
@@ -52,24 +52,28 @@ pub(super) fn write(language: Language, side: Side, folder: &Path) -> Result<(),
     Ok(())
 }
 
-/// Name and content of each file of a template in the folder `templates`.
-macro_rules! template {
+/// Name and content of each file of a subject of ours.
+macro_rules! subject {
     ($folder:literal, $($name:literal),+) => {
-        &[$(($name, include_str!(concat!("../../../templates/", $folder, "/", $name)))),+]
+        &[$(($name, include_str!(concat!("../../../../../subjects/", $folder, "/", $name)))),+]
     };
 }
 
 fn files(language: Language, side: Side) -> &'static [(&'static str, &'static str)] {
     match (language, side) {
-        (Language::Go, Side::Client) => template!("go/client", "subject.toml", "go.mod", "main.go"),
-        (Language::Go, Side::Server) => template!("go/server", "subject.toml", "go.mod", "main.go"),
+        (Language::Go, Side::Client) => {
+            subject!("go-net-client", "subject.toml", "go.mod", "main.go")
+        }
+        (Language::Go, Side::Server) => subject!("go-net", "subject.toml", "go.mod", "main.go"),
         (Language::JavaScript, Side::Client) => {
-            template!("javascript/client", "subject.toml", "client.js")
+            subject!("node-net-client", "subject.toml", "client.js")
         }
-        (Language::JavaScript, Side::Server) => {
-            template!("javascript/server", "subject.toml", "server.js")
+        (Language::JavaScript, Side::Server) => subject!("node-net", "subject.toml", "server.js"),
+        (Language::Python, Side::Client) => {
+            subject!("python-asyncio-client", "subject.toml", "client.py")
         }
-        (Language::Python, Side::Client) => template!("python/client", "subject.toml", "client.py"),
-        (Language::Python, Side::Server) => template!("python/server", "subject.toml", "server.py"),
+        (Language::Python, Side::Server) => {
+            subject!("python-asyncio", "subject.toml", "server.py")
+        }
     }
 }

@@ -2,12 +2,15 @@
 'use strict';
 const net = require('net');
 
-const { WIREBENCH_HOST, WIREBENCH_PORT, WIREBENCH_BACKLOG, WIREBENCH_REPLY } = process.env;
+const { WIREBENCH_HOST, WIREBENCH_PORT, WIREBENCH_BACKLOG, WIREBENCH_REPLY, WIREBENCH_WORK_NS } = process.env;
 const reply = Buffer.from(WIREBENCH_REPLY ?? '');
+/** How long the processor is kept busy for each message. */
+const workMs = Number(WIREBENCH_WORK_NS ?? 0) / 1e6;
 
 const server = net.createServer({ noDelay: true }, (socket) => {
   let owed = 0;
   socket.on('data', (data) => {
+    if (workMs > 0) for (const end = performance.now() + workMs; performance.now() < end; );
     if (reply.length === 0) {
       socket.write(data);
       return;

@@ -3,17 +3,23 @@
 import asyncio
 import os
 import signal
+import time
 
 HOST = os.environ["WIREBENCH_HOST"]
 PORT = int(os.environ["WIREBENCH_PORT"])
 BACKLOG = int(os.environ["WIREBENCH_BACKLOG"])
 REPLY = os.environ.get("WIREBENCH_REPLY", "").encode()
+# How long the processor is kept busy for each message.
+WORK_NS = int(os.environ.get("WIREBENCH_WORK_NS", "0"))
 
 
 async def echo(reader, writer):
     owed = 0
     try:
         while data := await reader.read(65536):
+            end = time.perf_counter_ns() + WORK_NS
+            while WORK_NS and time.perf_counter_ns() < end:
+                pass
             if REPLY:
                 # As many bytes as the reply has are one message.
                 count, owed = divmod(owed + len(data), len(REPLY))

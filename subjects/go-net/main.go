@@ -8,10 +8,16 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
+	"time"
 )
 
-var reply = []byte(os.Getenv("WIREBENCH_REPLY"))
+var (
+	reply = []byte(os.Getenv("WIREBENCH_REPLY"))
+	// How long the processor is kept busy for each message.
+	work, _ = strconv.ParseInt(os.Getenv("WIREBENCH_WORK_NS"), 10, 64)
+)
 
 func main() {
 	if len(os.Args) > 1 {
@@ -49,6 +55,8 @@ func echo(connection net.Conn) {
 		count, err := connection.Read(buffer)
 		if err != nil {
 			return
+		}
+		for start := time.Now(); time.Since(start) < time.Duration(work); {
 		}
 		answer := buffer[:count]
 		if len(reply) > 0 {
