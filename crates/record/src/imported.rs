@@ -119,14 +119,7 @@ fn environment(file: &File) -> Environment {
 fn workload(entry: &Entry) -> Workload {
     let one = NonZeroU32::MIN;
     let load = Load::Closed { connections: one, in_flight: one, in_flight_max: None };
-    let program = Server::Subject(ServerSubject {
-        name: PROGRAM.to_owned(),
-        scheme: Protocol::Tcp.plain(),
-        path: None,
-        reply: None,
-        work: None,
-        cpus: None,
-    });
+    let program = Server::Subject(ServerSubject::new(PROGRAM, Protocol::Tcp.plain()));
     let mut spec = spec::Workload::new(&entry.run_name, program, load);
     if let Some(iterations) = NonZeroU64::new(entry.iterations) {
         spec.phases.stop = Stop::Messages(iterations);

@@ -357,6 +357,14 @@ pub struct ServerSubject {
     pub cpus: Option<NonZeroU32>,
 }
 
+impl ServerSubject {
+    /// The subject of that name, spoken to in `scheme`, which echoes on one CPU.
+    pub fn new(name: &str, scheme: Scheme) -> Self {
+        let name = name.to_owned();
+        Self { name, scheme, path: None, reply: None, work: None, cpus: None }
+    }
+}
+
 /// A client library that others wrote, with the small program that drives it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -2,36 +2,31 @@
 //!
 //! Chosen: `TCP_NODELAY`, the backlog that is asked for, 8 KiB to read into.
 
-use std::env;
-use std::error::Error;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use server::{AnyError, Work};
 use tokio::io::{self, AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
+
+#[allow(dead_code)] // A stream has no longest message.
+#[path = "../rust-server/server.rs"]
+mod server;
 
 struct Echo {
     /// The answer to as many bytes as it has; without, all bytes are sent back.
     reply: Option<Vec<u8>>,
-    /// The time for which a message keeps the processor busy before it is answered.
-    work: Duration,
+    work: Work,
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    if env::args().nth(1).is_some() {
-        println!("{}", locked("tokio"));
+async fn main() -> Result<(), AnyError> {
+    if server::says_version("tokio", include_str!("../Cargo.lock")) {
         return Ok(());
     }
-    let echo = Arc::new(Echo {
-        reply: env::var("WIREBENCH_REPLY").ok().map(String::into_bytes),
-        work: Duration::from_nanos(variable("WIREBENCH_WORK_NS", "0").parse()?),
-    });
-    let socket = TcpSocket::new_v4()?;
-    let host: std::net::Ipv4Addr = variable("WIREBENCH_HOST", "127.0.0.1").parse()?;
-    socket.bind((host, variable("WIREBENCH_PORT", "0").parse()?).into())?;
-    let listener = socket.listen(variable("WIREBENCH_BACKLOG", "4096").parse()?)?;
+    let reply = server::reply().map(String::into_bytes);
+    let echo = Arc::new(Echo { reply, work: Work::read()? });
+    let listener = server::listen()?;
     println!("ready tcp://{}", listener.local_addr()?);
     tokio::spawn(async move {
         loop {
@@ -57,7 +52,7 @@ async fn connection(mut stream: TcpStream, echo: Arc<Echo>) -> io::Result<()> {
         if count == 0 {
             return Ok(());
         }
-        keep_busy(echo.work);
+        echo.work.keep_busy();
         match &echo.reply {
             None => stream.write_all(&buffer[..count]).await?,
             Some(reply) => {
@@ -67,23 +62,4 @@ async fn connection(mut stream: TcpStream, echo: Arc<Echo>) -> io::Result<()> {
             }
         }
     }
-}
-
-fn keep_busy(time: Duration) {
-    let start = Instant::now();
-    while start.elapsed() < time {
-        std::hint::spin_loop();
-    }
-}
-
-fn variable(name: &str, otherwise: &str) -> String {
-    env::var(name).unwrap_or_else(|_| otherwise.to_owned())
-}
-
-/// The version of a library as the lock file has it, which is what was built.
-fn locked(library: &str) -> &'static str {
-    include_str!("../Cargo.lock")
-        .split_once(&format!("name = \"{library}\"\nversion = \""))
-        .and_then(|(_, rest)| rest.split('"').next())
-        .unwrap_or("?")
 }

@@ -1366,8 +1366,7 @@ fn row(record: &mut RunRecord) -> &mut spec::Workload {
 }
 
 fn subject(name: &str, protocol: Protocol) -> Server {
-    let (name, scheme) = (name.to_owned(), protocol.plain());
-    Server::Subject(ServerSubject { name, scheme, path: None, reply: None, work: None, cpus: None })
+    Server::Subject(ServerSubject::new(name, protocol.plain()))
 }
 
 #[test]

@@ -69,12 +69,8 @@ fn a_load_with_work_for_each_message_says_what_is_left_of_the_differences() {
         let name = record.plan.workloads[half + index].spec.name.clone();
         let spec = record.plan.workloads[index].spec.clone();
         let server = spec::Server::Subject(spec::ServerSubject {
-            name: "works".to_owned(),
-            scheme: spec.server.scheme(),
-            path: None,
-            reply: None,
             work: Some(Nanos::from_micros(50)),
-            cpus: None,
+            ..spec::ServerSubject::new("works", spec.server.scheme())
         });
         let baseline = spec.baseline.map(|_| half);
         record.plan.workloads[half + index].spec =

@@ -61,15 +61,7 @@ impl Script {
     /// The server that it is.
     pub(crate) fn as_server(&self) -> Server {
         self.register();
-        let (name, scheme) = (self.subject.name.clone(), Protocol::Tcp.plain());
-        Server::Subject(ServerSubject {
-            name,
-            scheme,
-            path: None,
-            reply: None,
-            work: None,
-            cpus: None,
-        })
+        Server::Subject(ServerSubject::new(&self.subject.name, Protocol::Tcp.plain()))
     }
 
     /// The client that it is.

@@ -626,15 +626,7 @@ fn what_is_published_in_rooms_has_a_rate_for_each_room() {
     let again = options(&format!("{rooms}; away = 'every 15s for 2s'; restart = '3s'"));
     let conduct = of_server(&ours, &again).unwrap()[0].load.rooms().unwrap().conduct;
     assert_eq!((conduct.restart, conduct.away.is_some()), (Some(Nanos::from_secs(3)), true));
-    let (name, scheme) = ("s".to_owned(), Scheme::named("ws").unwrap());
-    let subject = Server::Subject(ServerSubject {
-        name,
-        scheme,
-        path: None,
-        reply: None,
-        work: None,
-        cpus: None,
-    });
+    let subject = Server::Subject(ServerSubject::new("s", Scheme::named("ws").unwrap()));
     let part = options(&format!("{rooms}; restart = '3s'; restart-of = 'redis-server'"));
     let of_part = &of_server(&subject, &part).unwrap()[0];
     assert_eq!(of_part.restart_of.as_deref(), Some("redis-server"));
