@@ -151,17 +151,19 @@ impl Pace {
         if let Load::Open { waiting, .. } = &mut self.load {
             waiting.drain(|due| each(due, 1));
         }
-        self.replay.drain().for_each(|due| each(due, 1));
+        let held = self.replay.drain();
         match &mut self.load {
-            Load::Closed { .. } => return,
+            Load::Closed { .. } | Load::ThinkingBots { .. } => return, // No schedule wanted more.
+            Load::Open { .. } | Load::Sessions { .. } => held.for_each(|due| each(due, 1)),
+        }
+        match &mut self.load {
             _ if self.quota != u64::MAX => {
                 if was_measured {
                     each(self.begin, std::mem::take(&mut self.quota));
                 }
                 return;
             }
-            Load::ThinkingBots { .. } => return, // No schedule wanted more.
-            Load::Open { .. } => {}
+            Load::Closed { .. } | Load::ThinkingBots { .. } | Load::Open { .. } => {}
             Load::Sessions { thinkers, .. } => {
                 while let Some((due, _)) = thinkers.queue.pop_front()
                     && due < self.end

@@ -185,6 +185,18 @@ fn bots_that_think_begin_at_phases_of_their_own_and_wait_for_each_reply() {
 }
 
 #[test]
+fn bots_that_think_owe_nothing_that_was_held_back_for_a_stall_at_the_end() {
+    for stop in [Stop::After(ms(1000)), messages(9)] {
+        let mut pace = begun(Arrival::Think { think: ms(100) }, 3, stop);
+        pace.stalled(at(0), at(100));
+        assert_eq!(due(&mut pace, at(100)), [Taken::Held(at(100)); 3]);
+        let mut unsent = 0;
+        pace.stop(|_, count| unsent += count);
+        assert_eq!(unsent, 0);
+    }
+}
+
+#[test]
 fn what_was_due_in_a_gap_is_sent_one_gap_later_at_the_pace_of_the_schedule() {
     let mut pace = begun(open("1000/s", Pick::Any, 1000), 1, Stop::After(ms(1000)));
     assert_eq!(due(&mut pace, at(9)).len(), 10);
