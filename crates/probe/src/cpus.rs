@@ -67,21 +67,24 @@ impl Placement {
         matches!(self.sharing, Sharing::Core | Sharing::Cpu)
     }
 
-    /// The CPUs of a server that may use several: its own, and the first of each other core of `topology` that no
-    /// generator thread runs on.
+    /// The CPUs of a server that may use several: one of each core of `topology` that no generator thread runs on, its
+    /// own first; where there is no such core, its own alone.
     pub fn apart(&self, topology: &Topology) -> Vec<usize> {
-        let is_free = |core: &&[usize]| {
-            !core.iter().any(|cpu| *cpu == self.server || self.generator.contains(cpu))
-        };
-        let others = topology.cores().filter(is_free).filter_map(|core| core.first().copied());
-        std::iter::once(self.server).chain(others).collect()
+        let first = |core: &[usize]| core.first().copied();
+        self.or_its_own(self.left_cores(topology).filter_map(first).collect())
     }
 
     /// The CPUs of all cores of `topology` that no generator thread runs on, for a server of the user's, which may have
     /// any number of threads; where there is no such core, the server's CPU alone.
     pub fn left(&self, topology: &Topology) -> Vec<usize> {
-        let is_free = |core: &&[usize]| !core.iter().any(|cpu| self.generator.contains(cpu));
-        let left: Vec<usize> = topology.cores().filter(is_free).flatten().copied().collect();
+        self.or_its_own(self.left_cores(topology).flatten().copied().collect())
+    }
+
+    fn left_cores<'a>(&'a self, topology: &'a Topology) -> impl Iterator<Item = &'a [usize]> {
+        topology.cores().filter(|core| !core.iter().any(|cpu| self.generator.contains(cpu)))
+    }
+
+    fn or_its_own(&self, left: Vec<usize>) -> Vec<usize> {
         if left.is_empty() { vec![self.server] } else { left }
     }
 }

@@ -67,7 +67,11 @@ impl Settings {
     fn new(settings: contract::Settings, scheme: &str) -> Result<Self> {
         let contract::Settings { url, connections, life, is_text, payload, expect } = settings;
         let authority = url.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://"));
-        let authority = authority.ok_or_else(|| format!("not {scheme}: {url}"))?.split('/').next().unwrap_or_default();
+        let authority = authority
+            .ok_or_else(|| format!("not {scheme}: {url}"))?
+            .split('/')
+            .next()
+            .unwrap_or_default();
         Ok(Self {
             address: authority.to_socket_addrs()?.next().ok_or("a host without an address")?,
             connections,

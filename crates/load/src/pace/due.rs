@@ -152,24 +152,21 @@ impl Pace {
             waiting.drain(|due| each(due, 1));
         }
         let held = self.replay.drain();
-        match &mut self.load {
-            Load::Closed { .. } | Load::ThinkingBots { .. } => return, // No schedule wanted more.
-            Load::Open { .. } | Load::Sessions { .. } => held.for_each(|due| each(due, 1)),
+        if matches!(self.load, Load::Closed { .. } | Load::ThinkingBots { .. }) {
+            return; // No schedule wanted more.
         }
-        match &mut self.load {
-            _ if self.quota != u64::MAX => {
-                if was_measured {
-                    each(self.begin, std::mem::take(&mut self.quota));
-                }
-                return;
+        held.for_each(|due| each(due, 1));
+        if self.quota != u64::MAX {
+            if was_measured {
+                each(self.begin, std::mem::take(&mut self.quota));
             }
-            Load::Closed { .. } | Load::ThinkingBots { .. } | Load::Open { .. } => {}
-            Load::Sessions { thinkers, .. } => {
-                while let Some((due, _)) = thinkers.queue.pop_front()
-                    && due < self.end
-                {
-                    each(due, 1);
-                }
+            return;
+        }
+        if let Load::Sessions { thinkers, .. } = &mut self.load {
+            while let Some((due, _)) = thinkers.queue.pop_front()
+                && due < self.end
+            {
+                each(due, 1);
             }
         }
         loop {

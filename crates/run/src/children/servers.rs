@@ -39,7 +39,7 @@ impl Key {
             Peer::Given(_) => None,
             Peer::Started(started) => Some(Self::Started(started.clone())),
             Peer::Subject(server) => {
-                let (name, cpus) = (server.subject.name.clone(), cpus_of(measurement));
+                let (name, cpus) = (server.subject.name.clone(), cpu_count(measurement));
                 Some(Self::Subject(name, answer, cpus, server.scheme.tls))
             }
         }
@@ -47,7 +47,7 @@ impl Key {
 }
 
 /// The number of CPUs that the server of a measurement, a subject, is to have.
-fn cpus_of(measurement: &Measurement) -> usize {
+fn cpu_count(measurement: &Measurement) -> usize {
     measurement.spec.server.cpus().map_or(1, |cpus| cpus.get() as usize)
 }
 
@@ -232,7 +232,7 @@ impl Servers {
 
     /// The CPUs of the server of a measurement, one of ours or a subject; empty where it is not pinned.
     pub(crate) fn cpus_of(&self, measurement: &Measurement) -> &[usize] {
-        self.cpus.get(..cpus_of(measurement)).unwrap_or_default()
+        self.cpus.get(..cpu_count(measurement)).unwrap_or_default()
     }
 
     /// The way in which a subject of a measurement starts.
@@ -241,7 +241,7 @@ impl Servers {
     ///
     /// It is to have more CPUs than there are.
     fn launch_of(&self, measurement: &Measurement) -> Result<Launch, String> {
-        let (wanted, there) = (cpus_of(measurement), self.cpus.len());
+        let (wanted, there) = (cpu_count(measurement), self.cpus.len());
         if wanted > 1 && wanted > there {
             return Err(format!(
                 "`server-cpus` is {wanted}, and the generator leaves {there} of the cores that there are; ask for \
