@@ -13,7 +13,8 @@
 //! A session that nobody receives for has its client ask once more: what waits for it comes first. All that takes as
 //! long as [`DRAIN_MAX`] allows.
 
-use super::{Ending, Relay, Speaks};
+use super::batch::Speaks;
+use super::{Ending, Relay};
 use engine::{Engine, Step};
 use units::Nanos;
 use wire::socketio::server::CLOSE;

@@ -1,16 +1,17 @@
 //! The part of the relay for deliveries whose faults are known. Each copy is encoded for itself, in the order in which
 //! it is handed over, since a layer (TLS, compression) has a state that moves with each.
 
+use super::batch::{Speaks, Texts};
 use super::hub::Who;
 use super::late::{Fault, Line, Turn, Words};
-use super::{Fate, Relay, Speaks, Texts};
+use super::{Fate, Relay};
 use crate::behaviour::Behaviour;
 use crate::oracle::{Lot, Lots};
 use engine::Engine;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use units::Instant;
-use wire::{Kind, Message};
+use wire::Kind;
 
 impl Relay {
     /// Does to deliveries what `behaviour` has for replies: its delays, drops, duplicates and reordering. No other part
@@ -94,13 +95,11 @@ impl Relay {
     /// Sends a copy of a message to one member; false for one that does not read.
     fn send_alone<E: Engine>(&mut self, engine: &mut E, who: Who, words: &Words) -> bool {
         let Some(speaks) = self.speaks(who) else { return true };
-        self.forms.for_each(Vec::clear);
-        let mut texts = Texts::of(words);
-        let message = Message { kind: words.kind, payload: &words.bytes };
-        if !self.encode(who, speaks, message, &mut texts) {
-            return true;
-        }
-        self.hand_over(engine, who, speaks, &mut texts)
+        let mut forms = std::mem::take(&mut self.forms);
+        forms.clear();
+        let is_reading = self.hand_over(engine, (who, speaks), &mut [Texts::of(words)], &mut forms);
+        self.forms = forms;
+        is_reading
     }
 
     /// The deliveries that wait for a member, unless it is gone.

@@ -85,7 +85,8 @@ impl Relay {
                 Ok(Some(Heard::Alive)) => {}
                 Ok(Some(Heard::Message { channel, payload })) => {
                     self.totals.feeds.published += 1;
-                    self.publish(engine, channel, Kind::of(payload), payload);
+                    let message = (Kind::of(payload), payload);
+                    self.gather(engine, (None, None), channel, message);
                 }
                 Ok(Some(Heard::Open)) => {
                     made.open_since = Some(now);
@@ -105,6 +106,7 @@ impl Relay {
                 Err(error) => break Some(error.to_string()),
             }
         };
+        self.deliver(engine);
         self.rx = bytes;
         self.totals.bytes_sent += tx.len() as u64;
         engine.send(made.id, &tx);

@@ -3,16 +3,19 @@
 //! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room: connections over
 //! WebSocket, as it is or with the frames of SockJS, sessions of Socket.IO (`socketio`, `upgrade`), and where the
 //! stack takes requests also sessions over HTTP of SockJS and of Socket.IO (`over_http`, `sessions`), streams of
-//! events, of parts and of chunks, and long polls (`plain`). A message is encoded once for all who get it in the same
-//! form, where no layer (TLS, compression) has a state of its own for each connection. What a receiver does not read
-//! waits for it up to a limit; beyond that the receiver is dropped, so that it costs no other one anything. A relay
-//! whose faults are known lets each delivery wait for its turn (`late`, `faulty`). What is published at brokers comes
-//! from there (`feeds`, `links`). One that is asked to stop sends clients away (`ending`).
+//! events, of parts and of chunks, and long polls (`plain`). Messages that are published at once are delivered at
+//! once (`delivering`), encoded once for all who get them in the same form (`batch`), where no layer (TLS,
+//! compression) has a state of its own for each connection. What a receiver does not read waits for it up to a limit;
+//! beyond that the receiver is dropped, so that it costs no other one anything. A relay whose faults are known lets
+//! each delivery wait for its turn (`late`, `faulty`). What is published at brokers comes from there (`feeds`,
+//! `links`). One that is asked to stop sends clients away (`ending`).
 //!
 //! Left out: anything that is kept: who comes late has missed what was published before.
 //!
 //! Start reading at [`Relay::step`](engine::Node::step).
 
+mod batch;
+mod delivering;
 mod ending;
 mod faulty;
 mod feeds;
@@ -32,9 +35,10 @@ pub use links::{Feed, FeedTotals};
 
 use crate::Handshakes;
 use crate::peers::{Heard, Patience, Peers, RX_LEN, STOP_POLL, TX_LEN, flush, hear};
+use batch::{Batch, Forms, Speaks, json_of};
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use hub::{Hub, Seat, Who};
-use late::{Line, Words};
+use late::Line;
 use links::Feeds;
 use recovery::Recovery;
 use sessions::{Given, Sessions};
@@ -44,8 +48,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Bytes, Instant, Nanos, Random};
-use wire::socketio::server::{attachment, binary_message, message as message_packet};
-use wire::sockjs::server::{self, Stream, framed_texts, message_frame, write_text};
+use wire::sockjs::server::{framed_texts, message_frame};
 use wire::web::Spoken;
 use wire::{Input, Kind, Message, Protocol, Stack};
 use words::Said;
@@ -68,10 +71,11 @@ pub struct Relay {
     totals: Totals,
     rx: Box<[u8]>,
     tx: Vec<u8>,
-    /// The message that was heard last, and the one that is delivered.
+    /// The message that was heard last.
     heard: Vec<u8>,
-    delivery: Vec<u8>,
-    /// The same as it is written.
+    /// The messages that are delivered next.
+    batch: Batch,
+    /// The messages that were delivered last, as they were written.
     forms: Forms,
     /// The bytes that are written to one client over HTTP.
     piece: Vec<u8>,
@@ -98,24 +102,6 @@ struct Member {
     line: Option<Box<Line>>,
 }
 
-/// The things that the messages of a connection are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Speaks {
-    /// Requests of HTTP.
-    #[default]
-    Requests,
-    /// Messages of WebSocket.
-    Messages,
-    /// Frames of SockJS in messages of WebSocket.
-    Frames,
-    /// None: it hears the messages of a room in one response.
-    Stream(Stream),
-    /// Packets of Socket.IO in messages of WebSocket; those of a session that polls are in its answers.
-    Packets,
-    /// None: its requests are answered by one message each.
-    Polls,
-}
-
 /// The end of a relay, as far as it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Ending {
@@ -126,39 +112,6 @@ enum Ending {
     Reads(Instant),
     /// It was asked for at this instant. Nothing new is taken, and clients are sent away.
     SendsAway(Instant),
-}
-
-/// A delivery as connections get it, written when the first one gets it that speaks so; empty before.
-#[derive(Debug, Default)]
-struct Forms {
-    message: Vec<u8>,
-    frame: Vec<u8>,
-    event: Vec<u8>,
-    part: Vec<u8>,
-    chunk: Vec<u8>,
-    packet: Vec<u8>,
-    /// The namespace that the packet is one of, as it stands there.
-    namespace: String,
-}
-
-impl Forms {
-    /// The form for connections that speak so.
-    fn of(&mut self, speaks: Speaks) -> &mut Vec<u8> {
-        match speaks {
-            Speaks::Messages | Speaks::Polls | Speaks::Requests => &mut self.message,
-            Speaks::Frames => &mut self.frame,
-            Speaks::Stream(Stream::Events) => &mut self.event,
-            Speaks::Stream(Stream::Parts) => &mut self.part,
-            Speaks::Stream(Stream::Chunks) => &mut self.chunk,
-            Speaks::Packets => &mut self.packet,
-        }
-    }
-
-    /// Calls `each` with every form.
-    fn for_each(&mut self, each: impl Fn(&mut Vec<u8>)) {
-        let Self { message, frame, event, part, chunk, packet, namespace: _ } = self;
-        [message, frame, event, part, chunk, packet].into_iter().for_each(each);
-    }
 }
 
 /// The faults that a relay makes on purpose.
@@ -231,7 +184,7 @@ impl Relay {
             rx: vec![0; RX_LEN].into_boxed_slice(),
             tx: Vec::with_capacity(TX_LEN),
             heard: Vec::new(),
-            delivery: Vec::new(),
+            batch: Batch::default(),
             forms: Forms::default(),
             piece: Vec::new(),
             entropy: Random::new(0),
@@ -368,19 +321,26 @@ impl Relay {
             }
         }
         self.rx = rx;
+        if is_over {
+            // Nothing that it has published goes to itself any more.
+            flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+            self.leave_all(engine, id);
+            if let Some(peer) = self.peers.find(id) {
+                peer.over = true;
+            }
+        }
+        self.deliver(engine);
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
         self.heard.shrink_to(TX_LEN);
-        self.delivery.shrink_to(TX_LEN);
-        self.forms.for_each(|form| form.shrink_to(TX_LEN));
+        self.batch.shrink_to(TX_LEN);
+        self.forms.shrink_to(TX_LEN);
         self.piece.shrink_to(TX_LEN);
         if let Some(is_resumed) = secured {
             self.peers.secured(id, is_resumed);
         }
         self.peers.was_read(id, engine.now(), is_progress);
         if is_over {
-            self.leave_all(engine, id);
-            if let Some(peer) = self.peers.find(id) {
-                peer.over = true;
+            if self.peers.find(id).is_some() {
                 self.peers.linger(engine, id);
             }
         } else if self.peers.holds_too_much(engine, id, 0) {
@@ -451,22 +411,21 @@ impl Relay {
 
     /// Does what a message asks for.
     fn hear<E: Engine>(&mut self, engine: &mut E, who: Who, kind: Kind, heard: &[u8]) {
-        match Said::read(heard) {
+        let said = Said::read(heard);
+        if let (Ok(Said::Publish { room, id: number, data }), Who::Socket(id)) = (&said, who) {
+            self.gather(engine, (Some(id), *number), room, (kind, &heard[*data..]));
+            return;
+        }
+        self.deliver(engine); // Before its member joins another room, and before it is told of anything else.
+        match said {
             Ok(Said::Join { room }) => match self.join(who, room) {
                 Ok(()) => self.answer(engine, who, &[b"joined ", room]),
                 Err(reason) => self.refuse(engine, who, reason),
             },
             Ok(Said::Publish { room, id: number, data }) => {
-                if let Who::Socket(id) = who {
-                    // Its answers come before its deliveries.
-                    flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
-                }
                 let receivers = self.publish(engine, room, kind, &heard[data..]);
                 if let Some(number) = number {
-                    let receivers = receivers.to_string();
-                    let words: [&[u8]; 4] =
-                        [b"published id=", number, b" receivers=", receivers.as_bytes()];
-                    self.answer(engine, who, &words);
+                    self.acknowledge(engine, who, number, receivers);
                 }
             }
             Err(reason) => self.refuse(engine, who, reason),
@@ -495,68 +454,6 @@ impl Relay {
         Ok(())
     }
 
-    /// Sends `data` to all who are in a room. Returns their number.
-    fn publish<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        room: &[u8],
-        kind: Kind,
-        data: &[u8],
-    ) -> usize {
-        self.totals.published += 1;
-        let number = self.hub.find(room);
-        if number.is_none() && !self.recovery.is_on() {
-            return 0;
-        }
-        let mut delivery = std::mem::take(&mut self.delivery);
-        delivery.clear();
-        for part in [b"message ", room, b"\n", data] {
-            delivery.extend_from_slice(part);
-        }
-        let message = Message { kind, payload: &delivery };
-        let offset = self.recovery.next_offset();
-        let kept = (self.fate.is_some() || self.recovery.is_on()).then(|| {
-            (engine.now(), Arc::new(Words { kind, bytes: delivery.as_slice().into(), offset }))
-        });
-        if let Some((now, words)) = &kept {
-            self.recovery.keep(room, words, *now);
-        }
-        let Some(number) = number else {
-            self.delivery = delivery;
-            return 0;
-        };
-        let late = kept.filter(|_| self.fate.is_some());
-        self.forms.for_each(Vec::clear);
-        let mut texts = Texts::new(kind, &delivery, offset);
-        let mut seat = Seat { room: number, member: 0 };
-        let mut receivers = 0;
-        while let Some(who) = self.hub.member(seat) {
-            let Some(speaks) = self.speaks(who) else {
-                self.vacate(seat);
-                continue;
-            };
-            seat.member += 1;
-            if let Some((now, words)) = &late {
-                receivers += usize::from(self.let_wait(who, speaks, words, data, *now));
-                continue;
-            }
-            if !self.encode(who, speaks, message, &mut texts) {
-                continue;
-            }
-            receivers += 1;
-            if !self.hand_over(engine, who, speaks, &mut texts) {
-                self.slow.push(who);
-            }
-        }
-        self.delivery = delivery;
-        self.totals.delivered += receivers as u64;
-        self.drop_slow(engine);
-        if let Some((now, _)) = late {
-            self.hand_over_late(engine, now);
-        }
-        receivers
-    }
-
     /// The things that a member's messages are; `None` if it is gone.
     fn speaks(&mut self, who: Who) -> Option<Speaks> {
         match who {
@@ -571,87 +468,9 @@ impl Relay {
         }
     }
 
-    /// The connection that a member gets forms by; `None` for a session whose requests are answered.
-    fn connection_of(&mut self, who: Who) -> Option<ConnectionId> {
-        match who {
-            Who::Session(number, _) => self.socket_of(number),
-            Who::Socket(id) => Some(id),
-        }
-    }
-
     /// The WebSocket of a session, if it has one.
     fn socket_of(&mut self, number: u32) -> Option<ConnectionId> {
         self.sessions.find(number)?.socket()
-    }
-
-    /// Writes a message in the form that a member gets it in, unless it is written so already. Returns false for a
-    /// member that cannot have it.
-    fn encode(
-        &mut self,
-        who: Who,
-        speaks: Speaks,
-        message: Message<'_>,
-        texts: &mut Texts<'_>,
-    ) -> bool {
-        let Some(to) = self.connection_of(who) else { return texts.for_session(speaks).is_some() };
-        let Self { forms, peers, sessions, stack, .. } = self;
-        let namespace = sessions.namespace(who);
-        if speaks == Speaks::Packets && forms.namespace != namespace {
-            forms.packet.clear();
-            namespace.clone_into(&mut forms.namespace);
-        }
-        let form = forms.of(speaks);
-        if !form.is_empty() && !stack.has_layers() {
-            return true;
-        }
-        form.clear();
-        let Some(peer) = peers.find(to) else { return false };
-        let written = match speaks {
-            Speaks::Messages | Speaks::Polls | Speaks::Requests => peer.machine.send(message, form),
-            Speaks::Packets if message.kind == Kind::Binary => {
-                let event = binary_message(namespace, texts.offset);
-                let event = Message { kind: Kind::Text, payload: event.as_bytes() };
-                peer.machine.send(event, form).and_then(|()| peer.machine.send(message, form))
-            }
-            Speaks::Frames | Speaks::Packets => {
-                let offset = texts.offset;
-                let Some(json) = texts.json() else { return false };
-                let is_packet = speaks == Speaks::Packets;
-                let text = match is_packet {
-                    true => message_packet(namespace, json, offset),
-                    false => message_frame(json),
-                };
-                let text = Message { kind: Kind::Text, payload: text.as_bytes() };
-                peer.machine.send(text, form)
-            }
-            Speaks::Stream(stream) => {
-                let Some(text) = texts.published() else { return false };
-                server::append(&mut peer.machine, stream, text, form)
-            }
-        };
-        written.is_ok()
-    }
-
-    /// Sends the message that was written last to a member, or its text to a session whose requests are answered; false
-    /// for one that does not read.
-    fn hand_over<E: Engine>(
-        &mut self,
-        engine: &mut E,
-        who: Who,
-        speaks: Speaks,
-        texts: &mut Texts<'_>,
-    ) -> bool {
-        let to = match (self.connection_of(who), who) {
-            (Some(to), _) | (None, Who::Socket(to)) => to,
-            (None, Who::Session(number, _)) => {
-                let given = texts.for_session(speaks);
-                return given.is_none_or(|given| self.give(engine, who, number, given));
-            }
-        };
-        let form = self.forms.of(speaks);
-        engine.send(to, form);
-        self.totals.bytes_sent += form.len() as u64;
-        engine.unsent(to) <= self.queue_max
     }
 
     /// Drops the receivers that do not read.
@@ -751,63 +570,6 @@ fn seats<'a>(
     match who {
         Who::Session(number, index) => Some(&mut sessions.space(number, index)?.seats),
         Who::Socket(id) => Some(&mut peers.find(id)?.state.seats),
-    }
-}
-
-/// A message as JSON; `None` if it is not text.
-fn json_of(message: &[u8]) -> Option<String> {
-    let mut json = String::with_capacity(message.len() + 16);
-    write_text(str::from_utf8(message).ok()?, &mut json);
-    Some(json)
-}
-
-/// The texts that members get of a delivery `message ROOM`, a line end, and what was published; each is made once.
-#[derive(Debug)]
-struct Texts<'a> {
-    kind: Kind,
-    delivery: &'a [u8],
-    /// The offset that clients of Socket.IO get it with, where they may come back.
-    offset: Option<u64>,
-    /// All of it as an attachment of Socket.IO.
-    attachment: Option<String>,
-    /// All of it as JSON; `None` inside if it is not text.
-    json: Option<Option<String>>,
-    /// The text that was published; `None` inside if it is none.
-    published: Option<Option<&'a str>>,
-}
-
-impl<'a> Texts<'a> {
-    const fn new(kind: Kind, delivery: &'a [u8], offset: Option<u64>) -> Self {
-        Self { kind, delivery, offset, attachment: None, json: None, published: None }
-    }
-
-    fn of(words: &'a Words) -> Self {
-        Self::new(words.kind, &words.bytes, words.offset)
-    }
-
-    fn json(&mut self) -> Option<&str> {
-        self.json.get_or_insert_with(|| json_of(self.delivery)).as_deref()
-    }
-
-    fn published(&mut self) -> Option<&'a str> {
-        let delivery = self.delivery;
-        *self.published.get_or_insert_with(|| {
-            let line = delivery.iter().position(|byte| *byte == b'\n')?;
-            str::from_utf8(&delivery[line + 1..]).ok()
-        })
-    }
-
-    /// The form in which a session is given it whose requests are answered.
-    fn for_session(&mut self, speaks: Speaks) -> Option<Given<'_>> {
-        let offset = self.offset;
-        Some(match (speaks, self.kind) {
-            (Speaks::Polls, _) => Given { kind: Kind::Text, json: self.published()?, offset },
-            (Speaks::Packets, Kind::Binary) => {
-                let json = self.attachment.get_or_insert_with(|| attachment(self.delivery));
-                Given { kind: Kind::Binary, json, offset }
-            }
-            (_, _) => Given { kind: Kind::Text, json: self.json()?, offset },
-        })
     }
 }
 

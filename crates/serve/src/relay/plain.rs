@@ -12,9 +12,10 @@
 //! All are there at the end of every path. A room is called as in `words`, and percent-encoded. Any other path of one
 //! part is taken for the address of a service of SockJS, which greets.
 
+use super::Relay;
+use super::batch::Speaks;
 use super::hub::Who;
 use super::words::name;
-use super::{Relay, Speaks};
 use engine::{ConnectionId, Engine};
 use wire::Kind;
 use wire::http1::percent_decoded;

@@ -1,9 +1,10 @@
 //! Clients that speak Socket.IO: requests of Engine.IO's polling, and packets in them or over WebSocket.
 
+use super::Relay;
+use super::batch::{Speaks, Texts};
 use super::hub::Who;
 use super::recovery::{Lost, Recovered};
 use super::sessions::{Announced, Heart, Names, SocketIo};
-use super::{Relay, Speaks, Texts};
 use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::Kind;

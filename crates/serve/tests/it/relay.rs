@@ -31,6 +31,38 @@ fn a_publisher_may_be_in_its_room_and_what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn what_is_published_in_a_room_at_once_is_delivered_at_once_and_then_acknowledged() {
+    let all = ["join a", "join b", "publish a id=1\nx", "publish a\ny", "publish a id=2\nz"];
+    let (heard, totals) = talk_at(&[
+        (SESSION, &[r#"["join a"]"#]),
+        (
+            "ws://relay.example",
+            &[&all[..], &["publish b id=3\nx", "join c", "publish c id=4\n"]].concat(),
+        ),
+    ]);
+    let deliveries = ["message a\nx", "message a\ny", "message a\nz"];
+    let frames = deliveries.map(|it| format!("a[\"{}\"]", it.replace('\n', "\\n")));
+    assert_eq!(heard[0][2..], frames);
+    let acknowledged = ["published id=1 receivers=2", "published id=2 receivers=2"];
+    assert_eq!(heard[1][..2], ["joined a", "joined b"]);
+    assert_eq!(heard[1][2..7], [&deliveries[..], &acknowledged].concat());
+    let others = ["message b\nx", "published id=3 receivers=1", "joined c", "message c\n"];
+    assert_eq!(heard[1][7..], [&others[..], &["published id=4 receivers=1"]].concat());
+    assert_eq!((totals.published, totals.delivered, totals.refused), (5, 8, 0));
+}
+
+#[test]
+fn who_publishes_and_goes_hears_nothing_more_and_its_room_does() {
+    let (heard, totals) = talk_at(&[
+        ("ws://relay.example", &["join a"]),
+        (SESSION, &[r#"["join a"]"#, r#"["publish a\nx","publish a\ny"]"#, "no JSON"]),
+    ]);
+    assert_eq!(heard[0], ["joined a", "message a\nx", "message a\ny"]);
+    assert_eq!(heard[1], ["o", r#"a["joined a"]"#]);
+    assert_eq!((totals.published, totals.delivered, totals.broken), (2, 2, 1));
+}
+
+#[test]
 fn a_connection_is_in_so_many_rooms_and_no_more() {
     let all: Vec<String> = (0..1025).map(|room| format!("join {room}")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();

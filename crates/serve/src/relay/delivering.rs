@@ -1,0 +1,245 @@
+//! Deliveries: a message that was published goes to all who are in its room.
+//!
+//! The messages of one room that arrive in the same piece of a publisher's stream are gathered, and each receiver gets
+//! them by one write: where more is published than a write each could carry, the pieces grow, and a delivery costs
+//! less. Nothing waits for it: what arrived is delivered before anything else is read.
+
+use super::Relay;
+use super::batch::{Batch, Forms, Speaks, Texts};
+use super::hub::{Seat, Who};
+use super::late::Words;
+use crate::peers::flush;
+use engine::{ConnectionId, Engine};
+use std::sync::Arc;
+use wire::socketio::server::{binary_message, message as message_packet};
+use wire::sockjs::server::{self, message_frame};
+use wire::{Connection, Kind, Message, Protocol};
+
+impl Relay {
+    /// Sends `data` at once to all who are in a room. Returns their number.
+    pub(super) fn publish<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        room: &[u8],
+        kind: Kind,
+        data: &[u8],
+    ) -> usize {
+        self.deliver(engine);
+        self.batch.begin(None, room);
+        self.add(engine, kind, data, None);
+        self.deliver(engine)
+    }
+
+    /// Takes `data` in, to be sent to all who are in a room together with what is published there next; its publisher
+    /// gets an acknowledgement then, if it has a number. Whoever calls it calls [`deliver`](Self::deliver) before
+    /// anything else happens.
+    pub(super) fn gather<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        (publisher, number): (Option<ConnectionId>, Option<&[u8]>),
+        room: &[u8],
+        (kind, data): (Kind, &[u8]),
+    ) {
+        if !self.batch.takes(publisher, room) {
+            self.deliver(engine);
+            self.batch.begin(publisher, room);
+        }
+        self.add(engine, kind, data, number);
+        if self.fate.is_some() {
+            self.deliver(engine); // Its faults are drawn for one message after the other.
+        }
+    }
+
+    /// Adds a message to the batch.
+    fn add<E: Engine>(&mut self, engine: &E, kind: Kind, data: &[u8], number: Option<&[u8]>) {
+        self.totals.published += 1;
+        let is_kept = self.recovery.is_on();
+        let (message, delivery) = self.batch.add(kind, data, number);
+        let offset = self.recovery.next_offset();
+        message.offset = offset;
+        if is_kept || self.fate.is_some() {
+            let words = Arc::new(Words { kind, bytes: delivery.into(), offset });
+            message.words = Some(Arc::clone(&words));
+            self.recovery.keep(&self.batch.room, &words, engine.now());
+        }
+    }
+
+    /// Sends what was gathered to all who are in its room, and acknowledges it. Returns the receivers of the last
+    /// message.
+    pub(super) fn deliver<E: Engine>(&mut self, engine: &mut E) -> usize {
+        if self.batch.messages.is_empty() {
+            return 0;
+        }
+        let mut batch = std::mem::take(&mut self.batch);
+        if let Some(id) = batch.publisher {
+            // Its earlier answers come before its deliveries.
+            flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
+        }
+        let mut texts = batch.texts();
+        if let Some(room) = self.hub.find(&batch.room) {
+            if self.fate.is_some() {
+                self.let_all_wait(engine, room, &batch, &mut texts);
+            } else {
+                self.hand_over_to_all(engine, room, &mut texts);
+            }
+        }
+        let receivers: Vec<usize> = texts.iter().map(|text| text.receivers).collect();
+        self.totals.delivered += receivers.iter().sum::<usize>() as u64;
+        self.drop_slow(engine);
+        if self.fate.is_some() {
+            let now = engine.now();
+            self.hand_over_late(engine, now);
+        }
+        if let Some(id) = batch.publisher {
+            for (message, receivers) in batch.messages.iter().zip(&receivers) {
+                let Some(number) = batch.number(message) else { continue };
+                self.acknowledge(engine, Who::Socket(id), number, *receivers);
+            }
+        }
+        batch.clear();
+        self.batch = batch;
+        receivers.last().copied().unwrap_or(0)
+    }
+
+    /// Tells a publisher how many receivers its message had.
+    pub(super) fn acknowledge<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        who: Who,
+        number: &[u8],
+        receivers: usize,
+    ) {
+        let receivers = receivers.to_string();
+        self.answer(engine, who, &[b"published id=", number, b" receivers=", receivers.as_bytes()]);
+    }
+
+    /// Hands messages over to all members of a room.
+    fn hand_over_to_all<E: Engine>(&mut self, engine: &mut E, room: u32, texts: &mut [Texts<'_>]) {
+        let mut forms = std::mem::take(&mut self.forms);
+        forms.clear();
+        let mut seat = Seat { room, member: 0 };
+        while let Some((who, speaks)) = self.next_member(&mut seat) {
+            if !self.hand_over(engine, (who, speaks), texts, &mut forms) {
+                self.slow.push(who);
+            }
+        }
+        self.forms = forms;
+    }
+
+    /// Lets messages wait for their turns at all members of a room.
+    fn let_all_wait<E: Engine>(
+        &mut self,
+        engine: &E,
+        room: u32,
+        batch: &Batch,
+        texts: &mut [Texts<'_>],
+    ) {
+        let now = engine.now();
+        for (message, text) in batch.messages.iter().zip(texts) {
+            let Some(words) = &message.words else { continue };
+            let data = batch.data(message);
+            let mut seat = Seat { room, member: 0 };
+            while let Some((who, speaks)) = self.next_member(&mut seat) {
+                text.receivers += usize::from(self.let_wait(who, speaks, words, data, now));
+            }
+        }
+    }
+
+    /// The member at a seat, or at the next one that has a member which is there; the seat moves on.
+    fn next_member(&mut self, seat: &mut Seat) -> Option<(Who, Speaks)> {
+        while let Some(who) = self.hub.member(*seat) {
+            let Some(speaks) = self.speaks(who) else {
+                self.vacate(*seat);
+                continue;
+            };
+            seat.member += 1;
+            return Some((who, speaks));
+        }
+        None
+    }
+
+    /// Sends messages to a member by one write, or their texts to a session whose requests are answered; false for one
+    /// that does not read. A message that the member cannot have is left out.
+    pub(super) fn hand_over<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        (who, speaks): (Who, Speaks),
+        texts: &mut [Texts<'_>],
+        forms: &mut Forms,
+    ) -> bool {
+        let connection = match who {
+            Who::Session(number, _) => self.socket_of(number),
+            Who::Socket(id) => Some(id),
+        };
+        let to = match (connection, who) {
+            (Some(to), _) | (None, Who::Socket(to)) => to,
+            (None, Who::Session(number, _)) => {
+                let namespace = self.sessions.namespace(who).to_owned();
+                let Some(session) = self.sessions.find(number) else { return true };
+                let mut has_any = false;
+                for text in texts {
+                    let Some(given) = text.for_session(speaks) else { continue };
+                    session.add(&namespace, given);
+                    text.receivers += 1;
+                    has_any = true;
+                }
+                return !has_any || self.hand_out(engine, number);
+            }
+        };
+        let Self { peers, sessions, stack, .. } = self;
+        let namespace = sessions.namespace(who);
+        let form = forms.of(speaks, namespace);
+        if form.bytes.is_empty() || stack.has_layers() {
+            let Some(peer) = peers.find(to) else { return true };
+            form.clear();
+            for text in texts.iter_mut() {
+                let is_written =
+                    encode(&mut peer.machine, speaks, namespace, text, &mut form.bytes);
+                form.has.push(is_written);
+            }
+        }
+        for (text, has) in texts.iter_mut().zip(&form.has) {
+            text.receivers += usize::from(*has);
+        }
+        if form.bytes.is_empty() {
+            return true;
+        }
+        engine.send(to, &form.bytes);
+        self.totals.bytes_sent += form.bytes.len() as u64;
+        engine.unsent(to) <= self.queue_max
+    }
+}
+
+/// Appends a message in the form in which a connection gets it. Returns false for one that cannot have it.
+fn encode(
+    machine: &mut Connection,
+    speaks: Speaks,
+    namespace: &str,
+    texts: &mut Texts<'_>,
+    form: &mut Vec<u8>,
+) -> bool {
+    let message = Message { kind: texts.kind, payload: texts.delivery };
+    let offset = texts.offset;
+    let written = match speaks {
+        Speaks::Messages | Speaks::Polls | Speaks::Requests => machine.send(message, form),
+        Speaks::Packets if message.kind == Kind::Binary => {
+            let event = binary_message(namespace, offset);
+            let event = Message { kind: Kind::Text, payload: event.as_bytes() };
+            machine.send(event, form).and_then(|()| machine.send(message, form))
+        }
+        Speaks::Frames | Speaks::Packets => {
+            let Some(json) = texts.json() else { return false };
+            let text = if speaks == Speaks::Packets {
+                message_packet(namespace, json, offset)
+            } else {
+                message_frame(json)
+            };
+            machine.send(Message { kind: Kind::Text, payload: text.as_bytes() }, form)
+        }
+        Speaks::Stream(stream) => {
+            let Some(text) = texts.published() else { return false };
+            server::append(machine, stream, text, form)
+        }
+    };
+    written.is_ok()
+}
