@@ -5,9 +5,9 @@
 //! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
 //! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), runs against
 //! a server that leaks ([`drift`]), requests matched by their ids ([`conversation`]), growth over an hour ([`hour`]),
-//! the live screen of a run ([`screen`]), fleets in network namespaces ([`fleet`]), and what a kill leaves of each
-//! command ([`kills`]). A benchmark is no test: a missed target is printed, and the exit code stays 0, except where
-//! something was left or lost.
+//! the live screen of a run ([`screen`]), fleets in network namespaces ([`fleet`]), receivers of pushes beside
+//! receivers in C ([`push`]), and what a kill leaves of each command ([`kills`]). A benchmark is no test: a missed
+//! target is printed, and the exit code stays 0, except where something was left or lost.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
@@ -25,6 +25,7 @@ mod nats;
 mod neighbours;
 mod noise;
 mod pairs;
+mod push;
 mod screen;
 mod two_ways;
 
@@ -55,6 +56,7 @@ enum What {
     Neighbour(neighbours::NeighbourArgs),
     Noise(noise::NoiseArgs),
     Pairs(pairs::PairsArgs),
+    Push(push::PushArgs),
     /// The cost of recording one message: instructions, by valgrind, and nanoseconds
     Recording,
     Screen(screen::ScreenArgs),
@@ -78,6 +80,7 @@ pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
         What::Neighbour(arguments) => return neighbours::run(arguments),
         What::Noise(arguments) => return noise::run(arguments),
         What::Pairs(arguments) => return pairs::run(arguments),
+        What::Push(arguments) => return push::run(arguments),
         What::Screen(arguments) => return screen::run(arguments),
         What::Memory => memory::measure(&wirebench()?, &scratch("memory")?)?,
         What::Recording => alone::recording()?,
