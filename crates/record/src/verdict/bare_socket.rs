@@ -1,7 +1,8 @@
 //! A row that is faster than the bare TCP socket of its run: the same bytes with more to do for each of them cannot be.
 
 use super::machine::{headline_of, result};
-use super::subject::{Numbers, Subject, percent};
+use super::subject::{Numbers, Subject, evidence};
+use super::uneven;
 use crate::{Block, Comparison, Level, Reason, Workload};
 use spec::{Protocol, Scheme, Server};
 
@@ -9,7 +10,8 @@ use spec::{Protocol, Scheme, Server};
 ///
 /// The two must be asked the same: a row of another load, of other messages, of another client, or whose server had
 /// more cores may be faster. Compressed messages are other messages, Unix sockets rightly faster than TCP, and of the
-/// programs that mark the physical limit nothing is expected.
+/// programs that mark the physical limit nothing is expected. Nor does a row that is [`uneven`] put the bare socket in
+/// doubt: it is not faster, though its p50 is lower.
 pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
     let plan = &subject.record.plan;
     let base = plan.base_of(subject.index)?;
@@ -19,6 +21,9 @@ pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
         && is_asked_the_same(subject.workload, bare)
         && !has_more_cores(subject, base);
     let ratios = result(subject)?.to_baseline.as_ref().filter(|_| is_alike)?;
+    if uneven::judge(subject).is_some() {
+        return None;
+    }
     let p50 = headline_of(subject, ratios);
     let faster = [
         ("p50", p50.filter(|ratio| ratio.ratio < 1.0)),
@@ -97,17 +102,6 @@ fn is_beyond_noise(ratio: &Comparison) -> bool {
     let (Some(low), Some(high)) = (ratio.low, ratio.high) else { return false };
     let smallest = ratio.smallest_detectable_fraction.unwrap_or(f64::INFINITY);
     (low > 1.0 || high < 1.0) && (ratio.ratio - 1.0).abs() >= smallest
-}
-
-/// `p50 10.0 % lower [5.0 %, 15.0 %]`.
-fn evidence(name: &str, ratio: &Comparison) -> String {
-    let off = |at: f64| percent((at - 1.0).abs());
-    let word = if ratio.ratio < 1.0 { "lower" } else { "higher" };
-    let ends = ratio.low.zip(ratio.high).map(|(low, high)| match word {
-        "lower" => format!(" [{}, {}]", off(high), off(low)),
-        _ => format!(" [{}, {}]", off(low), off(high)),
-    });
-    format!("{name} {} {word}{}", off(ratio.ratio), ends.unwrap_or_default())
 }
 
 /// The subject that marks the physical limit (subjects/floor).

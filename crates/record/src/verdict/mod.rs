@@ -44,6 +44,8 @@
 //!   loops below the timer floor. Next: service times, a core for the generator
 //! - `faster_than_bare_tcp`, degraded: p50 or throughput of a row over TCP are shown to be better than those of the
 //!   bare TCP socket of the same run under the same load. Next: the bare socket, more rounds
+//! - `uneven`, degraded: in a closed loop p50 and throughput of a row are both shown to be below those of its baseline:
+//!   its mean is longer. Next: mean, p99 and messages a second; a fixed rate
 //! - `imported`, degraded: another program measured, and nothing was checked. No other reason stands beside it.
 //! - `selftest_failed`, degraded: `wirebench selftest` failed on this machine since it was started. Next: `wirebench
 //!   selftest`
@@ -70,6 +72,7 @@ mod replies;
 mod subject;
 mod sweep;
 mod tls;
+mod uneven;
 
 pub(crate) use comparable::conditions;
 pub use comparable::{common_zero, incomparable, partner};
@@ -136,6 +139,7 @@ fn reasons(record: &RunRecord) -> Vec<Reason> {
         reasons.extend(agents::judge(&subject));
         reasons.extend(machine::judge_subject(&subject));
         reasons.extend(bare_socket::judge(&subject));
+        reasons.extend(uneven::judge(&subject));
     }
     machine::told_once(reasons, Subject::all(record).count())
 }

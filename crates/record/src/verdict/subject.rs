@@ -1,6 +1,6 @@
 //! One workload with all that was measured of it, and how what is found on its blocks becomes a reason.
 
-use crate::{Block, Level, Number, Reason, RunRecord, Summary, Workload};
+use crate::{Block, Comparison, Level, Number, Reason, RunRecord, Summary, Workload};
 use spec::Lifetime;
 use std::collections::BTreeMap;
 
@@ -198,6 +198,17 @@ pub(super) fn headline<'a>(workload: &Workload, block: &'a Block) -> Option<&'a 
         (None, Lifetime::RoundTrips(_)) => block.phases.life.as_ref(),
         (None, Lifetime::Long) => block.round_trip.as_ref(),
     }
+}
+
+/// `p50 10.0 % lower [5.0 %, 15.0 %]`: a number by that of the baseline.
+pub(super) fn evidence(name: &str, ratio: &Comparison) -> String {
+    let off = |at: f64| percent((at - 1.0).abs());
+    let word = if ratio.ratio < 1.0 { "lower" } else { "higher" };
+    let ends = ratio.low.zip(ratio.high).map(|(low, high)| match word {
+        "lower" => format!(" [{}, {}]", off(high), off(low)),
+        _ => format!(" [{}, {}]", off(low), off(high)),
+    });
+    format!("{name} {} {word}{}", off(ratio.ratio), ends.unwrap_or_default())
 }
 
 /// `3.1 %`, from a fraction of one.

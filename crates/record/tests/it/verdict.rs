@@ -5,7 +5,7 @@ use crate::good::{self, times};
 use record::{
     AgentPart, Block, Capacity, Certificate, Check, Comparison, Container, Counts, Deliveries,
     DeliveryCounts, DeliveryEnds, Ended, ErrorCount, Estimate, Fairness, Identity, Kind, Knee,
-    Level, Little, Neighbours, Number, OpenLoop, PartEnd, PayloadKind, Pinning, RunRecord,
+    Level, Little, Neighbours, Number, OpenLoop, PartEnd, PayloadKind, Pinning, Reason, RunRecord,
     Sessions, Spacing, Split, Stalls, Subject, Sweep, SweepLine, SweepOf, SweepStep, TabDeliveries,
     TlsSeen, Verdict, Workload, generator_faults, incomparable, judge, judge_sweep,
 };
@@ -572,7 +572,7 @@ fn messages_of_agents_that_are_left_out_were_due_too() {
         block.agents = vec![first, AgentPart { planned, doubts, end, ..AgentPart::default() }];
         judge(&record).reasons
     };
-    let named = |reasons: &[record::Reason]| -> Vec<String> {
+    let named = |reasons: &[Reason]| -> Vec<String> {
         reasons.iter().map(|reason| reason.code.clone()).collect()
     };
     let late = of_two(&["it began late"], PartEnd::Measured);
@@ -1337,6 +1337,77 @@ fn a_row_over_tcp_that_is_faster_than_the_bare_socket_is_doubted() {
         row(it).conversation = Some(Conversation::read("frames", text).unwrap());
     };
     assert_eq!(judged(faster, same_rate, in_frames), named("its p50"));
+}
+
+#[test]
+fn a_row_with_a_lower_p50_and_fewer_messages_a_second_is_uneven_and_not_faster() {
+    let found = |p50: [f64; 3], rate: [f64; 3], change: fn(&mut RunRecord)| {
+        let mut record = beside_a_bare_socket(p50, rate);
+        // Three of four messages are fast, and the fourth waits.
+        let of_row = record.blocks.iter_mut().filter(|block| block.workload == 1);
+        let waits = |index: u64| if index % 4 == 3 { 6_000_000 } else { 600_000 };
+        of_row.for_each(|block| block.round_trip = times(40_000, waits));
+        change(&mut record);
+        let about_speed = ["faster_than_bare_tcp", "uneven"];
+        let judged = judge(&record);
+        let is_degraded = judged.row(1).of_number(Number::Ratio) == Level::Degraded;
+        let found: Vec<Reason> = (judged.reasons.into_iter())
+            .filter(|reason| about_speed.contains(&&reason.code[..]))
+            .collect();
+        assert_eq!(is_degraded, !found.is_empty());
+        found
+    };
+    let codes = |p50, rate, change| {
+        let found = found(p50, rate, change).into_iter();
+        found.map(|reason| reason.code).collect::<Vec<_>>()
+    };
+    let unchanged: fn(&mut RunRecord) = |_| {};
+    let (faster, fewer) = ([0.58, 0.55, 0.61], [0.8, 0.77, 0.83]);
+    let with_p99: fn(&mut RunRecord) = |it| {
+        let ratios = it.results[1].to_baseline.as_mut().unwrap();
+        let p99 = ratios.messages_per_s.clone().map(|ratio| Comparison { ratio: 9.0, ..ratio });
+        ratios.round_trip_p99_ns = p99;
+    };
+    let reasons = found(faster, fewer, with_p99);
+    let [reason] = &reasons[..] else { panic!("{reasons:?}") };
+    assert_eq!(
+        (&reason.code[..], reason.level, reason.workload),
+        ("uneven", Level::Degraded, Some(1))
+    );
+    let shown = "p50 42.0 % lower [39.0 %, 45.0 %], throughput 20.0 % lower [17.0 %, 23.0 %], mean 1.62x, p99 9.00x, \
+                 against tcp";
+    assert_eq!(reason.evidence, shown);
+    // More messages, as many, or a p50 that is not shown to be lower.
+    assert_eq!(codes(faster, [1.1, 1.05, 1.15], unchanged), ["faster_than_bare_tcp"]);
+    assert_eq!(codes(faster, [0.98, 0.95, 1.01], unchanged), ["faster_than_bare_tcp"]);
+    assert_eq!(codes([0.98, 0.95, 1.01], fewer, unchanged), [""; 0]);
+    assert_eq!(codes([1.1, 1.05, 1.15], fewer, unchanged), [""; 0]);
+    // What was in flight was not the same, or nobody knows: then fewer messages are no longer mean.
+    let of_others: [fn(&mut RunRecord); 4] = [
+        |it| {
+            for workload in &mut it.plan.workloads {
+                workload.spec.load = example::open("2000/s", Spacing::Uniform);
+            }
+            let ratios = it.results[1].to_baseline.as_mut().unwrap();
+            ratios.response_p50_ns = ratios.round_trip_p50_ns.clone();
+        },
+        |it| row(it).load = example::closed(49),
+        |it| row(it).client = Some(ClientSubject { name: "beast".to_owned(), host: None }),
+        |it| {
+            let of_row = it.blocks.iter_mut().filter(|block| block.workload == 1);
+            of_row.for_each(|block| block.round_trip = times(40_000, |index| 580_000 + index));
+        },
+    ];
+    for (index, change) in of_others.into_iter().enumerate() {
+        let found = codes(faster, fewer, change);
+        assert!(!found.contains(&"uneven".to_owned()), "number {index}: {found:?}");
+    }
+    // A failed block tells nothing of the mean.
+    let without_blocks: fn(&mut RunRecord) = |it| {
+        let of_base = it.blocks.iter_mut().filter(|block| block.workload == 0);
+        of_base.for_each(|block| block.failed = Some("refused".to_owned()));
+    };
+    assert!(!codes(faster, fewer, without_blocks).contains(&"uneven".to_owned()));
 }
 
 /// A WebSocket row whose p50 and throughput are so many times those of the bare socket, each with its interval.
