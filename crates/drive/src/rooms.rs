@@ -681,7 +681,7 @@ impl Rooms {
 
     /// It is `now`, nothing is waited for any more, and the measured window was from `begin` on. Calls `each` for a
     /// delivery that is lost or cut off, with the instant at which its message was due. A message that is missing
-    /// somewhere has taken `least` at least.
+    /// somewhere has taken `least` at least. What was given up before is not counted again.
     pub(crate) fn give_up(
         &mut self,
         begin: Instant,
@@ -722,18 +722,26 @@ impl Rooms {
             });
         }
         *owed = 0;
-        let all = rooms.iter().flat_map(|room| &room.streams).flat_map(|it| &it.publications);
-        let is_short = |it: &&Publication| it.class == Class::Measured && it.delivered < it.owed;
-        for publication in all.filter(is_short) {
+        let streams = rooms.iter_mut().flat_map(|room| &mut room.streams);
+        let all = streams.flat_map(|stream| &mut stream.publications);
+        for publication in all.filter(|it| it.class == Class::Measured && it.owed > 0) {
+            // It is counted, whatever is given up after it.
+            publication.class = Class::Uncounted;
             let until = now.since(publication.due).max(least);
-            outcome.counts.incomplete += 1;
-            outcome.last.record(until);
-            if publication.delivered < publication.half() {
-                outcome.median.record(until);
+            let (mut first, mut last) = (publication.first, publication.latest);
+            if publication.delivered < publication.owed {
+                outcome.counts.incomplete += 1;
+                outcome.last.record(until);
+                last = until;
+                if publication.delivered < publication.half() {
+                    outcome.median.record(until);
+                }
             }
             if publication.delivered == 0 {
                 outcome.first.record(until);
+                first = until;
             }
+            outcome.message_at(publication.due.since(begin), first, last);
         }
     }
 

@@ -201,10 +201,38 @@ pub struct DeliveryOutcome {
     /// [`Deliveries::missed`].
     #[serde(default)]
     pub missed: Vec<u64>,
+    /// The sums behind [`Deliveries::seconds`].
+    #[serde(default)]
+    pub seconds: Vec<DeliverySums>,
     /// Machines share rooms: the most by which the clock of a publisher and that of a receiver differ. The machines
     /// leave zero, and who puts their parts together knows it. `None`: each delivery is timed by one clock.
     #[serde(default)]
     pub clock_bound: Option<Nanos>,
+}
+
+/// Messages of one second of the measured window while they are counted: sums, which add up in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliverySums {
+    /// [`DeliverySecond::messages`].
+    pub messages: u64,
+    /// The times of these until their first receivers had them, added up.
+    #[serde(with = "crate::sent::nanos")]
+    pub first: Nanos,
+    /// The times until their last receivers had them, added up.
+    #[serde(with = "crate::sent::nanos")]
+    pub last: Nanos,
+}
+
+/// Messages that were due in one second of the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeliverySecond {
+    /// Messages that were due in it, and owed to one receiver at least that read. Machines that share rooms each count
+    /// those that are owed to receivers of theirs.
+    pub messages: u64,
+    /// The mean of their [`Deliveries::first`]; `null` without messages.
+    pub first_mean_ns: Option<f64>,
+    /// The mean of their [`Deliveries::last`]; `null` without messages.
+    pub last_mean_ns: Option<f64>,
 }
 
 /// Deliveries of a block.
@@ -239,6 +267,11 @@ pub struct Deliveries {
     /// last that has some are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<u64>,
+    /// The messages by the second of the measured window in which they were due: the first entry is the first second,
+    /// and a second without messages has an entry too. Seconds behind the last that has some are left out; empty in
+    /// records from before it was kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<DeliverySecond>,
     /// The most by which all of these times, and those of deliveries, may be wrong, because machines that share rooms
     /// have clocks of their own; absent: each delivery is timed by one clock. The first, the median and the last
     /// receiver are then those of each machine.
@@ -271,11 +304,13 @@ impl Deliveries {
 impl DeliveryOutcome {
     /// A delivery did not come whose message was due so long after the begin of the measured window.
     pub fn missed_at(&mut self, after: Nanos) {
-        let second = usize::try_from(after.0 / Nanos::from_secs(1).0).unwrap_or(usize::MAX);
-        if second >= self.missed.len() {
-            self.missed.resize(second.saturating_add(1), 0);
-        }
-        self.missed[second] += 1;
+        *of_second(&mut self.missed, after) += 1;
+    }
+
+    /// A message that was due so long after the begin of the measured window took `first` until its first receiver had
+    /// it, and `last` until its last one.
+    pub fn message_at(&mut self, after: Nanos, first: Nanos, last: Nanos) {
+        of_second(&mut self.seconds, after).merge(&DeliverySums { messages: 1, first, last });
     }
 
     /// The same as a record has it.
@@ -291,8 +326,48 @@ impl DeliveryOutcome {
             returned: Summary::of(returned),
             recovered: Summary::of(recovered),
             missed: self.missed.clone(),
+            seconds: self.seconds.iter().map(DeliverySums::means).collect(),
             clock_bound_ns: self.clock_bound.map(|bound| bound.0),
         }
+    }
+}
+
+impl DeliverySums {
+    /// The same as a record has it.
+    fn means(&self) -> DeliverySecond {
+        #[expect(clippy::cast_precision_loss, reason = "a mean, which is shown with three digits")]
+        let mean = |sum: Nanos| (self.messages > 0).then(|| sum.0 as f64 / self.messages as f64);
+        DeliverySecond {
+            messages: self.messages,
+            first_mean_ns: mean(self.first),
+            last_mean_ns: mean(self.last),
+        }
+    }
+}
+
+/// The entry of the second that an instant so long after the begin of the first one is in; the list grows up to it.
+fn of_second<T: Clone + Default>(seconds: &mut Vec<T>, after: Nanos) -> &mut T {
+    let second = usize::try_from(after.0 / Nanos::from_secs(1).0).unwrap_or(usize::MAX);
+    if second >= seconds.len() {
+        seconds.resize(second.saturating_add(1), T::default());
+    }
+    &mut seconds[second]
+}
+
+/// Adds each second of `other` to the same one of `seconds`.
+fn merge_seconds<T: Clone + Default + Merge>(seconds: &mut Vec<T>, other: &[T]) {
+    if seconds.len() < other.len() {
+        seconds.resize(other.len(), T::default());
+    }
+    seconds.iter_mut().zip(other).for_each(|(sum, one)| sum.merge(one));
+}
+
+impl Merge for DeliverySums {
+    fn merge(&mut self, other: &Self) {
+        let Self { messages, first, last } = other;
+        self.messages.merge(messages);
+        self.first.merge(first);
+        self.last.merge(last);
     }
 }
 
@@ -308,6 +383,7 @@ impl Merge for DeliveryOutcome {
             returned,
             recovered,
             missed,
+            seconds,
             clock_bound,
         } = other;
         self.counts.merge(counts);
@@ -318,10 +394,8 @@ impl Merge for DeliveryOutcome {
         self.replayed.merge(replayed);
         self.returned.merge(returned);
         self.recovered.merge(recovered);
-        if self.missed.len() < missed.len() {
-            self.missed.resize(missed.len(), 0);
-        }
-        self.missed.iter_mut().zip(missed).for_each(|(sum, one)| sum.merge(one));
+        merge_seconds(&mut self.missed, missed);
+        merge_seconds(&mut self.seconds, seconds);
         self.clock_bound = self.clock_bound.max(*clock_bound);
     }
 }
@@ -389,6 +463,34 @@ impl Merge for DeliveryEnds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seconds_of_parts_add_up_to_means_that_are_weighted_by_messages() {
+        let mut one = DeliveryOutcome::default();
+        for (after, first, last) in [(0, 10, 100), (999_999_999, 20, 300), (2_000_000_000, 7, 9)] {
+            one.message_at(Nanos(after), Nanos(first), Nanos(last));
+        }
+        let mut other = DeliveryOutcome::default();
+        for (after, first, last) in [(500_000_000, 60, 800), (4_200_000_000, 5, 6)] {
+            other.message_at(Nanos(after), Nanos(first), Nanos(last));
+        }
+        let second = |messages, first: f64, last: f64| DeliverySecond {
+            messages,
+            first_mean_ns: Some(first),
+            last_mean_ns: Some(last),
+        };
+        let none = DeliverySecond::default();
+        assert_eq!(one.summary().seconds, [second(2, 15.0, 200.0), none, second(1, 7.0, 9.0)]);
+        // Three messages of the first second: not the mean of the means of both parts, which would be 37.5 and 500.
+        let expected =
+            [second(3, 30.0, 400.0), none, second(1, 7.0, 9.0), none, second(1, 5.0, 6.0)];
+        for (mut sum, part) in [(one.clone(), &other), (other.clone(), &one)] {
+            sum.merge(part);
+            assert_eq!(sum.summary().seconds, expected);
+            let sent = serde_json::to_string(&sum).unwrap();
+            assert_eq!(serde_json::from_str::<DeliveryOutcome>(&sent).unwrap(), sum);
+        }
+    }
 
     #[test]
     fn every_delivery_that_is_owed_has_one_end() {

@@ -61,7 +61,10 @@ pub use block::{
     TlsSeen, Whole, Wire,
 };
 pub use counts::{CountError, Counts};
-pub use deliveries::{Deliveries, DeliveryCounts, DeliveryEnds, DeliveryError, DeliveryOutcome};
+pub use deliveries::{
+    Deliveries, DeliveryCounts, DeliveryEnds, DeliveryError, DeliveryOutcome, DeliverySecond,
+    DeliverySums,
+};
 pub use drift::{Drift, Drifting, drifts};
 pub use entry::{Entry, EntryRow};
 pub use environment::{

@@ -362,7 +362,7 @@ fn of_run(it: &Measured<'_>) -> Vec<Answer> {
         percentile("p99.9", "p99_9_ns", Number::Tail, p99_9_ns),
     ];
     let rate = result.pooled.messages_per_s.filter(|_| it.is_allowed).map(|rate| Answer {
-        label: "replies".to_owned(),
+        label: if it.row.publishes() { "deliveries" } else { "replies" }.to_owned(),
         value: marked(
             it.trust.level,
             &number::interval(Unit::Rate, rate.value, rate.low.zip(rate.high)),

@@ -96,6 +96,8 @@ pub(crate) struct Chart {
     pub(crate) measures: Vec<String>,
     pub(crate) series: Vec<Series>,
     pub(crate) marks: Vec<Mark>,
+    /// True if the area between the lines of the first two measures of each subject is filled.
+    pub(crate) band: bool,
     /// True if the line on which y is x is drawn.
     pub(crate) ideal: bool,
     /// True if marks are named in the chart.
@@ -220,6 +222,15 @@ impl Chart {
             [mark.at, mark.low, mark.high].into_iter().all(|value| fits(&self.x, value))
         });
         self
+    }
+
+    /// The two lines of each subject that have a band between them.
+    pub(crate) fn bands(&self) -> Vec<[&Series; 2]> {
+        let line = |subject, measure| {
+            self.series.iter().find(|it| (it.subject, it.measure) == (subject, measure))
+        };
+        let both = |subject| Some([line(subject, 0)?, line(subject, 1)?]);
+        (0..self.subjects.len()).filter(|_| self.band).filter_map(both).collect()
     }
 
     /// The largest x of points and of marks; 0 without any.
@@ -391,6 +402,7 @@ mod tests {
             measures: names(measures, "m"),
             series: all.map(line).collect(),
             marks: Vec::new(),
+            band: false,
             ideal: false,
             names_marks: false,
             strip: false,

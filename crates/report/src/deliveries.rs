@@ -10,9 +10,9 @@ use stats::Merge;
 const REPLAYED: &str = "replayed";
 const RETURNED: &str = "returned";
 const RECOVERED: &str = "recovery";
-const FIRST: &str = "first receiver";
+pub(crate) const FIRST: &str = "first receiver";
 const MEDIAN: &str = "median receiver";
-const LAST: &str = "last receiver";
+pub(crate) const LAST: &str = "last receiver";
 const SPREAD: &str = "spread";
 
 /// The names of the [`times`].

@@ -5,6 +5,7 @@
 use crate::chart::{
     Axis, Chart, Figure, Layers, Mark, Point, RatioRow, Ratios, Scale, Series, Unit,
 };
+use crate::deliveries;
 use crate::document::{Cell, Column, Table, marked};
 use crate::escape::escape;
 use crate::measured::{Group, Measured, Ratio, message_ns};
@@ -12,8 +13,8 @@ use crate::number;
 use crate::row::{self, Row};
 use crate::steps::{EventBytes, event_bytes, knee_words, last_carried, of_line};
 use record::{
-    Block, Kind, Knee, Level, Number, RunRecord, Second, Summary, Sweep, SweepLine, SweepStep,
-    Verdict,
+    Block, DeliverySecond, Kind, Knee, Level, Number, RunRecord, Second, Summary, Sweep, SweepLine,
+    SweepStep, Verdict,
 };
 use stats::Histogram;
 
@@ -254,6 +255,7 @@ fn stepped(
         measures: measures.iter().map(|(name, _)| (*name).to_owned()).collect(),
         series,
         marks: Vec::new(),
+        band: false,
         ideal: false,
         names_marks: false,
         strip: false,
@@ -390,6 +392,7 @@ fn empty_spectrum(label: &'static str) -> Chart {
         measures: vec![label.to_owned()],
         series: Vec::new(),
         marks: Vec::new(),
+        band: false,
         ideal: false,
         names_marks: false,
         strip: false,
@@ -438,10 +441,11 @@ fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
         move |second: &Second| time(max(second)),
     );
     let lag = |second: &Second| time(second.send_lag_max_ns);
-    let (label, title) = if is_open {
-        ("response time", "Response time over time")
-    } else {
-        ("round trip", "Round trip over time")
+    let is_of_rooms = row::all(record).all(Row::publishes);
+    let (label, title, counted) = match is_open {
+        true if is_of_rooms => (DELIVERY_TIME, "Delivery time over time", "deliveries"),
+        true => ("response time", "Response time over time", "replies"),
+        false => ("round trip", "Round trip over time", "replies"),
     };
     let times = Axis { label, unit: Unit::Time, scale: Scale::Logarithmic };
     let mut charts = vec![
@@ -457,9 +461,9 @@ fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
             )
         },
         Chart {
-            caption:
-                "Percentiles of each second, and its longest; a percentile needs replies enough."
-                    .to_owned(),
+            caption: format!(
+                "Percentiles of each second, and its longest; a percentile needs {counted} enough."
+            ),
             ..timed(
                 "latency",
                 title,
@@ -469,6 +473,7 @@ fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
             )
         },
     ];
+    charts.push(receivers(record, start));
     if is_open {
         let axis = Axis { label: "longest send lag", unit: Unit::Time, scale: Scale::Logarithmic };
         charts.push(Chart {
@@ -489,6 +494,39 @@ fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
     charts.into_iter().map(named).collect()
 }
 
+/// The mean times until the first and until the last receiver of a message had it, by the second in which the messages
+/// were due, with the area between them filled; without lines where there are no rooms.
+fn receivers(record: &RunRecord, start: u64) -> Chart {
+    let axis = Axis { label: DELIVERY_TIME, unit: Unit::Time, scale: Scale::Logarithmic };
+    let measures: [OfSecond<'_>; 2] =
+        [(deliveries::FIRST, &|_| None), (deliveries::LAST, &|_| None)];
+    let mut chart = timed("receivers", "First and last receiver", axis, &measures, (record, start));
+    let means: [fn(&DeliverySecond) -> Option<f64>; 2] =
+        [|second| second.first_mean_ns, |second| second.last_mean_ns];
+    for block in &record.blocks {
+        let seconds = block.deliveries.as_ref().map_or(&[][..], |it| &it.seconds);
+        for series in chart.series.iter_mut().filter(|it| it.subject == block.workload) {
+            let mean = means[series.measure];
+            series.points.extend((0_u32..).zip(seconds).filter_map(|(second, of)| {
+                Some(Point { x: middle(block, start, second), y: mean(of)?, interval: None })
+            }));
+        }
+    }
+    Chart {
+        caption: "Mean time from due until the first and until the last receiver of a message had it, by the second in \
+                  which the messages were due."
+            .to_owned(),
+        band: true,
+        ..chart
+    }
+}
+
+/// The middle of a second of a block, in seconds since the first block began.
+fn middle(block: &Block, start: u64, second: u32) -> f64 {
+    let begin = number::float(block.started_at_ns.saturating_sub(start)) / 1e9;
+    begin + f64::from(second) + 0.5
+}
+
 /// The deliveries of each second that had not come when the drain was over; without lines where none is missing.
 fn missed(record: &RunRecord, start: u64) -> Chart {
     let axis = Axis { label: "deliveries a second", unit: Unit::PerSecond, scale: Scale::Linear };
@@ -499,12 +537,11 @@ fn missed(record: &RunRecord, start: u64) -> Chart {
         if missed.is_empty() {
             continue;
         }
-        let begin = number::float(block.started_at_ns.saturating_sub(start)) / 1e9;
         // The seconds behind the last with one are not named.
         let rest = std::iter::repeat_n(0, block.series.len().saturating_sub(missed.len()));
         let seconds = missed.iter().copied().chain(rest);
         let points = (0_u32..).zip(seconds).map(|(second, count)| Point {
-            x: begin + f64::from(second) + 0.5,
+            x: middle(block, start, second),
             y: number::float(count),
             interval: None,
         });
@@ -575,6 +612,7 @@ fn timed(
         measures: measures.iter().map(|(name, _)| (*name).to_owned()).collect(),
         series,
         marks: Vec::new(),
+        band: false,
         ideal: false,
         names_marks: false,
         strip: false,
@@ -584,6 +622,8 @@ fn timed(
 
 const PER_SECOND: Axis =
     Axis { label: "messages a second", unit: Unit::PerSecond, scale: Scale::Linear };
+
+const DELIVERY_TIME: &str = "delivery time";
 
 /// The distance between the points of a spectrum.
 const NINES_STEP: f64 = 0.1;

@@ -84,6 +84,11 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
             zero.base_name()
         }
     });
+    let messages = match group.rows.iter().all(|it| it.row.publishes()) {
+        _ if is_steps => "achieved",
+        true => "deliveries",
+        false => "messages",
+    };
     let ratio = format!("{} to {to} [interval]", of.split(' ').next().unwrap_or_default());
     vec![
         Column::new(if is_steps { "step" } else { name }, Unit::Words),
@@ -95,7 +100,7 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
         // Stands there where receivers were gone.
         time("recovery"),
         Column::new("offered", Unit::Rate).at(steps_only),
-        Column::new(if is_steps { "achieved" } else { "messages" }, Unit::Rate),
+        Column::new(messages, Unit::Rate),
         Column::new("CPU/message", Unit::Cpu).at(if is_steps { Depth::Full } else { Depth::First }),
         cpu("CPU client"),
         cpu("CPU server"),

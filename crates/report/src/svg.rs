@@ -249,6 +249,9 @@ impl Writer {
             let [x2, y2] = frame.place(end, end);
             self.line(&format!("<path class=\"ideal\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>"));
         }
+        for lines in chart.bands() {
+            self.between(lines, chart.look(lines[0].subject, 0), &frame);
+        }
         for series in &chart.series {
             self.series(series, chart.look(series.subject, series.measure), &frame);
         }
@@ -389,6 +392,19 @@ impl Writer {
             }
             self.line("</g>");
         }
+    }
+
+    /// The area between two lines.
+    fn between(&mut self, [one, other]: [&Series; 2], look: usize, frame: &Frame) {
+        let places = one.points.iter().chain(other.points.iter().rev());
+        let mut path = String::new();
+        for (index, point) in places.enumerate() {
+            let [across, down] = frame.place(point.x, point.y);
+            let step = if index == 0 { 'M' } else { 'L' };
+            write!(path, "{step}{across:.1} {down:.1}").expect("writing to memory does not fail");
+        }
+        let classes = subject_classes(look);
+        self.line(&format!("<g class=\"{classes}\"><path class=\"band\" d=\"{path}Z\"/></g>"));
     }
 
     fn series(&mut self, series: &Series, look: usize, frame: &Frame) {
@@ -639,6 +655,7 @@ mod tests {
             measures: vec!["missed".to_owned()],
             series: vec![Series { subject: 0, measure: 0, points: vec![point(0.0), point(9.0)] }],
             marks: (0..9).map(mark).collect(),
+            band: false,
             ideal: false,
             names_marks: true,
             strip: true,

@@ -44,6 +44,45 @@ fn a_tail_that_was_dropped_is_known_by_a_message_behind_it() {
 }
 
 #[test]
+fn messages_are_kept_by_the_second_in_which_they_were_due_with_their_first_and_last_receiver() {
+    let mut rooms = proved(1, 1, 2);
+    let at = |time| Instant(ms(time));
+    // The window begins at 500 ms. The third message comes in the second behind its own.
+    for (sequence, due, received) in
+        [(1, 600, [610, 630]), (2, 1400, [1430, 1470]), (3, 3400, [3600, 3700])]
+    {
+        rooms.published(0, at(due), at(due), Class::Measured);
+        for (place, received) in [1, 2].into_iter().zip(received) {
+            rooms.received(place, Some(header(0, sequence, ms(due))), at(received));
+        }
+    }
+    // One receiver never has the fourth, and none the fifth; nobody counts what is not measured.
+    for due in [4500, 4600] {
+        rooms.published(0, at(due), at(due), Class::Measured);
+    }
+    rooms.published(0, at(4700), at(4700), Class::Uncounted);
+    rooms.received(1, Some(header(0, 4, ms(4500))), at(4520));
+    for _ in 0..2 {
+        rooms.give_up(at(500), at(5600), Nanos(ms(400)), |_| ());
+    }
+    let outcome = rooms.finish();
+    let summary = outcome.summary();
+    let seconds = summary.seconds.iter().map(|second| {
+        let in_ms = |mean: Option<f64>| mean.map(|mean| mean / 1e6);
+        (second.messages, in_ms(second.first_mean_ns), in_ms(second.last_mean_ns))
+    });
+    let expected = [
+        (2, Some(20.0), Some(50.0)),
+        (0, None, None),
+        (1, Some(200.0), Some(300.0)),
+        (0, None, None),
+        (2, Some(510.0), Some(1050.0)),
+    ];
+    assert_eq!(seconds.collect::<Vec<_>>(), expected);
+    assert_eq!((outcome.counts.incomplete, outcome.first.count(), outcome.last.count()), (2, 5, 5));
+}
+
+#[test]
 fn what_was_not_published_to_the_room_is_foreign() {
     let mut rooms = proved(2, 1, 1);
     rooms.published(0, Instant(1000), Instant(1000), Class::Measured);
@@ -90,7 +129,21 @@ fn the_sums_are_those_of_a_model_that_remembers_everything() {
             world.act();
         }
         let (rooms, model) = world.end();
-        let counts = rooms.finish().counts;
+        let outcome = rooms.finish();
+        let counts = outcome.counts;
+        let of_seconds =
+            |of: fn(&record::DeliverySums) -> u64| outcome.seconds.iter().map(of).sum::<u64>();
+        #[expect(clippy::cast_precision_loss, reason = "compared with three digits")]
+        let mean = |sum: u64| sum as f64 / outcome.last.count() as f64;
+        assert_eq!(of_seconds(|it| it.messages), outcome.last.count(), "seed {seed}");
+        for (sum, times) in [
+            (of_seconds(|it| it.first.0), &outcome.first),
+            (of_seconds(|it| it.last.0), &outcome.last),
+        ] {
+            // Histograms have three digits.
+            let known = times.mean_ns().unwrap();
+            assert!((mean(sum) / known - 1.0).abs() < 0.002, "seed {seed}: {} {known}", mean(sum));
+        }
         assert_eq!(counts.check(), Ok(()), "seed {seed}");
         assert_eq!(counts, model, "seed {seed}");
         all.merge(&counts);

@@ -3,14 +3,14 @@
 use record::{
     Added, AgentPart, AgentTask, Block, Capacity, Certificate, Check, Claim, ClaimMeasure, Class,
     ClientReport, Comparison, Connections, Container, ContextSwitches, Counts, Cpu, Deliveries,
-    DeliveryCounts, DeliveryEnds, Ended, Environment, ErrorCount, Estimate, Exchange, Fairness,
-    Footprint, GoogleBenchmark, Identity, IdsFound, Interface, Kind, Knee, Lab, Layer, LeftOut,
-    Level, Limits, Little, Memory, MemoryBefore, Missing, Neighbours, Number, OpenLoop, PartEnd,
-    Parts, PayloadKind, PerMetric, Phases, Pinning, Plan, Process, Published, PublishedRow,
-    PushCount, Pushed, Reason, Restart, RowVerdict, RunRecord, SCHEMA_VERSION, Sample, Second,
-    ServerMachine, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Subject, Summary, Sweep,
-    SweepLine, SweepOf, SweepStep, TabDeliveries, TcpEvents, TimerFloor, TlsSeen, Tool, Verdict,
-    View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
+    DeliveryCounts, DeliveryEnds, DeliverySecond, Ended, Environment, ErrorCount, Estimate,
+    Exchange, Fairness, Footprint, GoogleBenchmark, Identity, IdsFound, Interface, Kind, Knee, Lab,
+    Layer, LeftOut, Level, Limits, Little, Memory, MemoryBefore, Missing, Neighbours, Number,
+    OpenLoop, PartEnd, Parts, PayloadKind, PerMetric, Phases, Pinning, Plan, Process, Published,
+    PublishedRow, PushCount, Pushed, Reason, Restart, RowVerdict, RunRecord, SCHEMA_VERSION,
+    Sample, Second, ServerMachine, Sessions, SocketBuffer, Spacing, Split, Stall, Stalls, Subject,
+    Summary, Sweep, SweepLine, SweepOf, SweepStep, TabDeliveries, TcpEvents, TimerFloor, TlsSeen,
+    Tool, Verdict, View, WarmUp, Warning, Whole, Wire, Workload, WorkloadResult,
 };
 use spec::{Content, Expect, Header, Http, Load, Message, Server, Stop, Timeouts, Tls, Trust};
 use stats::Histogram;
@@ -368,6 +368,14 @@ fn block(workload: usize) -> Block {
             returned: times.clone(),
             recovered: times.clone(),
             missed: vec![0, 9, 7],
+            seconds: vec![
+                DeliverySecond {
+                    messages: 20,
+                    first_mean_ns: Some(900_000.5),
+                    last_mean_ns: Some(2_100_000.0),
+                },
+                DeliverySecond::default(),
+            ],
             clock_bound_ns: Some(128_000),
         }),
         tabs: Some(TabDeliveries {

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use record::{
-    Cause, Connections, Counts, DeliveryCounts, DeliveryEnds, DeliveryOutcome, ErrorClass,
-    ExchangeOutcome, Handshakes, Identity, IdsFound, LastReplies, Merge, OpenLoopTimes, Origin,
-    Outcome, PhaseTimes, PushOutcome, Pushed, Second, Segments, Sessions, Split, Stall, Stalls,
-    StreamLayers, Tally, TlsParameters, Traffic, Whole,
+    Cause, Connections, Counts, DeliveryCounts, DeliveryEnds, DeliveryOutcome, DeliverySums,
+    ErrorClass, ExchangeOutcome, Handshakes, Identity, IdsFound, LastReplies, Merge, OpenLoopTimes,
+    Origin, Outcome, PhaseTimes, PushOutcome, Pushed, Second, Segments, Sessions, Split, Stall,
+    Stalls, StreamLayers, Tally, TlsParameters, Traffic, Whole,
 };
 use stats::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +56,14 @@ fn check<T: Merge + Clone + Debug + PartialEq>([a, b, c]: [T; 3]) -> Result<(), 
     same.merge(&T::default());
     prop_assert!(same == a, "{a:?} {same:?}");
     Ok(())
+}
+
+fn delivery_sums(random: &mut Random) -> DeliverySums {
+    DeliverySums {
+        messages: count(random),
+        first: Nanos(count(random)),
+        last: Nanos(count(random)),
+    }
 }
 
 fn outcome(random: &mut Random) -> Outcome {
@@ -133,6 +141,7 @@ fn outcome(random: &mut Random) -> Outcome {
             returned: times(random),
             recovered: times(random),
             missed: (0..random.below(4)).map(|_| count(random)).collect(),
+            seconds: (0..random.below(4)).map(|_| delivery_sums(random)).collect(),
             clock_bound: maybe(random, |random| Nanos(count(random))),
         }),
         ids_found: maybe(random, |random| IdsFound {

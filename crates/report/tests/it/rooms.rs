@@ -4,8 +4,8 @@ use crate::pages::{check, details};
 use crate::records;
 use expect_test::expect;
 use record::{
-    AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, Kind, Memory, MemoryBefore,
-    Restart, RunRecord, TabDeliveries, Wire,
+    AgentPart, Counts, Deliveries, DeliveryCounts, DeliveryEnds, DeliverySecond, Kind, Memory,
+    MemoryBefore, Restart, RunRecord, Second, TabDeliveries, Wire,
 };
 use report::{Depth, Style};
 use spec::{Conduct, Load, Rooms, Spacing};
@@ -144,6 +144,67 @@ fn the_memory_of_each_receiver_stands_on_the_page_in_tables_and_in_csv_or_the_re
     let page = details(&record);
     let line = "memory / receiver - (the server had served before in this run";
     assert!(words(&page).contains(line), "{page}");
+}
+
+#[test]
+fn the_first_and_the_last_receiver_stand_over_time_with_a_band_between_them() {
+    let mut record = record();
+    let drawn = |record: &RunRecord, name: &str| {
+        let drawings = report::figures(record);
+        drawings.into_iter().find(|(file, _)| file == name).map(|(_, drawing)| drawing)
+    };
+    assert_eq!(drawn(&record, "receivers.svg"), None, "a record from before has no seconds");
+    let second = |first_us: u32, last_us: u32| DeliverySecond {
+        messages: 20,
+        first_mean_ns: Some(f64::from(first_us) * 1e3),
+        last_mean_ns: Some(f64::from(last_us) * 1e3),
+    };
+    let none = DeliverySecond::default();
+    let of_block = record.blocks[0].deliveries.as_mut().expect("they are rooms");
+    of_block.seconds = vec![second(900, 2100), none, second(1000, 4300)];
+    let drawing = drawn(&record, "receivers.svg").expect("it is drawn");
+    for words in [">First and last receiver<", ">first receiver<", ">last receiver<"] {
+        assert!(drawing.contains(words), "{words}: {drawing}");
+    }
+    // There and back: two seconds with messages, on two lines.
+    let (_, band) = drawing.split_once("<path class=\"band\" d=\"").expect("a band");
+    let (band, _) = band.split_once("Z\"").expect("it is closed");
+    assert_eq!(band.split(['M', 'L']).filter(|place| !place.is_empty()).count(), 4, "{band}");
+    let page = report::html(&record);
+    for text in ["900 us", "2.10 ms", "1.00 ms", "4.30 ms", "\"band\":true"] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(page.contains("\"id\":\"receivers\""), "the moving chart has it too");
+}
+
+#[test]
+fn charts_and_answers_of_rooms_speak_of_deliveries() {
+    let over_time = |mut record: RunRecord| {
+        let second = Second {
+            duration_ns: 1_000_000_000,
+            response_p50_ns: Some(1_250_000),
+            ..Second::default()
+        };
+        record.blocks[0].series = vec![second];
+        report::html(&record)
+    };
+    let (rooms, others) = (over_time(record()), over_time(records::open()));
+    for (of_rooms, of_others) in [
+        ("Delivery time over time", "Response time over time"),
+        ("needs deliveries enough", "needs replies enough"),
+        ("<p class=\"soft\">deliveries</p>", "<p class=\"soft\">replies</p>"),
+    ] {
+        assert!(rooms.contains(of_rooms) && !rooms.contains(of_others), "{of_rooms}");
+        assert!(others.contains(of_others) && !others.contains(of_rooms), "{of_others}");
+    }
+    let lab = |record| details(&RunRecord { kind: Kind::Lab, ..record });
+    let has_column = |page: &str, name: &str| {
+        page.lines().any(|line| {
+            line.split_whitespace().collect::<Vec<_>>().contains(&name) && line.contains(" p99 ")
+        })
+    };
+    assert!(has_column(&lab(record()), "deliveries") && !has_column(&lab(record()), "messages"));
+    assert!(has_column(&lab(records::open()), "messages"));
 }
 
 #[test]

@@ -180,6 +180,18 @@ export class LiveChart {
     return named.length > (strip ? 6 : 15) ? [] : named;
   }
 
+  /** The lines that have a band between them: as `Chart::bands` of `chart.rs` has them, if both are shown. */
+  #bands(): [Series, Series][] {
+    const { subjects, series, band } = this.#chart;
+    if (!band) return [];
+    const line = (subject: number, measure: number): Series | undefined =>
+      series.find((one) => one.subject === subject && one.measure === measure && this.#isShown(one));
+    return subjects.flatMap((_, subject): [Series, Series][] => {
+      const [one, other] = [line(subject, 0), line(subject, 1)];
+      return one === undefined || other === undefined ? [] : [[one, other]];
+    });
+  }
+
   #name({ subject, measure }: Series): string {
     const { subjects, measures } = this.#chart;
     return (subjects.length > 1 ? subjects[subject] : measures[measure]) ?? "";
@@ -278,6 +290,7 @@ export class LiveChart {
         ],
         drawAxes: [
           (plot) => {
+            for (const lines of this.#bands()) between(plot, lines, this.#look(lines[0].subject, 0));
             for (const mark of marks) if (!this.#hiddenSubjects.has(mark.subject)) band(plot, mark);
             if (ideal) diagonal(plot);
           },
@@ -354,6 +367,19 @@ function band(plot: uPlot, mark: Mark): void {
     context.lineWidth = 1.4 * ratio;
     context.setLineDash(dashes(mark.subject).map((length) => length * ratio));
     line(context, [at, top], [at, top + height]);
+  });
+}
+
+/** The area between two lines. */
+function between(plot: uPlot, [one, other]: readonly [Series, Series], look: number): void {
+  inPlot(plot, (context) => {
+    context.fillStyle = colour(look);
+    context.globalAlpha = 0.18;
+    context.beginPath();
+    for (const { x, y } of [...one.points, ...[...other.points].reverse()]) {
+      context.lineTo(plot.valToPos(x, "x", true), plot.valToPos(y, "y", true));
+    }
+    context.fill();
   });
 }
 

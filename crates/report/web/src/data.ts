@@ -39,6 +39,7 @@ export interface Chart {
   readonly measures: readonly string[];
   readonly series: readonly Series[];
   readonly marks: readonly Mark[];
+  readonly band: boolean;
   readonly ideal: boolean;
   readonly names_marks: boolean;
   readonly strip: boolean;
