@@ -561,8 +561,13 @@ impl Rooms {
         if self.elsewhere.is_some() {
             return self.find_elsewhere(own, header, received);
         }
-        let stream = stream_of(self.share, &self.places, header, own)?;
-        let Stream { publisher, publications } = &self.rooms[own as usize].streams[stream as usize];
+        let streams = &self.rooms[own as usize].streams;
+        let is_first = streams.first().is_some_and(|it| it.publisher == header.connection);
+        let stream = match is_first {
+            true => 0, // Most rooms have one publisher.
+            false => stream_of(self.share, &self.places, header, own)?,
+        };
+        let Stream { publisher, publications } = &streams[stream as usize];
         let publication = publications.get(header.sequence as usize)?;
         let is_it =
             *publisher == header.connection && publication.due == self.clock.read(header.due);

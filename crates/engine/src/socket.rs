@@ -185,9 +185,11 @@ pub(crate) fn receive_stamped(
     // Lengths are of another type in each C library.
     let room = size_of::<Control>() as _;
     message.msg_controllen = room;
+    // The C library's own function lets threads be cancelled in it, which costs more than all else around the call.
     // SAFETY: the header points to one buffer that is `rx` and to a control buffer of the length that it says; both
     // live until after the call, which is the only one to write to them.
-    let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
+    let received =
+        unsafe { libc::syscall(libc::SYS_recvmsg, socket.as_raw_fd(), &raw mut message, 0) };
     let Ok(len) = usize::try_from(received) else { return Err(last_error()) };
     // SAFETY: it was all zeros, which is a valid value, and the kernel wrote such values over them.
     let Control { header, stamp } = unsafe { control.assume_init() };

@@ -69,6 +69,7 @@ impl RoomShare {
     }
 
     /// The number of rooms that are ours.
+    #[inline]
     pub const fn count(self) -> u32 {
         self.stripe.connections() / (self.held.publishers + self.held.receivers.get())
     }
@@ -96,6 +97,7 @@ impl RoomShare {
     }
 
     /// The index among our rooms of that of the connection at one of our places.
+    #[inline]
     pub const fn room(self, place: u32) -> u32 {
         place % self.count()
     }
@@ -122,6 +124,7 @@ impl RoomShare {
     }
 
     /// Our places whose connections receive and read nothing while it is measured: the last ones of each room.
+    #[inline]
     pub fn slow(self) -> std::ops::Range<u32> {
         let Held { receivers, before, .. } = self.held;
         let reading = self.rooms.receivers.get() - self.rooms.conduct.slow;

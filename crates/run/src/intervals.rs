@@ -8,7 +8,7 @@ use units::{Instant, Nanos};
 /// Adds the intervals of all workers up.
 #[derive(Default)]
 pub(crate) struct Intervals {
-    /// Replies of the drain are in its distributions, and in none of its rates.
+    /// All but that of seconds which are open. Replies of the drain are in its distributions, and in none of its rates.
     traffic: Traffic,
     measured_from: Option<Instant>,
     /// The last seconds, for which a worker may still hand intervals over.
@@ -53,12 +53,14 @@ impl Intervals {
                 let from = *self.measured_from.get_or_insert(interval.start);
                 self.add_to_series(interval, interval.start.since(from));
             }
-            Phase::Drain => interval.traffic.forget_rates(),
+            Phase::Drain => {
+                interval.traffic.forget_rates();
+                self.traffic.merge(&interval.traffic);
+            }
             Phase::Connect | Phase::AwaitStart | Phase::WarmUp | Phase::Close | Phase::Done => {
                 return;
             }
         }
-        self.traffic.merge(&interval.traffic);
         self.raw_times.take(&mut interval.raw_times);
     }
 
@@ -69,9 +71,7 @@ impl Intervals {
 
     /// The traffic of the block, its seconds, and its times one by one, if workers keep them.
     pub(crate) fn finish(mut self) -> (Traffic, Vec<Second>, RawTimes) {
-        while let Some(second) = self.open.pop_front() {
-            self.series.push(second.finish());
-        }
+        while self.close_first() {}
         (self.traffic, self.series, self.raw_times)
     }
 
@@ -81,13 +81,23 @@ impl Intervals {
             let (duration, traffic) = (Nanos::ZERO, Traffic::default());
             self.open.push_back(OpenSecond { at: begin, duration, traffic });
             if self.open.len() > SECONDS_OPEN {
-                self.series.extend(self.open.pop_front().map(OpenSecond::finish));
+                self.close_first();
             }
         }
-        let Some(second) = self.open.iter_mut().find(|second| second.at == begin) else { return };
+        let Some(second) = self.open.iter_mut().find(|second| second.at == begin) else {
+            return self.traffic.merge(&interval.traffic);
+        };
         let end = at + interval.end.since(interval.start);
         second.duration = second.duration.max(Nanos(end.0 - begin.0));
         second.traffic.merge(&interval.traffic);
+    }
+
+    /// Closes the first open second; false if none is open.
+    fn close_first(&mut self) -> bool {
+        let Some(second) = self.open.pop_front() else { return false };
+        self.traffic.merge(&second.traffic);
+        self.series.push(second.finish());
+        true
     }
 }
 
@@ -122,5 +132,25 @@ mod tests {
         assert_eq!((traffic.round_trips.count(), traffic.replies, series.len()), (2, 1, 1));
         let longest = traffic.round_trips.max().unwrap();
         assert!(longest >= Nanos::from_millis(899), "the slowest come last: {longest}");
+    }
+
+    #[test]
+    fn every_interval_is_in_one_second_and_in_the_whole() {
+        let arrival = Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None };
+        let mut intervals = Intervals::default();
+        // Two workers, of which one is a second behind.
+        for tenth in 0..50 {
+            for (start, replies) in [(tenth, 1), (tenth + 10, 100)] {
+                let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);
+                let (start, end) = (at(start), at(start + 1));
+                let phase = Phase::Measure;
+                let mut interval = Interval { phase, start, end, ..Interval::new(&arrival) };
+                interval.traffic.replies = replies;
+                interval.traffic.round_trips.record(Nanos::from_millis(replies));
+                intervals.add(&mut interval);
+            }
+        }
+        let (traffic, series, _) = intervals.finish();
+        assert_eq!((traffic.replies, traffic.round_trips.count(), series.len()), (5050, 100, 6));
     }
 }

@@ -116,21 +116,25 @@ impl Rooms {
     pub const CONNECTIONS_MAX: u32 = 1 << 24;
 
     /// The connections of all rooms; [`u32::MAX`] if there are more.
+    #[inline]
     pub const fn connections(self) -> NonZeroU32 {
         self.count.saturating_mul(self.publishers.saturating_add(self.receivers.get()))
     }
 
     /// The publishers of all rooms.
+    #[inline]
     pub const fn all_publishers(self) -> NonZeroU32 {
         self.count.saturating_mul(self.publishers)
     }
 
     /// The room of a connection.
+    #[inline]
     pub const fn room_of(self, connection: u32) -> u32 {
         connection % self.count.get()
     }
 
     /// The part of a connection.
+    #[inline]
     pub const fn part_of(self, connection: u32) -> Part {
         match connection % self.connections().get() < self.all_publishers().get() {
             true => Part::Publisher,

@@ -26,6 +26,7 @@ pub struct Header {
 
 impl Header {
     /// The bytes of a payload that it takes; a shorter payload carries none.
+    #[inline]
     pub const fn len(text: bool) -> usize {
         written_len(SIZE, text)
     }
@@ -118,26 +119,33 @@ fn read<const SIZE: usize>(place: &[u8], text: bool) -> Option<[u8; SIZE]> {
         bytes.copy_from_slice(place);
         return Some(bytes);
     }
+    let mut all = 0;
     for (byte, pair) in bytes.iter_mut().zip(place.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        let [high, low] = [VALUES[usize::from(pair[0])], VALUES[usize::from(pair[1])]];
+        *byte = high << 4 | low;
+        all |= high | low;
     }
-    Some(bytes)
+    (all <= 0xf).then_some(bytes)
 }
 
 /// The bytes of a payload that `size` bytes take.
+#[inline]
 const fn written_len(size: usize, text: bool) -> usize {
     if text { 2 * size } else { size }
 }
 
-fn digit(letter: u8) -> Option<u8> {
-    match letter {
-        b'0'..=b'9' => Some(letter - b'0'),
-        b'a'..=b'f' => Some(letter - b'a' + 10),
-        _ => None,
-    }
-}
-
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// The value of each letter that is a digit, and 255 of any other.
+const VALUES: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut value: u8 = 0;
+    while (value as usize) < DIGITS.len() {
+        values[DIGITS[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
 
 /// The size of a header in bytes.
 const SIZE: usize = 16;

@@ -36,7 +36,9 @@ impl Histogram {
 
     /// Counts everything that `other` has counted.
     pub fn add(&mut self, other: &Self) {
-        self.counts.add(&other.counts).expect("all histograms have the same bounds");
+        if !other.is_empty() {
+            self.counts.add(&other.counts).expect("all histograms have the same bounds");
+        }
     }
 
     /// Forgets everything; keeps the memory.

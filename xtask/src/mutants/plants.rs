@@ -349,10 +349,7 @@ const PLANTS: &[Plant] = &[
         file: "crates/run/src/intervals.rs",
         caught_by: "run",
         test: "replies_of_the_drain_are_in_the_distribution_and_in_no_rate",
-        changes: &[Change {
-            place: "Phase::Drain => «interval.traffic.forget_rates()»,",
-            bug: "return",
-        }],
+        changes: &[Change { place: "«interval.traffic.forget_rates()»;", bug: "return" }],
     },
     Plant {
         name: "resumed handshakes among the full ones",
