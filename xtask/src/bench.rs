@@ -80,8 +80,8 @@ pub(crate) fn run(arguments: &BenchArgs) -> Result<()> {
         What::Neighbour(arguments) => return neighbours::run(arguments),
         What::Noise(arguments) => return noise::run(arguments),
         What::Pairs(arguments) => return pairs::run(arguments),
-        What::Push(arguments) => return push::run(arguments),
         What::Screen(arguments) => return screen::run(arguments),
+        What::Push(arguments) => push::measure(arguments)?,
         What::Memory => memory::measure(&wirebench()?, &scratch("memory")?)?,
         What::Recording => alone::recording()?,
         What::Size => alone::size(&packaged()?)?,
@@ -164,6 +164,11 @@ fn forget(record: &Path) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+fn as_f64(count: u64) -> f64 {
+    count as f64
 }
 
 /// The cores of the two ends, where there are two.

@@ -1,6 +1,6 @@
 //! Figures that need no server: recording, start, size.
 
-use super::Figure;
+use super::{Figure, as_f64};
 use crate::packages::{self, Need};
 use crate::shell;
 use anyhow::{Context as _, Result, ensure};
@@ -60,11 +60,6 @@ pub(super) fn start(wirebench: &Path) -> Result<Vec<Figure>> {
 pub(super) fn size(wirebench: &Path) -> Result<Vec<Figure>> {
     let bytes = std::fs::metadata(wirebench)?.len();
     Ok(vec![Figure::at_most("MB", as_f64(bytes) / 1e6, 12.0)])
-}
-
-#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn as_f64(count: u64) -> f64 {
-    count as f64
 }
 
 /// The number of starts that are timed.

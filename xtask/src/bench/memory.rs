@@ -1,6 +1,6 @@
 //! The memory of a WebSocket connection in the generator: resident memory over the number of connections.
 
-use super::{Figure, GENERATOR_CORE, SERVER_CORE};
+use super::{Figure, GENERATOR_CORE, SERVER_CORE, as_f64};
 use crate::process::{self, Process};
 use anyhow::Result;
 use std::path::Path;
@@ -63,8 +63,7 @@ impl Generator<'_> {
         sleep(REST);
         let resident = generator.resident()?;
         eprintln!("  {connections:>6} connections, {}: {resident} bytes", options.join(" "));
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-        Ok(resident as f64)
+        Ok(as_f64(resident))
     }
 }
 
