@@ -80,12 +80,11 @@ fn has_more_to_do(workload: &Workload) -> bool {
 fn is_asked_the_same(row: &Workload, bare: &Workload) -> bool {
     let (one, other) = (&row.spec, &bare.spec);
     let is_sent = !["GET", "HEAD"].contains(&&one.http.method[..]);
-    one.client.is_none()
+    uneven::is_loaded_alike(row, bare)
         && one.deflate.is_none()
         && is_sent
         && row.size_bytes == bare.size_bytes
         && one.server.answer() == other.server.answer()
-        && (&one.load, one.threads, one.busy_poll) == (&other.load, other.threads, other.busy_poll)
 }
 
 /// True if the server of the row kept more cores busy than that of the bare socket, which has one, could.

@@ -50,7 +50,7 @@ pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
 }
 
 /// True if our own client sends to both under the same load, in the same way.
-fn is_loaded_alike(row: &Workload, base: &Workload) -> bool {
+pub(super) fn is_loaded_alike(row: &Workload, base: &Workload) -> bool {
     let (one, other) = (&row.spec, &base.spec);
     (one.client.is_none() && other.client.is_none())
         && (&one.load, one.threads, one.busy_poll) == (&other.load, other.threads, other.busy_poll)

@@ -58,9 +58,8 @@ impl Batch {
         self.publisher == publisher && self.room == room && self.bytes.len() < LEN_MAX
     }
 
-    /// Begins anew, with messages of another room or publisher.
+    /// Begins, while it has no messages, with those of a room and publisher.
     pub(super) fn begin(&mut self, publisher: Option<ConnectionId>, room: &[u8]) {
-        self.clear();
         self.publisher = publisher;
         self.room.extend_from_slice(room);
     }

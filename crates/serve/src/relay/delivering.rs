@@ -53,11 +53,10 @@ impl Relay {
     /// Adds a message to the batch.
     fn add<E: Engine>(&mut self, engine: &E, kind: Kind, data: &[u8], number: Option<&[u8]>) {
         self.totals.published += 1;
-        let is_kept = self.recovery.is_on();
         let (message, delivery) = self.batch.add(kind, data, number);
         let offset = self.recovery.next_offset();
         message.offset = offset;
-        if is_kept || self.fate.is_some() {
+        if self.recovery.is_on() || self.fate.is_some() {
             let words = Arc::new(Words { kind, bytes: delivery.into(), offset });
             message.words = Some(Arc::clone(&words));
             self.recovery.keep(&self.batch.room, &words, engine.now());
@@ -83,22 +82,22 @@ impl Relay {
                 self.hand_over_to_all(engine, room, &mut texts);
             }
         }
-        let receivers: Vec<usize> = texts.iter().map(|text| text.receivers).collect();
-        self.totals.delivered += receivers.iter().sum::<usize>() as u64;
+        self.totals.delivered += texts.iter().map(|text| text.receivers as u64).sum::<u64>();
         self.drop_slow(engine);
         if self.fate.is_some() {
             let now = engine.now();
             self.hand_over_late(engine, now);
         }
         if let Some(id) = batch.publisher {
-            for (message, receivers) in batch.messages.iter().zip(&receivers) {
+            for (message, text) in batch.messages.iter().zip(&texts) {
                 let Some(number) = batch.number(message) else { continue };
-                self.acknowledge(engine, Who::Socket(id), number, *receivers);
+                self.acknowledge(engine, Who::Socket(id), number, text.receivers);
             }
         }
+        let receivers = texts.last().map_or(0, |text| text.receivers);
         batch.clear();
         self.batch = batch;
-        receivers.last().copied().unwrap_or(0)
+        receivers
     }
 
     /// Tells a publisher how many receivers its message had.
