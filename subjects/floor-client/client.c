@@ -251,13 +251,6 @@ static void drive(uint64_t until) {
     }
 }
 
-static uint64_t cpu_ns(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    uint64_t us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000;
-    return (us + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)) * 1000;
-}
-
 static void say(const char *words) { puts(words); fflush(stdout); }
 
 static void print(const series *series) {

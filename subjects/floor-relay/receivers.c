@@ -38,12 +38,6 @@ static int8_t digit_of[256];
 
 static void fail(const char *words) { fprintf(stderr, "receivers: %s\n", words); exit(1); }
 
-static uint64_t cpu_ns(void) {
-    struct timespec t;
-    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t)) die("clock_gettime");
-    return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
 /* Sends a text message in one masked frame. */
 static void say(int fd, const char *text, size_t len) {
     uint32_t key = rng32();

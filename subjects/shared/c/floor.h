@@ -23,6 +23,13 @@ static inline uint64_t now_ns(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
+/* The CPU time that the process has used, in user mode and in the kernel. */
+static uint64_t cpu_ns(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    uint64_t us = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000;
+    return (us + (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)) * 1000;
+}
 static void die(const char *m) { perror(m); exit(1); }
 static void nodelay(int fd) { int one = 1; setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); }
 static int listen_on(const char *ip, int port, int backlog) {
