@@ -46,7 +46,7 @@ use end::End;
 use engine::epoll::Epoll;
 use engine::{Completion, ConnectionId, Metered, Node, Step, UNSENT_LEN_MAX};
 use identity::{Answer, Check, numbered};
-use in_flight::Flight;
+use in_flight::{Flight, InFlight};
 use load::{Batch, Header, Next, Pace, Taken, Workload};
 use pairs::{Seconds, hand_over};
 use punctual::Punctual;
@@ -307,6 +307,7 @@ impl<O: Observer> Worker<O> {
                 Ok(None) => break None,
                 Ok(Some(Event::Message(message))) => {
                     received = engine.now();
+                    let arrived = stamp_of_last(engine, &connection.in_flight, received);
                     self.recorder.stream.received(message.payload.len());
                     let (workload, recorder) = (&self.workload, &mut self.recorder);
                     let check = Check { workload, recorder, received };
@@ -319,9 +320,7 @@ impl<O: Observer> Worker<O> {
                         Answer::Unasked => break Some(End::unasked(message.payload)),
                     };
                     connection.replied_first(&mut self.recorder, received.since(flight.sent));
-                    if let Some(arrived) = engine.arrived()
-                        && connection.in_flight.is_empty()
-                    {
+                    if let Some(arrived) = arrived {
                         self.recorder.own_share(flight, received.since(arrived));
                     }
                     replies += 1;
@@ -338,14 +337,13 @@ impl<O: Observer> Worker<O> {
                 }
                 Ok(Some(Event::Answer(answer))) => {
                     received = engine.now();
+                    let arrived = stamp_of_last(engine, &connection.in_flight, received);
                     let (in_flight, recorder) = (&mut connection.in_flight, &mut self.recorder);
                     let Some(flight) = numbered(in_flight, recorder, answer, received) else {
                         continue;
                     };
                     connection.replied_first(&mut self.recorder, received.since(flight.sent));
-                    if let Some(arrived) = engine.arrived()
-                        && connection.in_flight.is_empty()
-                    {
+                    if let Some(arrived) = arrived {
                         self.recorder.own_share(flight, received.since(arrived));
                     }
                     replies += 1;
@@ -375,11 +373,11 @@ impl<O: Observer> Worker<O> {
                     let now = engine.now();
                     match &mut self.rooms {
                         Some(rooms) if is_published(&self.workload, pushed) => {
+                            let is_alone = is_first && input.is_empty();
+                            let arrived = is_alone.then(|| engine.arrived(now)).flatten();
                             let pushed = rooms.by_our_clock(pushed);
                             let delivered = rooms.received(connection.place, pushed.header, now);
                             connection.replies += u64::from(delivered.is_some());
-                            let is_alone = is_first && input.is_empty();
-                            let arrived = engine.arrived().filter(|_| is_alone);
                             self.recorder.delivered(delivered, pushed, now, arrived);
                             is_first = false;
                             let is_complete = match self.phase {
@@ -679,6 +677,17 @@ impl<O: Observer> Worker<O> {
         self.recorder.stalled(from, until, outstanding, fresh);
         self.pace.stalled(from, until);
     }
+}
+
+/// The kernel's stamp of what was received at `received`, if it answers the one message that is in flight: that of a
+/// reply behind which others are to come may be theirs.
+#[inline]
+fn stamp_of_last(
+    engine: &mut impl Metered,
+    in_flight: &InFlight,
+    received: Instant,
+) -> Option<Instant> {
+    if in_flight.len() == 1 { engine.arrived(received) } else { None }
 }
 
 /// True if a message came by a rule for what is published in rooms.

@@ -51,12 +51,14 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    #[inline]
     pub(crate) fn now() -> Self {
-        Self {
-            monotonic: read(libc::CLOCK_MONOTONIC).unwrap_or(0),
-            wall: read(libc::CLOCK_REALTIME).unwrap_or(0),
-        }
+        Self::with(read(libc::CLOCK_MONOTONIC).unwrap_or(0))
+    }
+
+    /// A reading whose first half was taken just now.
+    #[inline]
+    pub(crate) fn with(monotonic: u64) -> Self {
+        Self { monotonic, wall: read(libc::CLOCK_REALTIME).unwrap_or(0) }
     }
 }
 

@@ -78,10 +78,10 @@ pub trait Accepting: Engine {
 /// An engine that tells what the kernel knows of connections.
 pub trait Metered: Engine {
     /// The instant at which the last bytes of the newest [`Completion::Received`] reached this machine, by the kernel's
-    /// own stamp: before anybody here was woken for them. `None` where the kernel does not say, or was not asked to. Of
-    /// bytes that arrive one right after the other the kernel may know only when the last of them did, received yet or
-    /// not.
-    fn arrived(&self) -> Option<Instant>;
+    /// own stamp: before anybody here was woken for them. `now` is a reading of [`Engine::now`] of just now, after that
+    /// completion. `None` where the kernel does not say, or was not asked to. Of bytes that arrive one right after the
+    /// other the kernel may know only when the last of them did, received yet or not.
+    fn arrived(&mut self, now: Instant) -> Option<Instant>;
 
     /// The segments of TCP that went over the connection so far, by the kernel's count. `None` for one that is closed
     /// or not of TCP, and where nobody counts. Costs a system call.

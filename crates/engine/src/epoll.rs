@@ -171,7 +171,8 @@ impl Epoll {
 
     /// Has the kernel stamp what arrives on TCP connections that are made from now on, for [`Metered::arrived`], which
     /// is then right to within a microsecond, and `None` where the wall clock was just set. Receiving costs a little
-    /// more: a system call that does more, and two clock readings. Switched off, as at first, it costs nothing.
+    /// more: a system call that does more, and a reading of the wall clock for each stamp that is asked for. Switched
+    /// off, as at first, it costs nothing.
     pub fn set_receive_stamps(&mut self, on: bool) {
         self.stamps = on.then(|| Stamps::new(self.clock));
     }
@@ -627,8 +628,9 @@ impl Accepting for Epoll {
 }
 
 impl Metered for Epoll {
-    fn arrived(&self) -> Option<Instant> {
-        self.stamps.as_ref()?.arrived()
+    #[inline]
+    fn arrived(&mut self, now: Instant) -> Option<Instant> {
+        self.stamps.as_mut()?.arrived(now)
     }
 
     fn segments(&self, connection: ConnectionId) -> Option<Segments> {

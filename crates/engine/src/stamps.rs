@@ -3,7 +3,7 @@
 //! The kernel stamps what arrives with the wall clock, as it takes it in and before anybody is woken for it
 //! (`SO_TIMESTAMPNS`; TCP has the stamp of the last bytes that were read, Unix sockets have none). Our instants are
 //! those of the monotonic clock. Both run at one rate, since the kernel adjusts them together; what lies between them
-//! changes only when somebody sets the wall clock. So it is looked up at every stamp, and must still be what it was
+//! changes only when somebody sets the wall clock. So it is looked up for every stamp, and must still be what it was
 //! before: a stamp that may have another wall clock behind it than ours is no stamp.
 //!
 //! Left out: hardware stamps, which have a clock of their own.
@@ -18,25 +18,29 @@ use units::Instant;
 pub(crate) struct Stamps {
     clock: Clock,
     offset: Offset,
-    arrived: Option<Instant>,
+    /// The stamp of the newest receive, by the wall clock.
+    newest: Option<u64>,
 }
 
 impl Stamps {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, offset: Offset::new(Reading::now()), arrived: None }
+        Self { clock, offset: Offset::new(Reading::now()), newest: None }
     }
 
     /// Like [`socket::receive`], and keeps the stamp.
     pub(crate) fn receive(&mut self, socket: &OwnedFd, rx: &mut [u8]) -> Result<usize, Errno> {
         let (len, stamp) = socket::receive_stamped(socket, rx)?;
-        let monotonic = stamp.and_then(|stamp| self.offset.monotonic(stamp, Reading::now()));
-        self.arrived = monotonic.and_then(|monotonic| self.clock.instant(monotonic));
+        self.newest = stamp;
         Ok(len)
     }
 
     /// The instant at which the last bytes of the newest receive reached this machine; `None` if it has no valid stamp.
-    pub(crate) fn arrived(&self) -> Option<Instant> {
-        self.arrived
+    /// It was `now` just now, after that receive.
+    #[inline]
+    pub(crate) fn arrived(&mut self, now: Instant) -> Option<Instant> {
+        let stamp = self.newest?;
+        let monotonic = self.offset.monotonic(stamp, Reading::with(self.clock.monotonic(now)))?;
+        self.clock.instant(monotonic)
     }
 }
 
@@ -69,7 +73,7 @@ fn ahead(reading: Reading) -> i64 {
 }
 
 /// The largest apparent change of the offset, in nanoseconds: its two clocks are read one after the other. More means
-/// that the wall clock was set, or an interruption between the two readings, which costs a stamp or two.
+/// that the wall clock was set, or that something came between the two readings, which costs a stamp or two.
 const DRIFT_MAX: u64 = 1000;
 
 #[cfg(test)]

@@ -234,8 +234,8 @@ impl Engine for Counting {
 }
 
 impl Metered for Counting {
-    fn arrived(&self) -> Option<Instant> {
-        self.engine.arrived()
+    fn arrived(&mut self, now: Instant) -> Option<Instant> {
+        self.engine.arrived(now)
     }
 
     fn segments(&self, connection: ConnectionId) -> Option<Segments> {

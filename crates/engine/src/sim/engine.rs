@@ -119,7 +119,7 @@ impl Accepting for Sim {
 
 impl Metered for Sim {
     /// Exactly.
-    fn arrived(&self) -> Option<Instant> {
+    fn arrived(&mut self, _now: Instant) -> Option<Instant> {
         self.kernel.borrow().arrived(self.process)
     }
 

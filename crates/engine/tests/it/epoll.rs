@@ -98,7 +98,8 @@ fn a_stamp_is_that_of_the_last_bytes() {
         let between = pair.server.engine.now();
         pair.server.engine.send(pair.here, b"last");
         assert_eq!(pair.client.receive(pair.there, 9), b"firstlast");
-        if let Some(arrived) = pair.client.engine.arrived() {
+        let now = pair.client.engine.now();
+        if let Some(arrived) = pair.client.engine.arrived(now) {
             assert!(between <= arrived + MICROSECOND, "{between:?} {arrived:?}");
             return;
         }
@@ -189,7 +190,8 @@ impl Pair {
         let sent = self.server.engine.now();
         self.server.engine.send(self.here, b"message");
         assert_eq!(self.client.receive(self.there, 7), b"message");
-        (sent, self.client.engine.arrived(), self.client.engine.now())
+        let now = self.client.engine.now();
+        (sent, self.client.engine.arrived(now), now)
     }
 
     /// The same. The kernel begins to stamp some time after it was asked to, and leaves out one or the other when the

@@ -190,10 +190,11 @@ fn bytes_say_when_they_arrived_though_nobody_was_there_to_see() {
     let mut heard = Vec::new();
     let mut hearing = Program(|engine: &mut Sim| {
         while let Some(completion) = engine.complete(&mut [0; 12]) {
+            let now = engine.now();
             if matches!(completion, Received { .. }) {
-                heard.push((engine.now(), engine.arrived()));
+                heard.push((now, engine.arrived(now)));
             } else {
-                assert_eq!(engine.arrived(), None, "nothing was received yet");
+                assert_eq!(engine.arrived(now), None, "nothing was received yet");
             }
         }
         Step::Wait(Instant::NEVER)
