@@ -1,9 +1,9 @@
 //! The rooms of a worker: what was published, who is owed it, and who has it.
 //!
-//! Each message is known by its publisher and its number ([`Header`]), so that each receiver has a bit for each message
-//! of its room, and a delivery that is lost, comes twice or overtakes another is known as such. A receiver is owed
-//! messages from when its subscription is proved: when any message of its room has reached it. Before the traffic, and
-//! again when the last message of the measurement was sent, each publisher sends messages that are counted nowhere
+//! Each message is known by its publisher and its number ([`Header`]), and each receiver knows which messages of its
+//! room it has ([`Seen`]): a delivery that is lost, comes twice or overtakes another is known as such. A receiver is
+//! owed messages from when its subscription is proved: when any message of its room has reached it. Before the traffic,
+//! and again when the last message of the measurement was sent, each publisher sends messages that are counted nowhere
 //! ([`Class::Uncounted`]): the former prove all subscriptions, the latter show what is lost at the very end.
 //!
 //! Machines of a fleet may share rooms ([`RoomShare::is_divided`]): then one of them publishes. The others know by its
@@ -21,6 +21,7 @@ mod shared;
 use load::{Header, RoomShare, Workload};
 use record::DeliveryOutcome;
 use shared::{Clock, Elsewhere, Published};
+use smallvec::{SmallVec, smallvec};
 use units::{Instant, Nanos};
 use wire::socketio::Ticket;
 
@@ -114,9 +115,10 @@ struct Place {
 struct Receiver {
     is_open: bool,
     /// Its presence by turns, each from a number of its room on; none before the first proof.
-    turns: Vec<Turn>,
-    /// The state of each stream of the room; none before the first proof.
-    seen: Vec<Seen>,
+    turns: Turns,
+    /// The state of each stream of the room; none before the first proof. Most rooms have one publisher: its state is
+    /// where the receiver is.
+    seen: SmallVec<[Seen; 1]>,
     /// The instant at which it was to come back; `None` while it is present.
     back_at: Option<Instant>,
     /// The instant at which it was proved for the last time.
@@ -137,8 +139,11 @@ struct Gone {
     /// The number of the first message that may have been under way to it when it left.
     edge: u32,
     /// Its presence since then, unless it is restored.
-    turns: Vec<Turn>,
+    turns: Turns,
 }
+
+/// Turns of a receiver, in their order. Most receivers have one.
+type Turns = SmallVec<[Turn; 2]>;
 
 #[derive(Clone, Copy, Debug)]
 struct Turn {
@@ -175,7 +180,10 @@ pub(crate) enum Leaving {
 struct Seen {
     /// The first that it is owed.
     from: u32,
-    /// A bit for each from there on.
+    /// The first that it had not got when one behind it came; until then the next one. It has all from `from` up to
+    /// this one.
+    gap: u32,
+    /// A bit for each from there on; none while each comes in its turn.
     bits: Vec<u64>,
     /// The number after that of the latest that has come, and the order after that of the one that was sent last.
     next: u32,
@@ -395,7 +403,7 @@ impl Rooms {
                     outcome.counts.torn_off += 1;
                 }
                 let edge = receiver.under_way(room, why, now);
-                let turns = vec![Turn { from: room.published, presence: Presence::Away }];
+                let turns = smallvec![Turn { from: room.published, presence: Presence::Away }];
                 let gone = Gone { ticket, edge, turns };
                 if gone.ticket.is_some() {
                     receiver.gone = Some(Box::new(gone));
@@ -966,7 +974,7 @@ impl Receiver {
         let none = Seen::from(0);
         for (index, stream) in room.streams.iter_mut().enumerate() {
             let seen = self.seen.get(index).unwrap_or(&none);
-            let mut sequence = seen.from;
+            let mut sequence = seen.gap; // It has all before, or is not owed them.
             while let Some(publication) = stream.publications.get_mut(sequence as usize) {
                 if seen.has_word(sequence) {
                     sequence += WORD;
@@ -984,34 +992,45 @@ impl Receiver {
 
 impl Seen {
     const fn from(from: u32) -> Self {
-        Self { from, bits: Vec::new(), next: 0, order: 0 }
+        Self { from, gap: from, bits: Vec::new(), next: 0, order: 0 }
     }
 
     fn take(&mut self, sequence: u32, order: u64) -> Taken {
-        let Some(bit) = sequence.checked_sub(self.from) else { return Taken::Early };
-        let (word, bit) = ((bit / WORD) as usize, 1 << (bit % WORD));
-        if self.bits.len() <= word {
-            self.bits.resize(word + 1, 0);
+        if sequence < self.from {
+            return Taken::Early;
         }
-        if self.bits[word] & bit != 0 {
+        if sequence == self.gap && self.bits.is_empty() {
+            self.gap += 1;
+        } else if !self.take_bit(sequence) {
             return Taken::Again;
         }
-        self.bits[word] |= bit;
         let is_overtaken = order < self.order;
         self.next = self.next.max(sequence + 1);
         self.order = self.order.max(order + 1);
         Taken::First { is_overtaken }
     }
 
-    /// True if a word of messages begins with this one, and all of them have come.
+    /// A message comes that is owed, and not the next one. False if it has come before.
+    fn take_bit(&mut self, sequence: u32) -> bool {
+        let Some(bit) = sequence.checked_sub(self.gap) else { return false };
+        let (word, bit) = ((bit / WORD) as usize, 1 << (bit % WORD));
+        if self.bits.len() <= word {
+            self.bits.resize(word + 1, 0);
+        }
+        let is_new = self.bits[word] & bit == 0;
+        self.bits[word] |= bit;
+        is_new
+    }
+
+    /// True if a word of messages begins with this one, and all of them have come. It is not before the gap.
     fn has_word(&self, sequence: u32) -> bool {
-        let bit = sequence - self.from;
+        let bit = sequence - self.gap;
         bit.is_multiple_of(WORD) && self.bits.get((bit / WORD) as usize) == Some(&u64::MAX)
     }
 
     /// True if the message is owed and has not come.
     fn lacks(&self, sequence: u32) -> bool {
-        sequence.checked_sub(self.from).is_some_and(|bit| {
+        sequence.checked_sub(self.gap).is_some_and(|bit| {
             let word = self.bits.get((bit / WORD) as usize).copied().unwrap_or(0);
             word & 1 << (bit % WORD) == 0
         })

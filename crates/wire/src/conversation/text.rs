@@ -1,6 +1,7 @@
 //! Places in text: between two others.
 
 use super::json;
+use memchr::memchr;
 
 /// The index of the first `needle` in `bytes` at or behind `from`.
 pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize> {
@@ -8,7 +9,7 @@ pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize
     let Some((first, others)) = needle.split_first() else { return Some(from) };
     let mut at = 0;
     loop {
-        at += rest.get(at..)?.iter().position(|byte| byte == first)?;
+        at += memchr(*first, rest.get(at..)?)?;
         if rest[at + 1..].starts_with(others) {
             return Some(from + at);
         }
