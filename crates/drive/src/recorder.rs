@@ -337,12 +337,23 @@ impl Recorder {
     /// Something came that nobody here asked for.
     #[inline]
     pub(crate) fn pushed(&mut self, pushed: wire::Pushed<'_>, received: Instant) {
+        let sent = pushed.sent.map(|sent| Instant(sent.0));
+        if let Some(of) = self.count_pushed(pushed) {
+            sent.into_iter().for_each(|sent| of.delivery.record(received.since(sent)));
+        }
+    }
+
+    /// Counts something that nobody here asked for. Returns the outcome of the rule of the conversation that it came
+    /// by, if it counts there.
+    #[inline]
+    fn count_pushed(&mut self, pushed: wire::Pushed<'_>) -> Option<&mut PushOutcome> {
         self.stream.received(pushed.payload.len());
         if pushed.kind == Push::Unexpected {
-            return self.unexpected(pushed.payload);
+            self.unexpected(pushed.payload);
+            return None;
         }
         if let Some(rule) = pushed.rule {
-            return self.pushed_by(rule, pushed, received);
+            return self.count_pushed_by(rule, pushed);
         }
         let is_delivery = u64::from(pushed.kind == Push::Delivery);
         self.pushed.whole.deliveries += is_delivery;
@@ -351,6 +362,7 @@ impl Recorder {
             self.pushed.notices += 1 - is_delivery;
             self.pushed.payload_bytes += pushed.payload.len() as u64;
         }
+        None
     }
 
     /// A message of a room came to a receiver of it, and is `delivered`; or else not owed to it, or not any more.
@@ -367,7 +379,7 @@ impl Recorder {
             self.pushes_whole += 1;
             return;
         };
-        self.pushed(pushed, received);
+        self.count_pushed(pushed);
         self.interval.traffic.replies += 1;
         if let Some(open_loop) = &mut self.interval.traffic.open_loop
             && class == Class::Measured
@@ -387,20 +399,19 @@ impl Recorder {
         }
     }
 
-    /// A message came unasked that matches a rule of the conversation. One that carries a stamp counts where the
-    /// message belongs that caused it, so that deliveries add up; anything else where it comes.
-    fn pushed_by(&mut self, rule: u16, pushed: wire::Pushed<'_>, received: Instant) {
+    /// The same for what matches a rule. A message that carries a stamp counts where the message belongs that caused
+    /// it, so that deliveries add up; any other where it comes.
+    #[inline]
+    fn count_pushed_by(&mut self, rule: u16, pushed: wire::Pushed<'_>) -> Option<&mut PushOutcome> {
         self.pushes_whole += 1;
-        let sent = pushed.sent.map(|sent| Instant(sent.0));
-        let is_counted = match sent {
-            Some(sent) => self.is_measured(sent),
+        let is_counted = match pushed.sent {
+            Some(sent) => self.is_measured(Instant(sent.0)),
             None => self.interval.phase == Phase::Measure,
         };
-        if let Some(of) = self.pushes.get_mut(usize::from(rule)).filter(|_| is_counted) {
-            of.count += 1;
-            of.payload_bytes += pushed.payload.len() as u64;
-            sent.into_iter().for_each(|sent| of.delivery.record(received.since(sent)));
-        }
+        let of = self.pushes.get_mut(usize::from(rule)).filter(|_| is_counted)?;
+        of.count += 1;
+        of.payload_bytes += pushed.payload.len() as u64;
+        Some(of)
     }
 
     /// The number of replies so far, those to other connections' messages among them.

@@ -58,7 +58,8 @@ pub struct PushCount {
     /// The sum of their payloads.
     pub payload_bytes: u64,
     /// Time from the instant at which the message that caused it was due until it was decoded, for those that carry
-    /// that instant; both on the clock of this process.
+    /// that instant; both on the clock of this process. `None` for the deliveries of rooms, whose times are the
+    /// response times of the block.
     pub delivery: Option<Summary>,
 }
 

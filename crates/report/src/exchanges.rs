@@ -112,24 +112,24 @@ fn streams(it: &Measured<'_>) -> Table {
     table
 }
 
-/// Messages that came unasked, by rule. Empty without rules.
+/// Messages that came unasked, by rule. Empty without rules. The times of a room's deliveries are those of the block.
 fn pushes(it: &Measured<'_>) -> Table {
-    let columns = vec![
-        Column::new("push", Unit::Words),
-        Column::new("count", Unit::Count),
-        Column::new("delivery p50", Unit::Time),
-        Column::new("delivery p99", Unit::Time),
-    ];
+    let rules = by_name(it, |block| &block.pushes, |rule: &PushCount| &rule.name);
+    let is_timed = rules.iter().flatten().any(|rule| rule.delivery.is_some());
+    let mut columns = vec![Column::new("push", Unit::Words), Column::new("count", Unit::Count)];
+    if is_timed {
+        let times = ["delivery p50", "delivery p99"];
+        columns.extend(times.map(|name| Column::new(name, Unit::Time)));
+    }
     let mut table = Table::new("", columns);
-    for rules in by_name(it, |block| &block.pushes, |rule: &PushCount| &rule.name) {
+    for rules in rules {
         let count = rules.iter().fold(0_u64, |sum, rule| sum.saturating_add(rule.count));
         let delivery = merged(rules.iter().filter_map(|rule| rule.delivery.clone()));
-        table.row(vec![
-            Cell::words(&rules[0].name),
-            Cell::Number(number::float(count), None),
-            p50(delivery.as_ref()),
-            p99(delivery.as_ref()),
-        ]);
+        let mut cells = vec![Cell::words(&rules[0].name), Cell::Number(number::float(count), None)];
+        if is_timed {
+            cells.extend([p50(delivery.as_ref()), p99(delivery.as_ref())]);
+        }
+        table.row(cells);
     }
     table
 }
