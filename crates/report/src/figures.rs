@@ -356,7 +356,12 @@ fn names(record: &RunRecord, verdict: &Verdict) -> Vec<String> {
 /// The distributions of a run or a ladder.
 fn spectrum(record: &RunRecord, verdict: &Verdict) -> Chart {
     let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
-    let label = if is_open { "response time" } else { "round trip" };
+    let is_of_rooms = row::all(record).all(Row::publishes);
+    let (label, service) = match is_open {
+        true if is_of_rooms => (DELIVERY_TIME, "acknowledged"),
+        true => ("response time", "service time"),
+        false => ("round trip", "service time"),
+    };
     let mut series = Vec::new();
     for result in &record.results {
         let times = result.response.as_ref().or(result.round_trip.as_ref());
@@ -367,7 +372,7 @@ fn spectrum(record: &RunRecord, verdict: &Verdict) -> Chart {
     if let ([block], true) = (&record.blocks[..], is_open) {
         let all = block.open_loop.as_ref();
         let parts = [
-            ("service time", all.and_then(|times| times.service.as_ref())),
+            (service, all.and_then(|times| times.service.as_ref())),
             ("send lag", all.and_then(|times| times.send_lag.as_ref())),
         ];
         for (name, times) in parts {
@@ -447,16 +452,18 @@ fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
         true => ("response time", "Response time over time", "replies"),
         false => ("round trip", "Round trip over time", "replies"),
     };
+    let reply = if is_of_rooms { "acknowledged" } else { "answered" };
     let times = Axis { label, unit: Unit::Time, scale: Scale::Logarithmic };
     let mut charts = vec![
         Chart {
-            caption: "Messages that were due and messages that were answered in each second of the measured time."
-                .to_owned(),
+            caption: format!(
+                "Messages that were due and messages that were {reply} in each second of the measured time."
+            ),
             ..timed(
                 "rate",
                 "Messages a second",
                 PER_SECOND,
-                &[("answered", &answered), ("due", &due), ("failed", &failed)],
+                &[(reply, &answered), ("due", &due), ("failed", &failed)],
                 (record, start),
             )
         },
