@@ -228,7 +228,7 @@ export class LiveChart {
     return {
       ...this.#size(),
       // Beside the plot there is room for the names of lines, as far as the page is wide.
-      padding: [8, () => Math.max(24, Math.min(longest * 7 + 12, this.#size().width * 0.3)), 0, 0],
+      padding: [8, () => Math.max(24, Math.min(longest * 8 + 12, this.#size().width * 0.3)), 0, 0],
       legend: { show: false },
       cursor: {
         drag: { x: false, y: false },
