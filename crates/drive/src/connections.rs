@@ -1,6 +1,6 @@
 //! The connections of a worker: their states and deadlines, and how many may be opened.
 
-use crate::in_flight::InFlight;
+use crate::in_flight::{Flight, InFlight};
 use crate::recorder::Recorder;
 use crate::stream::Sampled;
 use engine::ConnectionId;
@@ -304,13 +304,22 @@ impl Connection {
         }
     }
 
-    /// A reply came so long after its message was sent; writes that down if it is the first.
+    /// The reply to `flight` was decoded at `received`; the kernel had its last byte at `arrived`, if that is known.
     #[inline]
-    pub(crate) fn replied_first(&mut self, recorder: &mut Recorder, after: Nanos) {
+    pub(crate) fn replied(
+        &mut self,
+        recorder: &mut Recorder,
+        flight: Flight,
+        received: Instant,
+        arrived: Option<Instant>,
+    ) {
         if !std::mem::replace(&mut self.replied, true)
             && let Some(times) = recorder.times(self.began)
         {
-            times.first_reply.record(after);
+            times.first_reply.record(received.since(flight.sent));
+        }
+        if let Some(arrived) = arrived {
+            recorder.own_share(flight, received.since(arrived));
         }
     }
 

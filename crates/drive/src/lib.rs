@@ -319,10 +319,7 @@ impl<O: Observer> Worker<O> {
                         Answer::Nothing => continue,
                         Answer::Unasked => break Some(End::unasked(message.payload)),
                     };
-                    connection.replied_first(&mut self.recorder, received.since(flight.sent));
-                    if let Some(arrived) = arrived {
-                        self.recorder.own_share(flight, received.since(arrived));
-                    }
+                    connection.replied(&mut self.recorder, flight, received, arrived);
                     replies += 1;
                 }
                 Ok(Some(Event::Refused { code, body, retry_after })) => {
@@ -342,10 +339,7 @@ impl<O: Observer> Worker<O> {
                     let Some(flight) = numbered(in_flight, recorder, answer, received) else {
                         continue;
                     };
-                    connection.replied_first(&mut self.recorder, received.since(flight.sent));
-                    if let Some(arrived) = arrived {
-                        self.recorder.own_share(flight, received.since(arrived));
-                    }
+                    connection.replied(&mut self.recorder, flight, received, arrived);
                     replies += 1;
                 }
                 Ok(Some(Event::Part(part))) => {

@@ -353,35 +353,71 @@ fn names(record: &RunRecord, verdict: &Verdict) -> Vec<String> {
     row::all(record).map(name).collect()
 }
 
+/// The words of the charts for the times and counts of a load.
+struct Words {
+    /// The time that is drawn.
+    time: &'static str,
+    /// The title of the chart of its seconds.
+    title: &'static str,
+    /// The events by whose number a percentile is held to be enough.
+    counted: &'static str,
+    /// A message whose sender has its reply.
+    replied: &'static str,
+    /// The time from a message's sending to its reply.
+    service: &'static str,
+}
+
+const ROUND_TRIPS: Words = Words {
+    time: "round trip",
+    title: "Round trip over time",
+    counted: "replies",
+    replied: "answered",
+    service: "service time",
+};
+
+const RESPONSES: Words =
+    Words { time: "response time", title: "Response time over time", ..ROUND_TRIPS };
+
+const DELIVERIES: Words = Words {
+    time: DELIVERY_TIME,
+    title: "Delivery time over time",
+    counted: "deliveries",
+    replied: "acknowledged",
+    service: "acknowledged",
+};
+
+impl Words {
+    fn of(record: &RunRecord) -> &'static Self {
+        if !record.blocks.iter().any(|block| block.open_loop.is_some()) {
+            &ROUND_TRIPS
+        } else if row::all(record).all(Row::publishes) {
+            &DELIVERIES
+        } else {
+            &RESPONSES
+        }
+    }
+}
+
 /// The distributions of a run or a ladder.
 fn spectrum(record: &RunRecord, verdict: &Verdict) -> Chart {
-    let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
-    let is_of_rooms = row::all(record).all(Row::publishes);
-    let (label, service) = match is_open {
-        true if is_of_rooms => (DELIVERY_TIME, "acknowledged"),
-        true => ("response time", "service time"),
-        false => ("round trip", "service time"),
-    };
+    let words = Words::of(record);
     let mut series = Vec::new();
     for result in &record.results {
         let times = result.response.as_ref().or(result.round_trip.as_ref());
         let points = times.map_or_else(Vec::new, quantiles);
         series.push(Series { subject: result.workload, measure: 0, points });
     }
-    let mut measures = vec![label.to_owned()];
-    if let ([block], true) = (&record.blocks[..], is_open) {
-        let all = block.open_loop.as_ref();
-        let parts = [
-            (service, all.and_then(|times| times.service.as_ref())),
-            ("send lag", all.and_then(|times| times.send_lag.as_ref())),
-        ];
-        for (name, times) in parts {
+    let mut measures = vec![words.time.to_owned()];
+    if let [block] = &record.blocks[..]
+        && let Some(all) = &block.open_loop
+    {
+        for (name, times) in [(words.service, &all.service), ("send lag", &all.send_lag)] {
             measures.push(name.to_owned());
-            let points = times.map_or_else(Vec::new, quantiles);
+            let points = times.as_ref().map_or_else(Vec::new, quantiles);
             series.push(Series { subject: block.workload, measure: measures.len() - 1, points });
         }
     }
-    Chart { subjects: names(record, verdict), measures, series, ..empty_spectrum(label) }
+    Chart { subjects: names(record, verdict), measures, series, ..empty_spectrum(words.time) }
 }
 
 fn empty_spectrum(label: &'static str) -> Chart {
@@ -446,24 +482,18 @@ fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
         move |second: &Second| time(max(second)),
     );
     let lag = |second: &Second| time(second.send_lag_max_ns);
-    let is_of_rooms = row::all(record).all(Row::publishes);
-    let (label, title, counted) = match is_open {
-        true if is_of_rooms => (DELIVERY_TIME, "Delivery time over time", "deliveries"),
-        true => ("response time", "Response time over time", "replies"),
-        false => ("round trip", "Round trip over time", "replies"),
-    };
-    let reply = if is_of_rooms { "acknowledged" } else { "answered" };
+    let Words { time: label, title, counted, replied, .. } = *Words::of(record);
     let times = Axis { label, unit: Unit::Time, scale: Scale::Logarithmic };
     let mut charts = vec![
         Chart {
             caption: format!(
-                "Messages that were due and messages that were {reply} in each second of the measured time."
+                "Messages that were due and messages that were {replied} in each second of the measured time."
             ),
             ..timed(
                 "rate",
                 "Messages a second",
                 PER_SECOND,
-                &[(reply, &answered), ("due", &due), ("failed", &failed)],
+                &[(replied, &answered), ("due", &due), ("failed", &failed)],
                 (record, start),
             )
         },

@@ -216,7 +216,7 @@ export class LiveChart {
     const xMax = Math.max(0, ...this.#xs, ...marks.map((mark) => mark.high)) * 1.02 || 1;
     const isLogarithmic = y.scale === "logarithmic";
     const named = this.#named();
-    const longest = Math.max(0, ...named.map((one) => this.#name(one).length));
+    const lineNames = named.map((one) => this.#name(one));
     const axis = {
       stroke: () => variable("--soft"),
       grid: { stroke: () => variable("--grid"), width: 1 },
@@ -228,7 +228,7 @@ export class LiveChart {
     return {
       ...this.#size(),
       // Beside the plot there is room for the names of lines, as far as the page is wide.
-      padding: [8, () => Math.max(24, Math.min(longest * 8 + 12, this.#size().width * 0.3)), 0, 0],
+      padding: [8, (plot) => Math.max(24, Math.min(roomOf(plot, lineNames), this.#size().width * 0.3)), 0, 0],
       legend: { show: false },
       cursor: {
         drag: { x: false, y: false },
@@ -425,6 +425,21 @@ function names(plot: uPlot, marks: readonly Mark[]): void {
   });
 }
 
+/** The pixels between a plot and the names of its lines. */
+const NAME_GAP = 7;
+/** The pixels that the edge of a letter is wide, as `write` draws it. */
+const EDGE = 3;
+
+/** The pixels beside a plot in which the longest of `lineNames` is not cut. */
+function roomOf(plot: uPlot, lineNames: readonly string[]): number {
+  const { ctx: context } = plot;
+  context.save();
+  setLetters(context, 1);
+  const widths = lineNames.map((name) => context.measureText(name).width);
+  context.restore();
+  return NAME_GAP + Math.max(0, ...widths) + EDGE;
+}
+
 /**
  * Names of lines, with their colours, one below the other beside the plot; a thin line leads from the end of a line to
  * its name. One that has no room there is cut.
@@ -439,7 +454,7 @@ function namesOfLines(plot: uPlot, lines: [string, string, readonly Point[]][]):
   all.sort((one, other) => one.y - other.y);
   const heights = spread(all.map(({ y }) => y), bbox.top + bbox.height, 14 * ratio);
   const right = bbox.left + bbox.width;
-  const from = right + 7 * ratio;
+  const from = right + NAME_GAP * ratio;
   context.save();
   all.forEach(({ name, tint, x, y }, index) => {
     const height = heights[index] ?? 0;
@@ -477,7 +492,7 @@ function spread(wanted: readonly number[], bottom: number, distance: number): nu
 
 function setLetters(context: CanvasRenderingContext2D, ratio: number): void {
   context.font = `600 ${12 * ratio}px system-ui, sans-serif`;
-  context.lineWidth = 3 * ratio;
+  context.lineWidth = EDGE * ratio;
   context.lineJoin = "round";
   context.textBaseline = "middle";
   context.textAlign = "left";
