@@ -22,6 +22,7 @@ crate::tests![
     only_packages_of_programs_that_are_missing_are_installed,
     package_lists_are_fetched_once_before_the_first_package,
     what_a_command_leaves_behind_is_ended,
+    temporary_files_of_a_command_end_with_it,
     a_build_that_fails_is_weighed_by_its_last_words,
 ];
 
@@ -293,6 +294,15 @@ fn what_a_command_leaves_behind_is_ended() {
     assert!(matches!(error, InstallError::Command { .. }), "{error}");
     let pid = std::fs::read_to_string(place.folder.path().join("home/pid")).unwrap();
     assert!(!crate::scripts::runs(pid.trim().parse().unwrap()), "{pid}");
+}
+
+fn temporary_files_of_a_command_end_with_it() {
+    let place = Place::new(
+        "build = [[\"sh\", \"-c\", \"touch $TMPDIR/cc.o && ls -d $TMPDIR/cc.o > temporary\"]]\n",
+    );
+    place.install().unwrap();
+    let file = place.installed("temporary");
+    assert!(!Path::new(file.trim()).exists(), "{file}");
 }
 
 fn a_build_that_fails_is_weighed_by_its_last_words() {
