@@ -36,6 +36,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     gate.command("documentation", doc.arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))?;
     // All that fails is told at once.
     let mut tests = heard(of_workspace("test").arg("--no-fail-fast"));
+    tests.env("RUST_TEST_THREADS", test_threads().to_string());
     let Some(third_parties) = third_parties else {
         gate.tests(&mut tests)?;
         return gate.close();
@@ -58,6 +59,13 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
 /// A task of cargo over all crates and everything that can be in the program, so that each is compiled once.
 fn of_workspace(task: &str) -> Command {
     shell::cargo(&format!("{task} --locked --workspace --features {}", shell::FEATURES))
+}
+
+/// The number of tests that run at once. Those of the program wait for half of their time: with one test for each core,
+/// half of the machine was idle.
+fn test_threads() -> usize {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    cores + cores.div_ceil(2)
 }
 
 /// The same command, which hears signals even where a shell or `nohup` had this program ignore them: tests send some.
