@@ -3,6 +3,7 @@
 //! Servers, client libraries, the embedded servers of wirebench, and the tools that install and build: each is started
 //! through a keeper ([`keeper`]), in a process group of its own, and is ended for certain.
 
+use crate::PrivateFolder;
 use crate::descendants::{Listed, descendants};
 use crate::keeper;
 use crate::tail::Tail;
@@ -75,7 +76,8 @@ pub enum Purpose<'a> {
     /// A program of the user's that is told on its stdin what to do: as [`Purpose::Own`], and its stdin is a pipe.
     Told,
     /// A tool that is asked something. It sees our environment, because that says how to reach registries, without what
-    /// Cargo is told about us; [`Launch::environment`] overrides it.
+    /// Cargo is told about us; [`Launch::environment`] overrides it. Its temporary files lie in a folder of its own,
+    /// which ends with it.
     Question,
 }
 
@@ -85,6 +87,8 @@ pub struct Process {
     keeper: Child,
     stderr: Tail,
     ended: Option<Ended>,
+    /// The temporary files of a tool: a compiler that is killed leaves some behind.
+    _temporary: Option<PrivateFolder>,
 }
 
 /// Some processes of a program, to be killed without the others.
@@ -130,7 +134,8 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// The keeper cannot be started. A program that cannot be started ends with [`keeper::FAILED`].
+    /// The keeper cannot be started, or the folder of a tool's temporary files not be made. A program that cannot be
+    /// started ends with [`keeper::FAILED`].
     pub fn start(program: &Program<'_>, launch: &Launch) -> io::Result<Self> {
         let mut command = Command::new(std::path::absolute(&launch.program)?);
         let mut orders = keeper::Orders {
@@ -145,6 +150,7 @@ impl Process {
         let awaited = if let Purpose::Own(awaited) = program.purpose { awaited } else { None };
         let stderr = Tail::read(stderr, awaited).map_err(io::Error::other)?;
         command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut temporary = None;
         match program.purpose {
             Purpose::Client(settings) | Purpose::Server(settings) => {
                 command.env_clear().env("LANG", "C.UTF-8");
@@ -155,6 +161,10 @@ impl Process {
                 for name in CARGO_ABOUT_US {
                     command.env_remove(name);
                 }
+                let folder =
+                    PrivateFolder::new(&launch.scratch, "tool").map_err(io::Error::other)?;
+                command.env("TMPDIR", folder.path(""));
+                temporary = Some(folder);
                 orders.file_size_max = None;
             }
         }
@@ -178,7 +188,7 @@ impl Process {
                 false => error,
             }
         })?;
-        Ok(Self { keeper, stderr, ended: None })
+        Ok(Self { keeper, stderr, ended: None, _temporary: temporary })
     }
 
     /// Its standard output.

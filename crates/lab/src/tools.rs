@@ -1,9 +1,9 @@
 //! The programs that install, build and weigh: run to their end, through a keeper as all others.
 
+use crate::InstallError;
 use crate::manifest::From;
 use crate::process::{Launch, Process, Program, Purpose};
 use crate::tail::{Tail, last_lines};
-use crate::{InstallError, PrivateFolder};
 use engine::clock::Clock;
 use std::io::Read;
 use std::path::Path;
@@ -79,8 +79,8 @@ impl Tools {
     pub(crate) fn output(&self, command: &[String], folder: &Path) -> Result<String, String> {
         let name = command.first().map_or("", String::as_str);
         let program = Program { command, folder, purpose: Purpose::Question };
-        let (mut process, _temporary) =
-            self.start(&program).map_err(|error| format!("{name}: {error}"))?;
+        let mut process =
+            Process::start(&program, &self.launch).map_err(|error| format!("{name}: {error}"))?;
         let mut printed = Vec::new();
         process.take_stdout().read_to_end(&mut printed).map_err(|error| error.to_string())?;
         let status = process.wait_for_end(COMMAND_MAX).unwrap_or_else(|| "it runs on".to_owned());
@@ -117,9 +117,9 @@ impl Tools {
     fn run(&self, command: &[String], folder: &Path, at_most: Nanos) -> Outcome {
         let failed = |status: String| Outcome { is_good: false, status, said: String::new() };
         let program = Program { command, folder, purpose: Purpose::Build };
-        let (mut process, _temporary) = match self.start(&program) {
-            Ok(started) => started,
-            Err(error) => return failed(error),
+        let mut process = match Process::start(&program, &self.launch) {
+            Ok(process) => process,
+            Err(error) => return failed(format!("cannot start its keeper: {error}")),
         };
         let status = process.wait_for_end(at_most);
         let code = process.end().code;
@@ -129,15 +129,6 @@ impl Tools {
         let is_good = code == Some(0) && status.is_some();
         let status = status.unwrap_or_else(|| format!("it took longer than {at_most}"));
         Outcome { is_good, status, said: process.stderr() }
-    }
-
-    /// Starts a tool with a folder of its own for its temporary files, which a killed compiler leaves behind.
-    fn start(&self, program: &Program<'_>) -> Result<(Process, PrivateFolder), String> {
-        let temporary = PrivateFolder::new(&self.launch.scratch, "tool")?;
-        let mut launch = self.launch.clone();
-        launch.environment.push(("TMPDIR".into(), temporary.path("").into()));
-        let process = Process::start(program, &launch);
-        Ok((process.map_err(|error| format!("cannot start its keeper: {error}"))?, temporary))
     }
 }
 
