@@ -388,7 +388,7 @@ const DELIVERIES: Words = Words {
 
 impl Words {
     fn of(record: &RunRecord) -> &'static Self {
-        if !record.blocks.iter().any(|block| block.open_loop.is_some()) {
+        if !is_open(record) {
             &ROUND_TRIPS
         } else if row::all(record).all(Row::publishes) {
             &DELIVERIES
@@ -396,6 +396,11 @@ impl Words {
             &RESPONSES
         }
     }
+}
+
+/// True if messages were due at instants of their own in any block.
+fn is_open(record: &RunRecord) -> bool {
+    record.blocks.iter().any(|block| block.open_loop.is_some())
 }
 
 /// The distributions of a run or a ladder.
@@ -454,7 +459,7 @@ fn quantiles(times: &Summary) -> Vec<Point> {
 
 /// The measured seconds, one after the other.
 fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
-    let is_open = record.blocks.iter().any(|block| block.open_loop.is_some());
+    let is_open = is_open(record);
     let start = record.blocks.iter().map(|block| block.started_at_ns).min().unwrap_or(0);
     let rate = |count: u64, second: &Second| {
         (second.duration_ns > 0)
