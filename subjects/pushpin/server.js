@@ -87,7 +87,6 @@ async function startPushpin(folder, { served, control, application }) {
 
 /** Waits until a receiver is held: the programs of Pushpin listen before they have met, and lose what comes then. */
 async function holds(port) {
-  await listens(port);
   for (;;) {
     const status = await new Promise((resolve) => {
       const request = http.get({ host, port, path: "/sse/nobody", agent: false, timeout: PATIENCE_MS });
