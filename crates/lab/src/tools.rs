@@ -119,7 +119,7 @@ impl Tools {
         let program = Program { command, folder, purpose: Purpose::Build };
         let mut process = match Process::start(&program, &self.launch) {
             Ok(process) => process,
-            Err(error) => return failed(format!("cannot start its keeper: {error}")),
+            Err(error) => return failed(format!("cannot be started: {error}")),
         };
         let status = process.wait_for_end(at_most);
         let code = process.end().code;
