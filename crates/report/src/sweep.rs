@@ -36,9 +36,11 @@ pub(crate) fn title(record: &RunRecord, sweep: &Sweep) -> String {
         SweepOf::Other => "load",
     };
     let preset = sweep.preset.as_ref().map_or_else(String::new, |preset| format!(" ({preset})"));
-    let targets: Vec<&str> = (0..sweep.lines.len())
+    let mut targets: Vec<&str> = (0..sweep.lines.len())
         .filter_map(|line| Some(row::row(record, of_line(sweep, line).next()?.workload)?.target()))
         .collect();
+    // A row has a line for each load, one after the other.
+    targets.dedup();
     format!("Sweep of {what}{preset}: {}", targets.join(", "))
 }
 

@@ -322,6 +322,16 @@ fn a_sweep_that_says_nothing_has_a_page_too() {
     assert!(details(&record).contains("has no sweep in it"));
 }
 
+#[test]
+fn an_address_of_several_lines_is_named_once() {
+    let mut record = sweeps::cubeia();
+    for workload in &mut record.plan.workloads {
+        workload.target = "ws://127.0.0.1:9/".to_owned();
+    }
+    let page = details(&record);
+    assert!(page.starts_with("Sweep of bots (cubeia): ws://127.0.0.1:9/\n"), "{page}");
+}
+
 fn check(record: &RunRecord, expected: &Expect) {
     let page = details(record);
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
