@@ -261,10 +261,12 @@ impl Writer {
         }
     }
 
-    /// A row for each ratio: its name, its dot on a logarithmic axis, its interval, its numbers.
+    /// A row for each ratio: its name, its dot on a logarithmic axis, its interval, its numbers. A name that has no
+    /// room beside the axis stands above its row.
     fn ratios(&mut self, figure: &Figure, ratios: &Ratios, place: Place) {
         let long = ratios.rows.iter().any(|(name, ..)| columns(name) > SHORT_NAME);
         let (name_max, left) = if long { (24, 176.0) } else { (SHORT_NAME, 116.0) };
+        let above = |name: &str| if columns(name) > name_max { NAME_HEIGHT } else { 0.0 };
         let right = 338.0;
         let ends = |(_, value, interval): &RatioRow| {
             let (low, high) = interval.unwrap_or((*value, *value));
@@ -276,7 +278,7 @@ impl Writer {
         let scale = Range { min: low / 1.1, max: high * 1.1, scale: Scale::Logarithmic };
         let place_of = |value: f64| left + scale.share(value) * (right - left);
         let top = if place == Place::Alone { 36.0 } else { 12.0 };
-        let bottom = ratios.rows.iter().fold(top, |bottom, _| bottom + 22.0);
+        let bottom = ratios.rows.iter().fold(top, |bottom, (name, ..)| bottom + 22.0 + above(name));
         self.open(figure, "chart rows", bottom + 40.0, place);
         // As many as have room beside each other.
         let ticks: &[f64] = match scale.max / scale.min {
@@ -293,6 +295,8 @@ impl Writer {
         }
         let mut y = top + 11.0;
         for (name, value, interval) in &ratios.rows {
+            let name_y = y + 4.0;
+            y += above(name);
             let x = place_of(*value);
             let whisker = interval.map_or_else(String::new, |(low, high)| {
                 let (from, to) = (place_of(low), place_of(high));
@@ -301,7 +305,7 @@ impl Writer {
             self.line(&format!(
                 "<g class=\"c0 d0 m0\">{whisker}<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/></g>"
             ));
-            self.text("tick", MARGIN, y + 4.0, &cut(name, name_max));
+            self.text("tick", MARGIN, name_y, &cut(name, WIDE_NAME));
             self.text("tick end", WIDTH - MARGIN, y + 4.0, &number::ratio(*value, *interval));
             y += 22.0;
         }
@@ -568,6 +572,8 @@ const DOTS_MAX: usize = 60;
 const NAME_HEIGHT: f64 = 14.0;
 /// The longest name beside a line.
 const LINE_NAME: usize = 18;
+/// The longest name above a row.
+const WIDE_NAME: usize = 58;
 /// The length of a name beside a row, if no other is longer.
 const SHORT_NAME: usize = 14;
 const COLOURS: usize = 7;
@@ -631,6 +637,27 @@ mod tests {
         assert_eq!(labels(0.95, 1.7), "1x 1.2x 1.4x 1.6x 1.8x");
         assert_eq!(labels(0.9, 6.2), "1x 2x 5x");
         assert_eq!(labels(0.09, 219.0), "0.1x 1x 10x 100x");
+    }
+
+    #[test]
+    fn long_names_of_ratios_stand_whole_above_their_rows() {
+        let names =
+            ["Socket.IO", "PHP, Redis, SockJS-node xhr", "PHP, Redis, SockJS-node xhr-streaming"];
+        let rows = names.map(|name| (name.to_owned(), 2.0, None)).to_vec();
+        let ratios = Ratios { id: String::new(), title: String::new(), rows };
+        let drawing = draw(&Figure::Ratios(ratios), Place::Page);
+        let heights = |class: &str| -> Vec<f64> {
+            let texts = drawing
+                .lines()
+                .filter(|line| line.starts_with(&format!("<text class=\"{class}\"")));
+            let down = |line: &str| line.split_once(" y=\"")?.1.split_once('"')?.0.parse().ok();
+            texts.map(|line| down(line).unwrap()).collect()
+        };
+        for name in names {
+            assert!(drawing.contains(&format!(">{name}</text>")), "{drawing}");
+        }
+        assert_eq!(heights("tick"), [27.0, 49.0, 85.0]);
+        assert_eq!(heights("tick end"), [27.0, 63.0, 99.0]);
     }
 
     #[test]
