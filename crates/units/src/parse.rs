@@ -4,7 +4,7 @@
 //! text that is inexact or ambiguous is an error that quotes the text and, where there is one, suggests the spelling
 //! that was probably meant.
 //!
-//! Start reading at [`Reader`]. The tables of units stand beside their types.
+//! Start reading at [`Reader`]. The tables of units are beside their types.
 
 use std::fmt;
 

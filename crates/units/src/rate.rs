@@ -80,7 +80,7 @@ impl FromStr for Rate {
         let count = u128::from(number.whole) * scale + u128::from(number.fraction);
         let mut count =
             count.checked_mul(u128::from(multiple)).ok_or_else(|| reader.too_large())?;
-        // `21.1k/s` is 21100/s, as it is when that is shown.
+        // `21.1k/s` must equal 21100/s, which is shown as `21.1k/s`.
         while scale > 1 && count.is_multiple_of(10) {
             (count, scale) = (count / 10, scale / 10);
         }

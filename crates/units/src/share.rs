@@ -29,7 +29,7 @@ impl Share {
         f64::from(self.0) / f64::from(MILLION)
     }
 
-    /// True as often as the share says, by chance.
+    /// True at random, with the share as its probability.
     pub fn draw(self, random: &mut Random) -> bool {
         random.below(MILLION as usize) < self.0 as usize
     }
@@ -53,7 +53,7 @@ impl FromStr for Share {
         if decimals.len() > DECIMALS_MAX {
             return Err(ParseError::new(text, "is too fine; at most four decimals are read"));
         }
-        // Padded with zeros, both are digits alone: all that can be wrong is that they are too many.
+        // Padded with zeros, both are only digits: a failure means that the number is too large.
         let parts = format!("{whole}{decimals:0<DECIMALS_MAX$}").parse().ok();
         parts
             .and_then(Self::per_million)
@@ -74,7 +74,7 @@ impl fmt::Display for Share {
 
 const MILLION: u32 = 1_000_000;
 const PERCENT: u32 = MILLION / 100;
-/// The digits of a percentage behind the point; `PERCENT` is ten to the power of it.
+/// The digits of a percentage after the point; `PERCENT` is ten to the power of it.
 const DECIMALS_MAX: usize = 4;
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ as_text!(Bytes, "a size with its unit", "64KiB");
 as_text!(Rate, "a count per unit of time", "2000/s");
 as_text!(Share, "a percentage", "0.5%");
 
-/// A count is a number; it is read as a text, too: `"10k"`.
+/// A count is written as a number, and read from a number or a text: `"10k"`.
 impl Serialize for Count {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(self.0)
