@@ -1,13 +1,13 @@
 //! Conversations: the description of an application protocol, as plain data.
 //!
-//! A [`Conversation`] says how a connection opens, which requests are sent and how each finds its reply, what comes
-//! unasked, what is answered by itself, and how a connection ends. It is resolved: every text is parsed, every file
-//! read. `wire` compiles it into a machine.
+//! A [`Conversation`] describes how a connection opens, which requests it sends and how each is matched to its reply,
+//! which messages arrive unasked, which are answered automatically, and how the connection ends. It is resolved: every
+//! text is parsed, every file read. `wire` compiles it into a machine.
 //!
 //! Left out: the bytes on the wire and all state (`wire::conversation`).
 //!
-//! Start reading at [`Conversation`]; then [`Template`] is what is sent, [`Matcher`] what is awaited. Files are read by
-//! [`Conversation::read`].
+//! Start reading at [`Conversation`], then at [`Template`] (what is sent) and [`Matcher`] (what is awaited).
+//! [`Conversation::read`] reads files.
 
 mod binary;
 mod check;

@@ -13,12 +13,13 @@ use units::{Count, Nanos};
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Criteria {
-    /// Blocks of each row; from 6 on every number has its 95 % interval. As a flag, that of everything that measures.
+    /// Blocks of each row; with 6 or more every number has a 95 % interval
+    // The flag belongs to everything that measures.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub rounds: Option<Count>,
-    /// Measure rounds until an interval is that narrow: 'p99 within 3%'; repeatable
+    /// Measure rounds until an interval is this narrow: 'p99 within 3%'; repeatable
     ///
-    /// It ends after 10, 13, 17, 22, 28, ... rounds, a quarter more each time, so that the interval keeps its promise.
+    /// It can end after 10, 13, 17, 22, 28, ... rounds, a quarter more each time, so that the interval stays valid.
     #[cfg_attr(feature = "cli", arg(long, value_name = "GOAL", hide_short_help = true))]
     #[serde(deserialize_with = "one_or_more")]
     #[schemars(with = "OneOrMore<Goal>")]
@@ -26,7 +27,7 @@ pub struct Criteria {
     /// With --until: begin no round that could not end within this time [default: 10m]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     pub budget: Option<Nanos>,
-    /// End with exit code 10 unless it is so: 'p99 < 20ms', 'error_rate < 0.1%'; repeatable
+    /// End with exit code 10 unless this holds: 'p99 < 20ms', 'error_rate < 0.1%'; repeatable
     ///
     /// It is a number of each row, one of < <= > >=, and a limit: times (p50, p90, p99, p99.9), messages/s, CPU time
     /// (cpu/message of the server, generator_cpu/message), bytes (bytes/message, memory/connection), and shares
@@ -38,7 +39,7 @@ pub struct Criteria {
     pub require: Vec<Requirement>,
     /// Fail a limit if noise is larger than the margin that it leaves
     ///
-    /// So does a number on the right side of its limit if the limit lies within its 95 % interval.
+    /// A number on the right side of its limit fails too if the limit lies within its 95 % interval.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     pub strict: bool,
 }
@@ -47,7 +48,7 @@ impl Criteria {
     /// The names of all of them, as keys of a file.
     pub(crate) const KEYS: &[&str] = &["rounds", "until", "budget", "require", "strict"];
 
-    /// These criteria, and below them those of `lower`.
+    /// These criteria, with those of `lower` where they are not set.
     #[must_use]
     pub fn over(self, lower: Self) -> Self {
         Self {

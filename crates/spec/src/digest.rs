@@ -35,7 +35,7 @@ crate::text::as_text!(
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 );
 
-/// A text that is no digest.
+/// A text that is not a digest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a SHA-256 digest is 64 hexadecimal digits, and these are {len} characters; `sha256sum FILE` prints one"

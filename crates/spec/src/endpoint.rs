@@ -4,7 +4,7 @@
 //! A URL is read strictly: if a part of it would be sent differently from how it was typed, or not at all, the error
 //! says what to type instead. A URL that was written reads back as the same value.
 //!
-//! Left out: looking names up, and the parts of RFC 3986 that a load generator has no use for: users, passwords,
+//! Left out: name resolution, and the parts of RFC 3986 that a load generator has no use for: users, passwords,
 //! fragments.
 //!
 //! Start reading at [`PROTOCOLS`], then [`Endpoint::from_str`].
@@ -34,13 +34,13 @@ pub struct Endpoint {
     pub tls: bool,
     /// The transport that the protocol travels over.
     pub transport: Transport,
-    /// The address that the server listens at.
+    /// The address that the server listens on.
     pub address: Address,
     /// The path and query that are asked for, by default [`Facts::path`]; `/` if the protocol has no paths.
     pub path: String,
 }
 
-/// An address that a server listens at.
+/// An address that a server listens on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Address {
     /// A name or an address, and a port.
@@ -61,7 +61,7 @@ impl From<SocketAddr> for Address {
 }
 
 impl Endpoint {
-    /// The usual path of `scheme`, at `address`.
+    /// A server that speaks `scheme` at `address`, with the usual path.
     pub fn new(scheme: Scheme, address: Address) -> Self {
         let Scheme { protocol, tls, transport } = scheme;
         Self { protocol, tls, transport, address, path: usual_path(protocol).to_owned() }
@@ -77,14 +77,14 @@ impl Endpoint {
         self.protocol.facts()
     }
 
-    /// Host and port as they stand in a `Host` field: without the port if it is the usual one. Empty for a Unix socket.
+    /// Host and port as in a `Host` field: without the port if it is the usual one. Empty for a Unix socket.
     pub fn authority(&self) -> String {
         let Address::Host { name, port } = &self.address else { return String::new() };
         let name = if name.contains(':') { format!("[{name}]") } else { name.clone() };
         if self.scheme().port() == Some(*port) { name } else { format!("{name}:{port}") }
     }
 
-    /// The URL with its secrets: for those who connect to it, and for nothing that is stored or shown.
+    /// The URL with its secrets: only for connecting to it, and never to be stored or shown.
     pub fn whole(&self) -> String {
         let shown = self.to_string();
         match shown.strip_suffix(&path_without_secrets(&self.path)) {
@@ -218,7 +218,7 @@ fn socket_path(rest: &str) -> Result<PathBuf, EndpointError> {
     Ok(path.into())
 }
 
-/// Everything in a URL is printable ASCII; percent signs are followed by two hexadecimal digits.
+/// Checks that a URL is printable ASCII without a fragment, and that two hexadecimal digits follow each percent sign.
 fn check_characters(rest: &str) -> Result<(), EndpointError> {
     if let Some((_, fragment)) = rest.split_once('#') {
         return Err(EndpointError::Fragment { fragment: shown(fragment) });
@@ -300,10 +300,10 @@ fn read_path(scheme: Scheme, path: &str) -> Result<String, EndpointError> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointError {
-    /// An IPv6 address stands without brackets.
+    /// An IPv6 address is not in brackets.
     #[error("`{host}` has several colons; an IPv6 address stands in brackets, as in `[::1]:8080`")]
     BracketsMissing {
-        /// The text that stands there.
+        /// The text that was found.
         host: String,
     },
     /// A URL is printable ASCII, and the path of a socket has no control characters.
@@ -320,7 +320,7 @@ pub enum EndpointError {
         "has `{found}` where two hexadecimal digits should follow the percent sign; a percent sign itself is `%25`"
     )]
     Escape {
-        /// The text that stands there.
+        /// The text that was found.
         found: String,
     },
     /// The part after a `#` is never sent to a server.
@@ -336,13 +336,13 @@ pub enum EndpointError {
         "has letters beyond ASCII in the host `{host}`; write it in punycode, as DNS does: `xn--…` (idn2 converts it)"
     )]
     HostBeyondAscii {
-        /// The text that stands there.
+        /// The text that was found.
         host: String,
     },
     /// It is neither a name nor an address.
     #[error("`{host}` is neither a name nor an address")]
     Host {
-        /// The text that stands there.
+        /// The text that was found.
         host: String,
     },
     /// There is no host.
@@ -353,13 +353,13 @@ pub enum EndpointError {
     Path {
         /// The scheme.
         scheme: Scheme,
-        /// The text that stands there.
+        /// The text that was found.
         path: String,
     },
     /// It is not a port that a server can have.
     #[error("`{port}` is not a port; ports go from 1 to 65535")]
     Port {
-        /// The text that stands there.
+        /// The text that was found.
         port: String,
     },
     /// The scheme has no usual port.
@@ -387,12 +387,12 @@ pub enum EndpointError {
         /// The URL with them.
         near: String,
     },
-    /// A Unix socket is on no host.
+    /// The URL names a host, and a Unix socket has none.
     #[error(
         "has a host, and a Unix socket is on none; did you mean `unix:///{path}` or `unix:{path}`?"
     )]
     SocketHost {
-        /// The text that stands there.
+        /// The text that was found.
         path: String,
     },
     /// The path of the Unix socket is missing.
@@ -406,7 +406,7 @@ pub enum EndpointError {
         /// Its length.
         len: usize,
     },
-    /// Secrets do not belong into a command line.
+    /// Secrets do not belong on a command line.
     #[error(
         "has a user name, which would be seen by everyone who lists processes; use `--header @FILE`"
     )]

@@ -1,4 +1,4 @@
-//! A whole experiment: workloads, how often each has its turn, and what they are compared with.
+//! A complete experiment: workloads, how often each is measured, and what they are compared with.
 
 use crate::conversation::Conversation;
 use crate::secrets::{Secrets, path_with_secrets, secrets_of_path};
@@ -70,10 +70,10 @@ impl Experiment {
     /// The version of the format that is written.
     pub const VERSION: u32 = 1;
 
-    /// The most rounds.
+    /// The maximum number of rounds.
     pub const ROUNDS_MAX: u32 = 10_000;
 
-    /// The usual bound of [`Experiment::jit_warm_up_max`].
+    /// The default of [`Experiment::jit_warm_up_max`].
     pub const JIT_WARM_UP_MAX: Nanos = Nanos::from_secs(10);
 
     /// One workload, measured once.
@@ -89,7 +89,7 @@ impl Experiment {
         }
     }
 
-    /// Makes every load that of `machines` together, each of which has the load of now.
+    /// Multiplies every load for `machines` machines, each of which makes the load that it has now.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Experiment {
                 crate::Problem::new("each", problem)
             })?;
         }
-        // In rooms what rises is that of each room, and it is the rooms that are more.
+        // In rooms the axis is that of each room, and the number of rooms was multiplied.
         let is_in_rooms = self.workloads.iter().any(|line| line.load.rooms().is_some());
         if let Some(axis) = self.axis.as_mut().filter(|_| !is_in_rooms) {
             axis.times(machines);
@@ -111,8 +111,8 @@ impl Experiment {
         Ok(())
     }
 
-    /// Gives the secrets again that are never written down: values of headers and of secret parameters of URLs, from
-    /// fields as options have them (`Name: value`, or `@FILE`), and the keys of certificates, from their files.
+    /// Restores the secrets that are never written down: values of headers and of secret parameters of URLs, from
+    /// fields as in options (`Name: value`, or `@FILE`), and the keys of certificates, from their files.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// The workloads of two servers of the user's that take turns, the second one compared with the first; `None` for
+    /// The workloads of two of the user's servers that take turns, the second one compared with the first; `None` for
     /// any other experiment.
     pub fn sides(&self) -> Option<[usize; 2]> {
         let is_user = |workload: &Workload| workload.server.url().is_some();
@@ -180,7 +180,7 @@ impl Experiment {
         secrets_of(&self.workloads)
     }
 
-    /// The workload that each block of each round runs: every round has each once.
+    /// The workloads of the blocks of each round, in order: every round has each workload once.
     pub fn blocks(&self) -> Vec<Vec<usize>> {
         let mut random = Random::new(self.seed);
         (0..self.rounds)
@@ -195,7 +195,7 @@ impl Experiment {
             .collect()
     }
 
-    /// The time that all blocks together take, about, without the start of subjects. Of a sweep: its budget.
+    /// The approximate time of all blocks together, without the start of subjects; of a sweep, its budget.
     pub fn block_time(&self) -> Nanos {
         if let Some(axis) = &self.axis {
             return axis.budget;
@@ -203,7 +203,7 @@ impl Experiment {
         Nanos(self.round_time().0.saturating_mul(self.rounds.into()))
     }
 
-    /// The time that one round takes, about.
+    /// The approximate time of one round.
     pub fn round_time(&self) -> Nanos {
         self.workloads.iter().fold(Nanos::ZERO, |sum, one| sum + one.block_time())
     }

@@ -1,8 +1,8 @@
 //! Experiments in files: rows under loads, as TOML that a person writes (docs/EXPERIMENTS.md).
 //!
-//! A [`File`] is read with the place of every problem ([`File::read`]), and becomes an
-//! [`Experiment`](crate::Experiment) with the subjects that are there ([`File::experiment`]): everyone with everyone,
-//! over everything, under every load, as far as manifests allow it.
+//! A [`File`] is read with the place of every problem ([`File::read`]). With the available subjects it becomes an
+//! [`Experiment`](crate::Experiment) ([`File::experiment`]): every server with every client, over every transport,
+//! under every load, as far as manifests allow it.
 
 mod cells;
 mod description;

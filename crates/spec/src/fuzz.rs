@@ -9,7 +9,7 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 use units::{Bytes, Count, Nanos, Rate, Share};
 
-/// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
+/// A corpus in `fuzz/corpus`, and the check of each of its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this crate.
@@ -23,7 +23,7 @@ pub const TARGETS: &[Target] = &[
     ("url", url),
 ];
 
-/// A conversation in TOML: what it becomes is the same after it was stored.
+/// A conversation in TOML: once read, it is the same after it was stored.
 fn conversation_file(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     let Ok(conversation) = Conversation::read("fuzz.toml", text) else { return };
@@ -32,7 +32,7 @@ fn conversation_file(bytes: &[u8]) {
     assert_eq!(read, conversation);
 }
 
-/// An experiment in TOML: what it becomes is the same after it was stored.
+/// An experiment in TOML: once read, it is the same after it was stored.
 fn experiment(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     let Ok(file) = File::read("fuzz.toml", text) else { return };
@@ -53,7 +53,7 @@ fn experiment_json(bytes: &[u8]) {
     }
 }
 
-/// Options as a project's file has them in `[run]`.
+/// Options as in `[run]` of a project's file.
 fn options(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     let Ok(options) = toml::from_str::<Options>(text) else { return };
@@ -77,7 +77,7 @@ fn profile(bytes: &[u8]) {
     assert!(profile.per_second().is_finite());
 }
 
-/// Quantities: what is read is the same after it was shown exactly.
+/// Quantities: a value that was read is the same after it was shown exactly.
 fn quantities(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     if let Ok(time) = text.parse::<Nanos>() {
@@ -97,7 +97,7 @@ fn quantities(bytes: &[u8]) {
     }
 }
 
-/// A URL, and words with URLs in them: what has no secrets any more stays as it is.
+/// A URL, and text with URLs in it: text whose secrets were removed stays unchanged.
 fn url(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     let cut = text_without_secrets(text);
@@ -111,7 +111,7 @@ fn url(bytes: &[u8]) {
     }
 }
 
-/// An experiment that was stored is the same, and so are its secrets' places.
+/// Checks that an experiment is the same after it was stored, including the places of its secrets.
 fn check_stored(experiment: &Experiment) {
     let json = serde_json::to_string(experiment).expect("its keys are texts");
     let read: Experiment = serde_json::from_str(&json).expect("it was written just now");
@@ -168,7 +168,7 @@ impl Subjects for Two {
     }
 }
 
-/// Longer texts say no more.
+/// The longest text that is checked; longer ones would find nothing more.
 const LEN_MAX: usize = 1 << 14;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Limits of numbers: in a unit of the number, or by that of a baseline.
+//! Limits of numbers: in the unit of the number, or relative to that of a baseline.
 //!
 //! Left out: the comparison that a limit belongs to, which is [`crate::Requirement`].
 
@@ -12,18 +12,19 @@ use units::{Bytes, Nanos, Rate, Share};
 pub enum Limit {
     /// Relative: the number of an earlier record, times a factor.
     Baseline(Factor),
-    /// A limit of bytes for each message.
+    /// A limit of bytes, for each message or connection.
     Bytes(Bytes),
-    /// A limit of messages a second.
+    /// A limit of messages per second.
     Rate(Rate),
-    /// A limit of a share of messages.
+    /// A limit of a share, e.g. of messages.
     Share(Share),
     /// A limit of a time, or of CPU time.
     Time(Nanos),
 }
 
 impl Limit {
-    /// Reads a limit that begins with a word: `baseline`, or `baseline * 1.05`. `None` if it begins with none.
+    /// Reads a limit that begins with a word: `baseline`, or `baseline * 1.05`. `None` if it does not begin with a
+    /// word.
     fn relative(metric: Metric, text: &str) -> Option<Result<Self, String>> {
         let is_of_word = |letter: char| letter.is_alphabetic() || letter == '_';
         let end = text.find(|letter| !is_of_word(letter)).unwrap_or(text.len());
@@ -124,7 +125,7 @@ impl fmt::Display for Factor {
     }
 }
 
-/// The decimals of a factor, and the parts of one.
+/// The number of decimals of a factor, and the parts of the factor 1.
 const DECIMALS: usize = 4;
 const ONE: u32 = 10_000;
 /// The largest factor.

@@ -1,4 +1,4 @@
-//! Lists in files, where one value alone may stand without brackets.
+//! Lists in files, where a single value may be written without brackets.
 
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor, value};
 use std::fmt;

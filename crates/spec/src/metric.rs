@@ -57,7 +57,7 @@ impl Metric {
         ("recovery", Self::Recovery),
     ];
 
-    /// True if the machine moves it as the server does: it differs between two runs of the same program.
+    /// True if the machine affects it as well as the server: it differs between two runs of the same program.
     pub const fn moves_with_machine(self) -> bool {
         match self {
             Self::P50
@@ -77,22 +77,22 @@ impl Metric {
         }
     }
 
-    /// The number of a name.
+    /// The number called `name`.
     ///
     /// # Errors
     ///
-    /// There is none of that name, with the one that was perhaps meant.
+    /// No number has that name; the message has the one that was perhaps meant.
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         Self::find(name, "number of a run", |_| true)
     }
 
-    /// The number of a name, if all rounds have their part in it, so that it has an interval.
+    /// The number called `name`, if every round contributes to it, so that it has an interval.
     ///
     /// # Errors
     ///
-    /// There is none of that name, with the one that was perhaps meant.
+    /// No number has that name; the message has the one that was perhaps meant.
     pub(crate) fn with_interval(name: &str) -> Result<Self, String> {
-        // The last three are taken once for a block: an interval as narrow as a goal says little of them.
+        // These three are measured once in a block: an interval as narrow as a goal says little about them.
         let is_goal = |metric: Self| {
             let is_once =
                 matches!(metric, Self::MemoryPerConnection | Self::ServerCpu | Self::Recovery);
@@ -101,7 +101,7 @@ impl Metric {
         Self::find(name, "number that has an interval", is_goal)
     }
 
-    /// True if all rounds have their part in the number, so that it has an interval from so many rounds on.
+    /// True if every round contributes to the number, so that it has an interval once there are enough rounds.
     pub fn has_interval(self) -> bool {
         match self {
             Self::P50

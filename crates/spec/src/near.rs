@@ -22,7 +22,7 @@ pub fn expected<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) ->
     }
 }
 
-/// Letters that are missing, too many, wrong or swapped in a name, at most, for it to be that name.
+/// The most letters that may be missing, extra, wrong or swapped in a name that is still near.
 const TYPOS_MAX: usize = 3;
 
 #[cfg(test)]

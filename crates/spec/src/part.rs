@@ -1,9 +1,9 @@
-//! The cut of a workload into parts, for machines that load a server together.
+//! Splits a workload into parts, for machines that load a server together.
 //!
 //! Whatever is counted (arrivals of a schedule, connections, bots, clients, messages) is numbered from 0, and number n
 //! belongs to the part whose turn n is. Turns go by weight and are spread evenly (smooth weighted round robin): with
 //! equal weights number n belongs to part n mod N. So parts add up to the whole by construction: nothing is missing and
-//! nothing is there twice.
+//! nothing is counted twice.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Turns {
     cycle: u32,
 }
 
-/// The reason why parts cannot be cut.
+/// The reason why a workload cannot be split into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartError {
@@ -82,7 +82,7 @@ impl Part {
         let mut numbers = Vec::new();
         for number in 0..cycle {
             waiting.iter_mut().zip(&weights).for_each(|(waiting, weight)| *waiting += weight);
-            // Of several that have waited alike, the first.
+            // The first of several that have waited equally.
             let most = waiting.iter().copied().max().unwrap_or(0);
             let turn = waiting.iter().position(|waiting| *waiting == most).unwrap_or(0);
             waiting[turn] -= sum;
@@ -103,20 +103,20 @@ impl Turns {
         (index / len).saturating_mul(self.cycle.into()).saturating_add(self.own[place].into())
     }
 
-    /// The number of them that are below `total`.
+    /// The count of its numbers that are below `total`.
     pub fn count(&self, total: u64) -> u64 {
         let cycle = u64::from(self.cycle);
         let begun = self.own.partition_point(|number| u64::from(*number) < total % cycle);
         total / cycle * self.own.len() as u64 + begun as u64
     }
 
-    /// Its share of the whole, as a fraction: turns of its own in a cycle, and all turns of it.
+    /// Its share of the whole, as a fraction: its own turns in a cycle, and all turns of the cycle.
     pub fn share(&self) -> (u32, u32) {
         (u32::try_from(self.own.len()).expect("a cycle is short"), self.cycle)
     }
 }
 
-/// The greatest common divisor (Euclid); that of anything and zero is the other one.
+/// The greatest common divisor (Euclid); if one number is zero, the other one.
 const fn divisor(mut larger: u32, mut smaller: u32) -> u32 {
     while smaller > 0 {
         (larger, smaller) = (smaller, larger % smaller);

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// A field whose value is not possible, or not possible beside another.
+/// A field whose value is not possible, on its own or together with another field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The field, as files write it and as flags do behind `--`, e.g. `in-flight-max`.
+    /// The field, as in files, and as in flags after `--`, e.g. `in-flight-max`.
     pub field: &'static str,
     /// The reason, with the value, the limit and the cure.
     pub message: String,

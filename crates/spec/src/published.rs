@@ -1,4 +1,4 @@
-//! Figures that others published, beside which an experiment's page sets its own.
+//! Figures that others published, which an experiment's page shows beside its own.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -24,7 +24,7 @@ pub struct Profile {
 /// A part of a [`Profile`], in which the rate changes evenly from one value to another, or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The rate at the begin; `None` is `0/s`.
+    /// The rate at the beginning; `None` is `0/s`.
     pub from: Option<Rate>,
     /// The rate at the end; `None` is `0/s`.
     pub to: Option<Rate>,
@@ -32,7 +32,7 @@ pub struct Piece {
     pub length: Option<Nanos>,
 }
 
-/// Why a rate over time cannot be used.
+/// The reason why a rate over time cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
@@ -45,16 +45,16 @@ pub enum ProfileError {
     /// No piece has a rate above zero, or there is no piece.
     #[error("no message is ever due; give a rate, e.g. `2000/s`")]
     Never,
-    /// A rate or a length is not one.
+    /// A rate or a length cannot be read.
     #[error(transparent)]
     Quantity(#[from] ParseError),
-    /// The due instants cannot be worked out with 128 bits.
+    /// The due instants cannot be computed with 128 bits.
     #[error(
         "`{0}` cannot be scheduled exactly: its rates, or its ramps, need more than 128 bits; \
          use rates with one unit (`/s`) or shorter ramps"
     )]
     TooFine(String),
-    /// A piece lasts no time.
+    /// A piece has a length of zero.
     #[error("`{0}` lasts no time; leave it out")]
     TooShort(String),
 }
@@ -109,7 +109,7 @@ impl Profile {
         Self::new(pieces).unwrap_or_else(|_| self.after_warm_up(length))
     }
 
-    /// The sum of `count` such rates; `None` if it is too high to be scheduled exactly.
+    /// The sum of `count` of these rates; `None` if it is too high to be scheduled exactly.
     #[must_use]
     pub fn times(&self, count: NonZeroU32) -> Option<Self> {
         let times = |rate: Rate| Rate::new(rate.count().checked_mul(count)?, rate.per());
@@ -128,7 +128,7 @@ impl Profile {
         &self.pieces
     }
 
-    /// The rate, if it is the same one for ever.
+    /// The rate, if it never changes or ends.
     pub fn constant(&self) -> Option<Rate> {
         match self.pieces[..] {
             [Piece { from, length: None, .. }] => from,
@@ -148,8 +148,8 @@ impl Profile {
         peaks.reduce(faster).expect("some piece has a rate above zero")
     }
 
-    /// The mean number of arrivals a second, over all pieces, or of the last where that has no end. For statistics and
-    /// for people.
+    /// The mean number of arrivals a second, over all pieces, or of the last piece if that has no end. For statistics
+    /// and for display.
     pub fn per_second(&self) -> f64 {
         let level = |rate: Option<Rate>| rate.map_or(0.0, Rate::per_second);
         let Some(length) = self.length() else {
@@ -314,14 +314,14 @@ fn common_per(pieces: &[Piece]) -> Option<Nanos> {
     (arrivals / u128::from(common) < u64::MAX.into()).then_some(Nanos(common))
 }
 
-/// `rate` as a count every so many nanoseconds, with no common divisor.
+/// `rate` as a count and the number of nanoseconds that it takes, in lowest terms.
 fn in_lowest_terms(rate: Rate) -> (u64, u64) {
     let (count, per) = (u64::from(rate.count().get()), rate.per().0);
     let common = common_divisor(count, per);
     (count / common, per / common)
 }
 
-/// The greatest number that divides both (Euclid); `larger` may be the smaller one.
+/// The greatest common divisor (Euclid); `larger` may be the smaller one.
 fn common_divisor(mut larger: u64, mut smaller: u64) -> u64 {
     while smaller > 0 {
         (larger, smaller) = (smaller, larger % smaller);

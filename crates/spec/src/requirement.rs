@@ -1,17 +1,17 @@
-//! Limits that numbers of a run are held against: `p99 < 20ms`, `p99 <= baseline * 1.10`.
+//! Limits that numbers of a run are checked against: `p99 < 20ms`, `p99 <= baseline * 1.10`.
 
 use crate::{Factor, Limit, Metric};
 use std::fmt;
 use std::str::FromStr;
 
-/// A number of each row, and the limit on one side of which it has to be.
+/// A number of each row, a limit, and the side of the limit that the number has to be on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// The number.
     pub metric: Metric,
     /// The side.
     pub bound: Bound,
-    /// The limit, in a unit of the number or by that of a baseline.
+    /// The limit, in the unit of the number or relative to that of a baseline.
     pub limit: Limit,
 }
 
@@ -37,9 +37,8 @@ impl Requirement {
         }
     }
 
-    /// True for a number on the right side of the limit. Times are in nanoseconds, CPU times in microseconds, rates a
-    /// second, shares from 0 to 1, as records have them; beside a relative limit the number is the ratio to the
-    /// baseline's.
+    /// True for a number on the right side of the limit. Times are in nanoseconds, CPU times in microseconds, rates per
+    /// second, shares from 0 to 1, as in records; for a relative limit, `number` is the ratio to the baseline's.
     pub fn is_met(&self, number: f64) -> bool {
         let limit = self.limit();
         match self.bound {
@@ -50,7 +49,7 @@ impl Requirement {
         }
     }
 
-    /// The limit, in the unit that records have; of a relative one the factor.
+    /// The limit, in the unit that records have; the factor, if it is relative.
     #[expect(clippy::cast_precision_loss, reason = "no limit has so many digits")]
     pub fn limit(&self) -> f64 {
         match (self.limit, self.metric) {

@@ -1,7 +1,7 @@
 //! Rooms: what is published in one goes to its receivers.
 //!
-//! Every connection belongs to one room, by its number alone, so that both ends of the program and all workers agree
-//! without asking each other. Left out: what rooms are called, which is up to a conversation.
+//! Every connection belongs to one room, determined by its number alone, so that both ends of the program and all
+//! workers agree without communicating. Left out: the names of rooms, which are up to a conversation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -142,8 +142,7 @@ impl Rooms {
         }
     }
 
-    /// The most workers that rooms can be divided among, at most `workers`: each has whole rooms, and all have equally
-    /// many.
+    /// The largest number of workers, at most `workers`, that can have equally many rooms without sharing one.
     pub fn workers(self, workers: NonZeroU32) -> NonZeroU32 {
         let is_even = |parts: &u32| self.count.get().is_multiple_of(*parts);
         let most = (1..=workers.min(self.count).get()).rev().find(is_even);
@@ -206,7 +205,7 @@ mod tests {
     fn workers_have_whole_rooms_and_equally_many() {
         #[rustfmt::skip]
         let table = [
-            // rooms, workers, of which work
+            // rooms, workers, those that get rooms
             (1,       4,       1),
             (4,       4,       4),
             (6,       4,       3),

@@ -1,23 +1,24 @@
-//! Secrets that are neither stored nor shown: values of headers, users and passwords in URLs, and values of parameters
-//! of a URL that are named like secrets. Names stay.
+//! Secrets that are neither stored nor shown: values of headers, users and passwords in URLs, and values of URL
+//! parameters that are named like secrets. Names are kept.
 //!
-//! A peer may send back what it was given: what is quoted of it goes through [`Secrets::cut`].
+//! A peer may send back what it was given: everything that is quoted of it goes through [`Secrets::cut`].
 //!
 //! Start reading at [`url_without_secrets`]. An [`Endpoint`](crate::Endpoint) is written without its secrets, so that
 //! no record, journal or message has them.
 
-/// The secrets that are given to a server, to be found in what it says.
+/// The secrets that are given to a server, to be found in what it sends back.
 ///
-/// Those of less than 6 bytes are not searched for: they are parts of ordinary words. There may be many: rows of a file
-/// of passwords.
+/// Those shorter than 6 bytes are not searched for: they are parts of ordinary words. There may be many, such as the
+/// rows of a file of passwords.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
-    /// Sorted, so that those with one beginning stand together.
+    /// Sorted, so that those with the same beginning are adjacent.
     sorted: Vec<String>,
 }
 
 impl Secrets {
-    /// The secrets of headers: values whole, and of each of their words: `Bearer TOKEN`, `name=VALUE; other=VALUE`.
+    /// The secrets of headers, as whole values and as their words (`Bearer TOKEN`, `name=VALUE; other=VALUE`), and
+    /// those of parameters.
     pub(crate) fn of<'a>(
         headers: impl IntoIterator<Item = &'a str>,
         parameters: impl IntoIterator<Item = &'a str>,
@@ -25,7 +26,7 @@ impl Secrets {
         let mut all = Vec::new();
         for value in headers {
             all.push(value);
-            // The first of several words names the kind of what follows.
+            // The first of several words names the kind of secret that follows.
             let words = value.split([' ', ';', ',']).filter(|word| !word.is_empty());
             let skipped = usize::from(value.contains(' ') && !value.contains('='));
             all.extend(words.skip(skipped).map(|word| match word.split_once('=') {
@@ -44,8 +45,8 @@ impl Secrets {
         Self { sorted }
     }
 
-    /// `text` with `***` in the place of each secret, plain, escaped or percent-encoded, and of the beginning of one at
-    /// the end of a quotation, where that is long enough to be told from other words.
+    /// `text` with `***` instead of each secret, plain, escaped or percent-encoded, and instead of the beginning of a
+    /// secret at the end of a quotation, if it is long enough to be distinguished from other words.
     pub fn cut(&self, text: &str) -> String {
         let mut kept = String::with_capacity(text.len());
         let mut rest = text;
@@ -60,7 +61,8 @@ impl Secrets {
         kept
     }
 
-    /// The bytes of the longest secret that `text` begins with, or of its beginning if the quotation ends behind that.
+    /// The length in bytes of the longest secret that `text` begins with, or of a secret's beginning if the quotation
+    /// ends after it; 0 if there is none.
     fn len_at(&self, text: &str) -> usize {
         let Some(start) = text.as_bytes().get(..SECRET_LEN_MIN) else { return 0 };
         let first = self.sorted.partition_point(|secret| secret.as_bytes() < start);
@@ -77,7 +79,7 @@ impl Secrets {
     }
 }
 
-/// A secret as it stands in the path of a request.
+/// A secret as written in the path of a request.
 fn percent_encoded(secret: &str) -> String {
     let encoded = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
@@ -105,7 +107,7 @@ pub fn without_secrets<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<
     kept
 }
 
-/// `argument` without the secrets of the URLs in it, which stand behind spaces, commas, quotation marks or the like.
+/// `argument` without the secrets of the URLs in it, which follow spaces, commas, quotation marks or the like.
 fn urls_without_secrets(argument: &str) -> String {
     let separates = |letter: char| letter.is_whitespace() || ",;|`'\"<>()[]{}".contains(letter);
     let is_of_scheme = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
@@ -125,7 +127,7 @@ fn urls_without_secrets(argument: &str) -> String {
     kept + &url_without_secrets(rest)
 }
 
-/// `text`, words for people, without the secrets of the URLs in it.
+/// `text`, a message for users, without the secrets of the URLs in it.
 pub fn text_without_secrets(text: &str) -> String {
     let ends_url = |letter: char| letter.is_whitespace() || "`'\"<>,".contains(letter);
     let cut = |part: &str| {
@@ -136,8 +138,8 @@ pub fn text_without_secrets(text: &str) -> String {
     text.split_inclusive(ends_url).map(cut).collect()
 }
 
-/// `url` without user and password, and without the values of secret parameters; any other text as it is. A scheme may
-/// be missing.
+/// `url` without user and password, and without the values of secret parameters; any other text is unchanged. The
+/// scheme may be missing.
 pub fn url_without_secrets(url: &str) -> String {
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
@@ -157,7 +159,7 @@ pub fn url_without_secrets(url: &str) -> String {
 /// `path` with its query, without the values of secret parameters.
 pub(crate) fn path_without_secrets(path: &str) -> String {
     with_parameters(path, |_, value| match value.starts_with(CUT_VALUE) {
-        // The rest of the sentence stays.
+        // It was cut before; the rest of the sentence after it stays.
         true => None,
         false => Some(CUT_VALUE.to_owned()),
     })
@@ -173,7 +175,7 @@ pub(crate) fn secrets_of_path(path: &str) -> Vec<String> {
     found
 }
 
-/// `path` with the values of secret parameters that were cut out, as `value_of` gives them by name.
+/// `path` with the secret parameters that were cut out restored to the values that `value_of` gives for their names.
 ///
 /// # Errors
 ///
@@ -193,7 +195,7 @@ pub(crate) fn path_with_secrets(
     missing.map_or(Ok(whole), Err)
 }
 
-/// `path` with the values of secret parameters changed, where there is a change.
+/// `path` with the values of secret parameters replaced, where `change` returns another.
 fn with_parameters(path: &str, mut change: impl FnMut(&str, &str) -> Option<String>) -> String {
     let Some((path, query)) = path.split_once('?') else { return path.to_owned() };
     let parameter = |parameter: &str| match parameter.split_once('=') {
@@ -221,7 +223,7 @@ fn split_header(argument: &str) -> Option<(&str, &str)> {
     if argument.starts_with("--header=") {
         return Some(argument.split_at("--header=".len()));
     }
-    // Of several letters in one word, those before it take no value.
+    // In a word of several short flags, those before `H` take no value.
     let letters = argument.strip_prefix('-')?;
     let before = letters.find('H')?;
     let is_flag = letters[..before].chars().all(|letter| "hqvV".contains(letter));
@@ -233,16 +235,16 @@ fn without_value(header: &str) -> String {
     header.split_once(':').map_or_else(|| CUT.to_owned(), |(name, _)| format!("{name}: {CUT}"))
 }
 
-/// Stands where a secret was.
+/// The text that replaces a secret.
 const CUT: &str = "…";
 
-/// The same where only ASCII may stand.
+/// The same where only ASCII is allowed.
 const CUT_VALUE: &str = "***";
 
 /// The shortest secret that is searched for, in bytes.
 const SECRET_LEN_MIN: usize = 6;
 
-/// Names of secret parameters and columns, of which other names have parts.
+/// Names of secret parameters and columns that are only compared as a whole, since other names contain them.
 const SECRET_NAMES: [&str; 3] = ["pin", "pw", "sig"];
 
 /// Parts of the names of secret parameters and columns.

@@ -1,7 +1,7 @@
-//! The first bytes of a message, by which its reply is told from every other.
+//! The first bytes of a message, which distinguish its reply from every other.
 //!
-//! Numbers are little-endian; in a text each byte is two hexadecimal digits (`0-9a-f`), so that every number has one
-//! way to be written and what is read back equals what was sent if and only if the bytes do.
+//! Numbers are little-endian; in a text each byte is two hexadecimal digits (`0-9a-f`), so that every number has
+//! exactly one spelling, and what is read back equals what was sent if and only if the bytes do.
 //!
 //! | bytes | is | written by |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 use std::ops::Range;
 use units::Nanos;
 
-/// The first 16 bytes of the payload of a message (of a text 32): connection, sequence and due time.
+/// The first 16 bytes of the payload of a message (32 in a text): connection, sequence and due time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The connection's number within its run.
@@ -25,7 +25,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The bytes of a payload that it takes; a shorter payload carries none.
+    /// The number of bytes that it takes in a payload; a shorter payload carries none.
     #[inline]
     pub const fn len(text: bool) -> usize {
         written_len(SIZE, text)
@@ -45,7 +45,7 @@ impl Header {
         write(&mut payload[..Self::len(text)], bytes, text);
     }
 
-    /// Reads it from the beginning of `payload`; `None` if that is too short, or of a text no digits.
+    /// Reads it from the beginning of `payload`; `None` if that is too short, or is text other than digits.
     #[inline]
     pub fn read(payload: &[u8], text: bool) -> Option<Self> {
         let bytes: [u8; SIZE] = read(payload.get(..Self::len(text))?, text)?;
@@ -56,7 +56,7 @@ impl Header {
 }
 
 /// The time that an oracle server kept a message: from having decoded it to handing over its reply, on the server's
-/// clock. 8 bytes behind the header (of a text 16).
+/// clock. 8 bytes after the header (16 in a text).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrueDelay(pub Nanos);
 
@@ -67,7 +67,7 @@ impl TrueDelay {
         start..start + written_len(size_of::<u64>(), text)
     }
 
-    /// Makes `payload` ask for it: zeros in its place.
+    /// Makes `payload` ask for it, by zeros in its place.
     ///
     /// # Panics
     ///
@@ -76,7 +76,7 @@ impl TrueDelay {
         Self(Nanos::ZERO).write(payload, text);
     }
 
-    /// Writes it into a `payload` that asks for it. In any other nothing is changed, and the answer is `false`: an
+    /// Writes it into a `payload` that asks for it. Any other payload is unchanged, and the result is `false`: an
     /// oracle server is a true echo to those who do not ask.
     #[inline]
     pub fn answer(self, payload: &mut [u8], text: bool) -> bool {
@@ -87,7 +87,7 @@ impl TrueDelay {
         asks
     }
 
-    /// Reads it; `None` if `payload` is too short, or of a text no digits.
+    /// Reads it; `None` if `payload` is too short, or has text other than digits in its place.
     #[inline]
     pub fn read(payload: &[u8], text: bool) -> Option<Self> {
         let bytes = read(payload.get(Self::span(text))?, text)?;
@@ -99,7 +99,7 @@ impl TrueDelay {
     }
 }
 
-/// Writes `bytes` over all of `place`, which has [`written_len`] of them.
+/// Writes `bytes` over all of `place`, which is [`written_len`] long.
 #[inline]
 fn write<const SIZE: usize>(place: &mut [u8], bytes: [u8; SIZE], text: bool) {
     if !text {
@@ -111,7 +111,7 @@ fn write<const SIZE: usize>(place: &mut [u8], bytes: [u8; SIZE], text: bool) {
     }
 }
 
-/// Reads all of `place`, which is [`written_len`] long; `None` if it is a text of other letters.
+/// Reads all of `place`, which is [`written_len`] long; `None` if it is text other than digits.
 #[inline]
 fn read<const SIZE: usize>(place: &[u8], text: bool) -> Option<[u8; SIZE]> {
     let mut bytes = [0; SIZE];
@@ -128,7 +128,7 @@ fn read<const SIZE: usize>(place: &[u8], text: bool) -> Option<[u8; SIZE]> {
     (all <= 0xf).then_some(bytes)
 }
 
-/// The bytes of a payload that `size` bytes take.
+/// The number of bytes that `size` bytes take in a payload.
 #[inline]
 const fn written_len(size: usize, text: bool) -> usize {
     if text { 2 * size } else { size }
@@ -136,7 +136,7 @@ const fn written_len(size: usize, text: bool) -> usize {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// The value of each letter that is a digit, and 255 of any other.
+/// The value of each letter that is a digit, and 255 for any other.
 const VALUES: [u8; 256] = {
     let mut values = [u8::MAX; 256];
     let mut value: u8 = 0;

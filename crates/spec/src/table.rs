@@ -52,7 +52,7 @@ impl<'i> Table<'i> {
         self.remove(key).map(|value| Self::of_value(key, value)).transpose()
     }
 
-    /// The tables of a key: `[[key]]`, as often as it is there.
+    /// The tables of a key: one for each `[[key]]`.
     pub(crate) fn take_tables(&mut self, key: &str) -> Result<Vec<Self>, Error> {
         let Some(value) = self.remove(key) else { return Ok(Vec::new()) };
         let span = value.span();
@@ -98,7 +98,7 @@ impl<'i> Table<'i> {
         Err(Error { at: key.span().start, message })
     }
 
-    /// The table in `value`, which is that of `key`.
+    /// The table in `value`, which is the value of `key`.
     pub(crate) fn of_value(key: &str, value: Spanned<DeValue<'i>>) -> Result<Self, Error> {
         let span = value.span();
         match value.into_inner() {

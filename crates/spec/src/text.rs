@@ -1,6 +1,6 @@
 //! Values that files and records hold as the text that a user would type.
 
-/// Implements serde and JSON Schema for a type as its text, by its `Display` and `FromStr`.
+/// Implements serde and JSON Schema for a type as its text, through its `Display` and `FromStr`.
 macro_rules! as_text {
     ($type:ident, $about:literal, $example:literal) => {
         impl serde::Serialize for $type {

@@ -18,10 +18,10 @@ pub struct Until {
 }
 
 impl Until {
-    /// The budget where none is named.
+    /// The default budget.
     pub const BUDGET: Nanos = Nanos::from_secs(600);
 
-    /// The least rounds after which goals may end an experiment, as in `stats::precision`.
+    /// The minimum number of rounds after which goals may end an experiment, as in `stats::precision`.
     pub const ROUNDS_MIN: u32 = 10;
 }
 
@@ -31,7 +31,7 @@ impl Until {
 pub struct Goal {
     /// The number.
     pub metric: Metric,
-    /// The share; more than nothing.
+    /// The share; more than 0 %.
     pub within: Share,
 }
 

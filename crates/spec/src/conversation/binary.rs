@@ -1,4 +1,4 @@
-//! Messages of bytes: whole numbers in them, places in them, and bytes as hexadecimal digits.
+//! Binary messages: whole numbers and places in them, and bytes written as hexadecimal digits.
 
 use crate::near::expected;
 use schemars::JsonSchema;
@@ -26,27 +26,27 @@ pub struct Number {
 }
 
 impl Number {
-    /// The number of its bytes.
+    /// Its size in bytes.
     pub const fn size(self) -> usize {
         self.len as usize
     }
 
-    /// The least that it holds.
+    /// The smallest value that fits.
     pub const fn min(self) -> i128 {
         if self.is_signed { -(1 << (8 * self.len - 1)) } else { 0 }
     }
 
-    /// The most that it holds.
+    /// The largest value that fits.
     pub const fn max(self) -> i128 {
         (1 << (8 * self.len - self.is_signed as u8)) - 1
     }
 
-    /// True if it holds `value`.
+    /// True if `value` fits.
     pub const fn holds(self, value: i128) -> bool {
         self.min() <= value && value <= self.max()
     }
 
-    /// Appends `value`, if it holds that; of another its lowest bytes.
+    /// Appends `value`; only its lowest bytes, if it does not fit.
     #[inline]
     pub fn write(self, value: i128, out: &mut Vec<u8>) {
         let bytes = value.to_le_bytes();
@@ -57,7 +57,7 @@ impl Number {
         }
     }
 
-    /// The number that stands at byte `at`; `None` if the bytes end before its end.
+    /// The number at byte `at`; `None` if the bytes end before it does.
     #[inline]
     pub fn read(self, bytes: &[u8], at: u32) -> Option<i128> {
         let bytes = bytes.get(at as usize..)?.get(..self.size())?;
@@ -118,12 +118,12 @@ impl fmt::Display for Number {
 
 crate::text::as_text!(Number, "the form of a whole number in bytes", "u32le");
 
-/// A place in bytes: from byte `at` on, which counts from 0. It is written `@4:u32le`, `@4:16`, or `@4`.
+/// A place in bytes, starting at byte `at`, counted from 0. It is written `@4:u32le`, `@4:16`, or `@4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// The first byte.
     pub at: u32,
-    /// The bytes from there on that belong to it.
+    /// The bytes that belong to it, from the first one on.
     pub extent: Extent,
 }
 
@@ -139,7 +139,7 @@ pub enum Extent {
 }
 
 impl Offset {
-    /// The number that stands there; `None` if it is the place of none, or the message ends before.
+    /// The number at this place; `None` if it is not the place of a number, or the message is too short.
     #[inline]
     pub fn number(self, message: &[u8]) -> Option<i128> {
         match self.extent {
@@ -148,7 +148,7 @@ impl Offset {
         }
     }
 
-    /// The bytes that stand there; `None` if the message ends before.
+    /// The bytes at this place; `None` if the message is too short.
     pub fn bytes(self, message: &[u8]) -> Option<&[u8]> {
         let rest = message.get(self.at as usize..)?;
         match self.extent {
@@ -237,7 +237,7 @@ impl fmt::Display for HexBytes {
 
 crate::text::as_text!(HexBytes, "bytes in hexadecimal digits", "01 ff");
 
-/// A text that is no place in bytes, no form of a number, or no bytes.
+/// A text that is not a place in bytes, not the form of a number, or not bytes in hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BytesError(String);

@@ -1,7 +1,7 @@
 //! The check of a conversation: it finds what cannot be sent, what can never match, and what matches twice.
 //!
-//! It looks at plain data, so that a conversation out of a record is checked like one out of a file. Where both are
-//! known the fault names the part and the key, which the reader of files turns into a line and a column.
+//! It works on plain data, so that a conversation from a record is checked like one from a file. A fault names the part
+//! and, where it is known, the key; the reader of files turns them into a line and a column.
 //!
 //! Start reading at [`Conversation::check`].
 
@@ -15,10 +15,10 @@ pub use transport::WRITTEN_FIELDS;
 use super::{Before, Conversation, Fault, Fill, Mix, Part, Step, Template};
 
 impl Conversation {
-    /// The most parts of one kind: requests, pushes, steps, values, header fields.
+    /// The maximum number of parts of one kind: requests, pushes, steps, values, header fields.
     pub const PARTS_MAX: usize = 256;
 
-    /// Refuses a conversation that cannot be held.
+    /// Refuses a conversation that cannot be carried out.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Conversation {
     }
 }
 
-/// A check that has come to a part, where values are known that were filled or taken before it.
+/// A check in progress: the part that it has reached, and the names of the values that are filled or taken before it.
 struct Checker<'c> {
     conversation: &'c Conversation,
     known: Vec<&'c str>,
@@ -85,7 +85,7 @@ impl<'c> Checker<'c> {
             let max = Conversation::PARTS_MAX;
             return Err(self.fault(key, format!("there are {count}; at most {max} are possible")));
         }
-        // Those that only receive need publishers, as is told below.
+        // Conversations that only receive need publishers, which `check_transport` requires.
         let is_sent = all.publishers.is_some() || all.speaks.only_receives();
         if all.requests.is_empty() && !is_sent {
             return Err(self.fault(
@@ -141,7 +141,7 @@ impl<'c> Checker<'c> {
         all.subprotocols.iter().try_for_each(|template| self.check_subprotocol(template))
     }
 
-    /// Refuses publishers that are not told from receivers.
+    /// Refuses publishers that are not kept apart from receivers, or whose own conversation has a fault.
     fn check_publishers(&self, publishers: &Conversation) -> Result<(), Fault> {
         if !self.conversation.requests.is_empty() {
             return Err(self.fault(

@@ -1,11 +1,11 @@
 //! Columns of CSV files (RFC 4180): the first row has the names.
 
-/// The values of the column `name` of `text`, one for each row; empty lines are no rows.
+/// The values of the column `name` of `text`, one for each row; empty lines are not rows.
 ///
 /// # Errors
 ///
-/// There is no such column, a row has another number of fields than the first, a quote is not closed, or there is no
-/// row; the message has the line, and no value, which may be a secret.
+/// There is no such column, a row has a different number of fields than the first, a quote is not closed, or there are
+/// no rows or too many. The message names the line, but no value, since a value may be a secret.
 pub(super) fn column(text: &str, name: &str) -> Result<Vec<String>, String> {
     let mut rows = Rows { rest: text.trim_start_matches('\u{feff}'), line: 1 };
     let (_, names) =
@@ -34,7 +34,7 @@ pub(super) fn column(text: &str, name: &str) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
-/// The rows that are left of a text.
+/// The rows of a text that are left to read.
 struct Rows<'t> {
     rest: &'t str,
     line: usize,
@@ -73,7 +73,7 @@ impl Rows<'_> {
         }
     }
 
-    /// The next field. Before a line end a CR does not belong to it.
+    /// The next field. A CR before a line end does not belong to it.
     fn field(&mut self) -> Result<String, String> {
         let Some(quoted) = self.rest.strip_prefix('"') else {
             let (field, rest) =
@@ -108,7 +108,7 @@ impl Rows<'_> {
     }
 }
 
-/// More rows than a machine has connections for.
+/// The most rows of a file: more than a machine has connections for.
 const ROWS_MAX: usize = 1 << 20;
 
 #[cfg(test)]

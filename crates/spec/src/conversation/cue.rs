@@ -1,9 +1,9 @@
-//! The note by which a message of a conversation is asked for.
+//! The placeholder that asks for a message of a conversation.
 
 use units::Nanos;
 
-/// Stands for a message until the machine of the conversation renders it: which one of its connection it is, of what
-/// kind, and when it was due.
+/// A placeholder for a message until the conversation's machine renders it: the number of the message on its
+/// connection, its kind, and when it was due.
 ///
 /// It travels as the payload of a message, as [`Cue::LEN`] bytes, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Cue {
         bytes[6..Self::LEN].copy_from_slice(&self.due.0.to_le_bytes());
     }
 
-    /// Reads one that was written; `None` unless there are exactly [`Cue::LEN`] bytes.
+    /// Reads a cue that [`Cue::write`] wrote; `None` unless there are exactly [`Cue::LEN`] bytes.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::LEN] = bytes.try_into().ok()?;
         let (sequence, rest) = bytes.split_first_chunk()?;

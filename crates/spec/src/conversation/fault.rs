@@ -18,7 +18,7 @@ pub struct Fault {
 /// A part of a conversation, by its index where there are several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The whole.
+    /// The conversation as a whole.
     Top,
     /// A header field.
     Field(usize),

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use units::Bytes;
 
 impl Conversation {
-    /// The conversation with its secrets and the rows of its files, read where they are not there yet.
+    /// The conversation with its secrets and the rows of its files. Reads those that it does not have yet.
     ///
     /// # Errors
     ///
-    /// The value that cannot be read, with the reason. Neither a secret nor a value of a file is in it.
+    /// The value that cannot be read, with the reason. The message has neither secrets nor values of files.
     pub fn filled(
         mut self,
         read: &Read<'_>,
@@ -44,11 +44,12 @@ impl Conversation {
         Ok(self)
     }
 
-    /// Refuses a load with more connections than the shortest of those files has rows that may not begin again.
+    /// Refuses a load in rooms for a conversation that does not fit rooms, or the reverse; and one with more
+    /// connections than there are rows in the shortest file that does not start over (`end = "stop"`).
     ///
     /// # Errors
     ///
-    /// The file, with its rows and the connections.
+    /// The misfit with rooms; or the file, with its rows and the connections.
     pub fn check_load(&self, load: &Load) -> Result<(), Problem> {
         if load.rooms().is_some() {
             self.check_rooms()?;
@@ -119,7 +120,7 @@ fn text(file: &str, max: Bytes, read: &Read<'_>) -> Result<String, String> {
     String::from_utf8(read(file, max)?).map_err(|_| format!("{file} is not UTF-8"))
 }
 
-/// A file of CSV has at most so many bytes.
+/// The largest CSV file.
 const CSV_MAX: Bytes = Bytes(64 << 20);
-/// A secret is much shorter.
+/// The largest file of a secret; secrets are much shorter.
 const SECRET_MAX: Bytes = Bytes(1 << 20);

@@ -125,7 +125,7 @@ impl fmt::Display for Status {
 
 crate::text::as_text!(Status, "a status of HTTP, or a class of them", "2xx");
 
-/// A text that is no status.
+/// A text that is not a status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no status; there are 100 to 599, and classes such as 2xx")]
 pub struct StatusError {

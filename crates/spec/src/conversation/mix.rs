@@ -4,16 +4,16 @@ use units::Random;
 
 /// The kind of every message of every connection, by the weights of the kinds.
 ///
-/// As many messages of a connection as the weights add up to are a turn. In each turn every kind comes exactly as often
-/// as its weight says, in an order that the seed shuffles. Connections begin at different places of the turn, so that
-/// they do not all send the rare kind at once.
+/// A turn is as many messages of a connection as the weights add up to. In each turn every kind is sent exactly as
+/// often as its weight says, in an order that the seed shuffles. Connections begin at different places of the turn, so
+/// that they do not all send the rare kind at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mix {
     turn: Vec<u16>,
 }
 
 impl Mix {
-    /// The longest turn, after all weights were divided by what they have in common.
+    /// The longest turn, after all weights were divided by their greatest common divisor.
     pub const TURN_MAX: u64 = 1 << 16;
 
     /// The mix of kinds with `weights`; kind `index` has the weight `weights[index]`.
@@ -34,7 +34,7 @@ impl Mix {
         Self { turn }
     }
 
-    /// The length of a turn: the sum of the weights, divided by what they have in common.
+    /// The length of a turn: the sum of the weights, divided by their greatest common divisor.
     pub fn turn_len(weights: &[u32]) -> u64 {
         let common = u64::from(weights.iter().copied().fold(0, common_divisor)).max(1);
         weights.iter().map(|weight| u64::from(*weight) / common).sum()
@@ -47,7 +47,7 @@ impl Mix {
     }
 }
 
-/// The largest number that divides both; the other one if one is zero.
+/// The greatest common divisor; if one number is zero, the other one.
 const fn common_divisor(a: u32, b: u32) -> u32 {
     let (mut a, mut b) = (a, b);
     while b != 0 {

@@ -1,4 +1,4 @@
-//! The texts that stand for packets of MQTT 3.1.1, in a conversation whose frame is `"mqtt"`.
+//! The texts that represent MQTT 3.1.1 packets in a conversation whose frame is `"mqtt"`.
 //!
 //! ```text
 //! CONNECT                      PUBLISH bench/3 qos=1 retain id=10000017     SUBSCRIBE bench/# qos=0 id=10000018
@@ -9,7 +9,7 @@
 //! password=p
 //! ```
 //!
-//! `id` is not sent: the acknowledgement of the packet is told with it. Words may be left out; `qos` is 0 then, and a
+//! `id` is not sent: the text of the packet's acknowledgement repeats it. Words may be left out: `qos` is then 0, and a
 //! session clean.
 //!
 //! Start reading at [`MqttCommand::parse`]. Left out: bytes, and texts of what a server sends (`wire::mqtt`).
@@ -34,7 +34,7 @@ pub enum MqttCommand<'t> {
         acknowledged: bool,
         /// True if the server keeps the message for those who subscribe later.
         retain: bool,
-        /// The number with which the acknowledgement is told; `None`: without one.
+        /// The number that the text of the acknowledgement repeats; `None`: without one.
         id: Option<u64>,
         /// The payload.
         payload: &'t [u8],
@@ -60,7 +60,7 @@ pub enum MqttCommand<'t> {
 /// The fields of CONNECT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MqttConnect<'t> {
-    /// The name of the client, by which the server knows its session; it throws out another client of that name.
+    /// The name of the client, which identifies its session; the server disconnects another client of the same name.
     pub client_id: &'t str,
     /// The longest silence of the client, in seconds; 0: any (§3.1.2.10).
     pub keep_alive: u16,
@@ -72,7 +72,7 @@ pub struct MqttConnect<'t> {
     pub password: Option<&'t str>,
 }
 
-/// A text that is no packet.
+/// A text that is not a packet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct MqttError {
@@ -80,7 +80,7 @@ pub struct MqttError {
 }
 
 impl<'t> MqttCommand<'t> {
-    /// The packet that `text` stands for.
+    /// The packet that `text` describes.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ fn publish<'t>(words: Option<&'t str>, payload: &'t [u8]) -> Result<MqttCommand<
     Ok(MqttCommand::Publish { topic, acknowledged, retain, id, payload })
 }
 
-/// The words behind a topic or filter.
+/// The words after a topic or filter.
 #[derive(Default)]
 struct Words {
     acknowledged: bool,
@@ -187,7 +187,7 @@ struct Words {
     id: Option<u64>,
 }
 
-/// The topic or filter, and the words behind it, of which `known` may be there.
+/// The topic or filter, and the words after it; only those in `known` are allowed.
 fn place<'t>(
     words: Option<&'t str>,
     name: &str,
@@ -261,7 +261,7 @@ fn error(message: impl Into<String>) -> MqttError {
     MqttError { message: message.into() }
 }
 
-/// Refuses a template that makes no packet, and CONNECT anywhere but first, or anything else there.
+/// Refuses a template that does not make a packet, CONNECT anywhere but first, and anything else first.
 pub(super) fn check(template: &Template, is_first: bool) -> Result<(), MqttError> {
     match (MqttCommand::parse(sample(template).as_bytes())?, is_first) {
         (MqttCommand::Connect(_), true) => Ok(()),
@@ -273,7 +273,7 @@ pub(super) fn check(template: &Template, is_first: bool) -> Result<(), MqttError
     }
 }
 
-/// The template with its holes filled in: numbers by 1, texts by as many letters.
+/// The template with its holes filled in: values with `1`, paddings with as many letters.
 fn sample(template: &Template) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Text(text) => text.clone(),

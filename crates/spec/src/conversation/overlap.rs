@@ -1,8 +1,8 @@
-//! Matchers that can never match, and pairs of which one takes all messages of the other: as far as their conditions
+//! Finds matchers that can never match, and pairs where one takes all messages of the other, as far as their conditions
 //! decide it.
 //!
-//! Everything that is said here is certain. Two matchers of which nothing is said may still meet in one message; while
-//! a conversation is verified such a message is an error.
+//! Everything reported here is certain. Two matchers about which nothing is reported may still match the same message;
+//! such a message is an error while a conversation is verified.
 
 use super::{Condition, Key, Matcher, Path, Place, Scalar};
 
@@ -16,8 +16,7 @@ pub(super) fn contradiction(matcher: &Matcher) -> Option<String> {
     pairs.into_iter().find_map(|(one, other)| exclude(one, other).or_else(|| exclude(other, one)))
 }
 
-/// True if every message that `one` matches is certain to be matched by `other`. An id is met by the id of the same
-/// place alone.
+/// True if `other` certainly matches every message that `one` matches. Only an id at the same place implies an id.
 pub(super) fn implies(one: &Matcher, other: &Matcher) -> bool {
     if other.id.is_some() && other.id != one.id {
         return false;
@@ -27,7 +26,7 @@ pub(super) fn implies(one: &Matcher, other: &Matcher) -> bool {
     conditions.all(|needed| one.conditions.iter().chain(&place).any(|given| follows(given, needed)))
 }
 
-/// The condition that an id stands at its place, where it is one of those that are compared here.
+/// The condition that an id is at its place, if that is a condition compared here.
 fn place_of_id(matcher: &Matcher) -> Option<Condition> {
     match matcher.id.as_ref()? {
         Place::Json(path) => Some(Condition::Has(path.clone())),
@@ -35,7 +34,7 @@ fn place_of_id(matcher: &Matcher) -> Option<Condition> {
     }
 }
 
-/// True if both match the same messages, as far as it is certain.
+/// True if both certainly match the same messages.
 pub(super) fn is_same(one: &Matcher, other: &Matcher) -> bool {
     implies(one, other) && implies(other, one)
 }
@@ -142,7 +141,7 @@ fn text_exclusion(text: &str, path: &Path) -> Option<String> {
     })
 }
 
-/// The bytes that a message has for certain by a condition, and the place of the first.
+/// The bytes that a condition guarantees in a message, and the place of the first.
 fn start_of(condition: &Condition) -> Option<(u32, &[u8])> {
     match condition {
         Condition::Bytes { at, bytes } => Some((*at, &bytes.0)),
@@ -171,7 +170,7 @@ fn common<'b>(
     from(start, bytes).zip(from(other_start, other))
 }
 
-/// True if `inner` is a place inside of what stands at `outer`.
+/// True if `inner` is a place inside the value at `outer`.
 fn is_inside(inner: &Path, outer: &Path) -> bool {
     inner.0.len() > outer.0.len() && inner.0.starts_with(&outer.0)
 }
@@ -273,7 +272,7 @@ mod tests {
         let next = || equals("$.type", Scalar::Text(text("next")));
         #[rustfmt::skip]
         let table = [
-            // One, another, and if every message of the first is one of the second.
+            // One matcher, another, and whether the second matches every message of the first.
             (of(vec![next()], None),                 of(vec![], None),                       true),
             (of(vec![], None),                       of(vec![next()], None),                 false),
             (of(vec![next()], Some("$.id")),         of(vec![Has(path("$.type"))], None),    true),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A place in a JSON text: the members and indices that lead to it from the root.
 ///
-/// It is written `$.a.b[1]`; a member whose name has other characters than letters, digits, `_` and `-` is written
+/// It is written `$.a.b[1]`; a member whose name has characters other than letters, digits, `_` and `-` is written
 /// `$["the name"]`, as a JSON string. `$` is the whole text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Path(pub Vec<Key>);
@@ -82,7 +82,7 @@ impl fmt::Display for Path {
 
 crate::text::as_text!(Path, "a place in JSON", "$.params.items[0]");
 
-/// A text that is no path.
+/// A text that is not a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
@@ -92,7 +92,7 @@ pub enum PathError {
     /// A step of it cannot be read.
     #[error("character {} begins no step; steps are `.name`, `[0]` and `[\"any name\"]`", at + 1)]
     Key {
-        /// The byte of the text at which the step begins.
+        /// The byte of the text where the step begins.
         at: usize,
     },
     /// It does not begin at the root.
@@ -100,7 +100,7 @@ pub enum PathError {
     Root,
 }
 
-/// The name before the closing `"]`, in which `\"` and `\\` stand for `"` and `\`; and the text behind it.
+/// The name before the closing `"]`, in which `\"` and `\\` stand for `"` and `\`; and the text after it.
 fn quoted_name(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut letters = text.char_indices();

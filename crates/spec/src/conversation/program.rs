@@ -1,11 +1,11 @@
-//! Rooms in which a program of the user's publishes: the lines that it is told what to publish by.
+//! Rooms in which a user's program publishes: the lines that tell it what to publish.
 
 use super::Conversation;
 use crate::rooms::Part;
 
 impl Conversation {
-    /// The same for its receivers, to whom a program publishes: in place of publishers there is what the program is
-    /// told, a line of JSON for each message.
+    /// The same conversation for its receivers, with a program as the publisher: instead of publishers, it has the
+    /// lines that are sent to the program, one of JSON for each message.
     #[must_use]
     pub fn published_by_a_program(self) -> Self {
         let lines = Self::read("program", LINES).expect("it is ours, and a test reads it");

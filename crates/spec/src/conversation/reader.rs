@@ -28,7 +28,7 @@ impl Conversation {
     /// The longest file of a conversation.
     pub const FILE_MAX: Bytes = Bytes(1 << 20);
 
-    /// The conversation in `text`, a file of TOML; `name` is the path of that file, or the name of a ready-made one.
+    /// The conversation in `text`, a TOML file; `name` is the path of that file, or the name of a ready-made one.
     /// Secrets and rows of other files are not read yet ([`Conversation::filled`]); the paths of those files are
     /// relative to the folder of this one.
     ///
@@ -110,7 +110,8 @@ impl Reader<'_> {
         Ok(conversation)
     }
 
-    /// The conversation of publishers. Its places are not kept: a fault that is found later is told at its beginning.
+    /// The conversation of publishers. Its places are not kept: a fault that is found later is reported at its
+    /// beginning.
     fn publishers(&mut self, table: Table<'_>, _: Part) -> Result<Box<Conversation>, Error> {
         let mut reader = Reader { source: self.source, places: BTreeMap::new() };
         reader.conversation(table).map(Box::new)
@@ -161,7 +162,7 @@ impl Reader<'_> {
                 return Err(Error::new(at, message));
             }
             (None, None) => {
-                // A key that is misspelt explains more.
+                // Reports a misspelt key first, which explains more.
                 table.finish(FRAME_KEYS)?;
                 let message =
                     "`length` is missing: 1, 2 or 4 bytes, or \"varint\"; or a `separator`, a text";
@@ -317,7 +318,7 @@ impl Reader<'_> {
             }
             (None, false) if matches!(send, Send::Http(_)) => Reply::Match(success()),
             (None, false) => {
-                // A key that is misspelt explains more.
+                // Reports a misspelt key first, which explains more.
                 table.finish(REQUEST_KEYS)?;
                 return Err(Error::new(
                     at,
@@ -406,7 +407,7 @@ impl Reader<'_> {
         Ok(Beat { every, send })
     }
 
-    /// The path of a file that stands beside this one.
+    /// The path of `file`, which is relative to the folder of this one.
     fn beside(&self, file: &str) -> String {
         let folder = std::path::Path::new(&self.source.name).parent();
         folder.map_or_else(|| file.to_owned(), |folder| folder.join(file).display().to_string())
@@ -419,7 +420,7 @@ fn name_of(path: &str) -> String {
     stem.map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// A status of the 2xx kind.
+/// A matcher for any 2xx status.
 fn success() -> Matcher {
     let status = super::Status { first: 200, last: 299 };
     Matcher { conditions: vec![Condition::Status(status)], id: None }

@@ -41,8 +41,8 @@ pub const READY_MADE: &[(&str, &str)] = &ready_made![
     "wamp"
 ];
 
-/// The conversation that clients of `wirebench serve relay` hold in its rooms over a protocol: its own words, inside
-/// events over Socket.IO.
+/// The name of the conversation that clients of `wirebench serve relay` use in its rooms over a protocol: the relay's
+/// own messages, inside events over Socket.IO.
 pub fn of_our_relay(protocol: Protocol) -> &'static str {
     if protocol == Protocol::SocketIo { "room-socketio" } else { "room" }
 }

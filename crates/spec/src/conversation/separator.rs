@@ -1,4 +1,4 @@
-//! The bytes that stand between two messages.
+//! The bytes that separate two messages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct Separator {
 }
 
 impl Separator {
-    /// The longest, in bytes.
+    /// The maximum length, in bytes.
     pub const LEN_MAX: usize = 16;
 
     /// The separator in `text`; `None` if it is empty or too long.

@@ -1,6 +1,7 @@
 //! Texts with holes: `{"id":${id},"text":"${pad:32}"}`.
 //!
-//! `$${` stands for `${`. A `$` that no `{` follows is itself, so that GraphQL's and RESP's need no care.
+//! `$${` is an escaped `${`. A `$` that is not followed by `{` is literal, so that those of GraphQL and RESP need no
+//! escaping.
 
 use super::{BytesError, HexBytes, Number};
 use schemars::JsonSchema;
@@ -79,18 +80,18 @@ pub enum Escape {
 /// The kind of text that a template makes, which decides how values in it are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// A message or body: values in its JSON strings are escaped as there, others are put in as they are.
+    /// A message or body: values inside JSON strings are escaped for them, others are inserted unchanged.
     Message,
     /// A URL, or a form that is encoded like one.
     Url,
     /// The value of a header field.
     Header,
-    /// A text that is no message yet: the value of another value.
+    /// A text that is not itself a message, such as a value that other templates refer to.
     Plain,
 }
 
 impl Template {
-    /// The longest text that the holes of one template may be filled with.
+    /// The maximum length of one template in bytes, as [`Template::len_min`] counts them; and of one padding.
     pub const LEN_MAX: u32 = 16 << 20;
 
     /// The template in `text`.
@@ -106,7 +107,7 @@ impl Template {
         while at < text.len() {
             let rest = &text[at..];
             let len = rest.find("${").unwrap_or(rest.len());
-            // `$${` is a `${` that opens nothing.
+            // `$${` is an escaped `${`.
             if len < rest.len() && rest[..len].ends_with('$') {
                 literal += &rest[..len];
                 literal += "{";
@@ -136,7 +137,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// The template of bytes in `text`: two hexadecimal digits for each byte, and holes.
+    /// The binary template in `text`: two hexadecimal digits for each byte, and holes.
     ///
     /// # Errors
     ///
@@ -166,7 +167,7 @@ impl Template {
             at += "${".len() + end + "}".len();
         }
         if !pieces.iter().any(Piece::is_of_bytes) {
-            // One tells that this is no text.
+            // An empty piece of bytes marks the template as binary.
             pieces.insert(0, Piece::Bytes(HexBytes::default()));
         }
         Ok(Self(pieces))
@@ -209,7 +210,7 @@ impl Template {
         self.0.iter().any(|piece| !matches!(piece, Piece::Text(_) | Piece::Bytes(_)))
     }
 
-    /// True if it begins an object or a list of JSON.
+    /// True if it begins a JSON object or array.
     pub fn is_json(&self) -> bool {
         matches!(self.0.first(), Some(Piece::Text(text)) if text.trim_start().starts_with(['{', '[']))
     }
@@ -241,7 +242,7 @@ impl Template {
 }
 
 impl Piece {
-    /// The hole that has the value, of a number in bytes; of any other piece that itself.
+    /// The hole that a number in bytes takes its value from; of any other piece, the piece itself.
     pub fn value(&self) -> &Self {
         if let Self::Number { of, .. } = self { of } else { self }
     }
@@ -256,7 +257,7 @@ impl Piece {
     }
 }
 
-/// The text with its holes, as a file has it. Bytes are set apart by blanks.
+/// The text with its holes, as written in a file. Pieces of a binary template are separated by spaces.
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let blank = if self.is_bytes() { " " } else { "" };
@@ -294,7 +295,7 @@ impl fmt::Display for Piece {
     }
 }
 
-/// A hole that cannot be read, and the byte of the text at which it opens.
+/// A hole that cannot be read, and the byte of the text where it opens.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
@@ -307,7 +308,7 @@ pub struct TemplateError {
 pub(super) const RESERVED: [&str; 9] =
     ["id", "now", "now_ms", "client", "room_number", "header", "pad", "random", "payload"];
 
-/// The digits of a header.
+/// The number of digits of a header.
 const HEADER_LEN: u64 = crate::stamp::Header::len(true) as u64;
 
 /// True for a name that a value may have: a letter or `_`, then letters, digits and `_`.
@@ -317,7 +318,7 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
-/// True for a letter of a token of HTTP (RFC 9110, 5.6.2): a name of a field, or a subprotocol.
+/// True for a character of an HTTP token (RFC 9110, 5.6.2), such as the name of a field, or a subprotocol.
 pub(super) const fn is_token_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric()
         || matches!(
@@ -379,7 +380,7 @@ fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
     }
 }
 
-/// The piece of a hole in bytes: the text of a value, or with a form, as in `id:u32le`, a number.
+/// The piece of a hole in bytes: a number if it has a form, as in `id:u32le`, else the text of a value.
 fn hole_in_bytes(inner: &str) -> Result<Piece, String> {
     let form =
         inner.rsplit_once(':').filter(|(value, _)| !matches!(value.trim(), "pad" | "random"));
@@ -393,12 +394,12 @@ fn hole_in_bytes(inner: &str) -> Result<Piece, String> {
     Ok(Piece::Number { of: Box::new(of), form })
 }
 
-/// The strings of JSON that are open at the end of a text. One that begins no array, object or string has none.
+/// The JSON strings that are open at the end of a text. A text that does not begin an array, object or string has none.
 struct Quotes {
     is_json: bool,
     /// Inside a string.
     string: bool,
-    /// Inside a string of a JSON text that the string holds: between `\"` and `\"`.
+    /// Inside a string of a JSON text that is itself in a string: between `\"` and `\"`.
     inner: bool,
 }
 
@@ -408,7 +409,7 @@ impl Quotes {
         Self { is_json: text.trim_start().starts_with('"'), string: false, inner: false }
     }
 
-    /// Goes on by `text`, which has no holes.
+    /// Advances over `text`, which has no holes.
     fn pass(&mut self, text: &str) {
         let mut letters = text.chars();
         while let Some(letter) = letters.next() {

@@ -105,7 +105,7 @@ impl Speaks {
         }
     }
 
-    /// True if messages are responses of HTTP, or in them.
+    /// True if messages are HTTP responses, or parts of them.
     pub const fn is_http(self) -> bool {
         match self {
             Self::Http | Self::Sse | Self::LongPoll | Self::Multipart | Self::Chunked => true,
@@ -113,7 +113,7 @@ impl Speaks {
         }
     }
 
-    /// True if a connection has no requests but those for its messages: others publish.
+    /// True if a connection only sends the requests that fetch its messages: others publish.
     pub const fn only_receives(self) -> bool {
         match self {
             Self::LongPoll | Self::Multipart | Self::Chunked => true,
@@ -204,10 +204,10 @@ pub struct HttpRequest {
     pub redirects: u8,
 }
 
-/// The most redirects of one request that anybody may ask for; a browser gives up after 20.
+/// The largest number of redirects that a request may ask for; a browser gives up after 20.
 pub const REDIRECTS_MAX: u8 = 10;
 
-/// True for a count that is not written.
+/// True for a count that is left out when it is written.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 pub(crate) const fn is_zero(count: &u8) -> bool {
     *count == 0
@@ -389,7 +389,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Subprotocols, which were texts without holes in records of before.
+/// Reads subprotocols, which are texts without holes in older records.
 fn offered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Template>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -408,20 +408,20 @@ fn offered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Template>, 
 }
 
 impl Frame {
-    /// A length as URLs of tcp-framed:// have it.
+    /// The length prefix of tcp-framed:// URLs.
     const LENGTH: Self = Self::Length {
         width: LengthWidth::Four,
         order: ByteOrder::Big,
         includes_itself: false,
         max: Self::MAX,
     };
-    /// The longest message between separators or with a length before it, where its file names none.
+    /// The longest message between separators or with a length before it, unless its file names another.
     pub(super) const MAX: Bytes = Bytes(16 << 20);
 }
 
 impl Conversation {
-    /// The protocols of URLs over which it is held, the usual one first. Those that say what a message is themselves
-    /// carry one whose frame says nothing else.
+    /// The protocols of URLs that can carry it, the usual one first. A protocol that has a framing of its own carries
+    /// it if its frame does not contradict that.
     pub fn carriers(&self) -> &'static [Protocol] {
         use LengthWidth::Four;
         match (self.speaks, self.frame) {
@@ -450,7 +450,7 @@ impl Conversation {
         }
     }
 
-    /// The same over `protocol`, which may say what a message is where the file does not.
+    /// The same conversation over `protocol`, whose framing applies where the file names none.
     #[must_use]
     pub fn over(self, protocol: Protocol) -> Self {
         let is_open = self.speaks == Speaks::Tcp && self.frame == Frame::Message;
@@ -467,7 +467,7 @@ impl Conversation {
         self.publishers.as_deref().unwrap_or(self)
     }
 
-    /// True for receivers that ask for nothing but their messages, which are responses, or in one response.
+    /// True for receivers that only request their messages, which are responses, or parts of one response.
     pub fn is_one_stream(&self) -> bool {
         let may_be = self.speaks == Speaks::Sse || self.speaks.only_receives();
         may_be && self.publishers.is_some()
@@ -491,7 +491,7 @@ impl Conversation {
         self.requests.iter().any(is_bytes)
     }
 
-    /// The values of its secrets that were read, and those of columns that are named like secrets.
+    /// The values of the secrets that were read, and of the columns that are named like secrets.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let of_publishers = self.publishers.iter().flat_map(|it| &it.vars);
         self.vars.iter().chain(of_publishers).flat_map(Var::secrets).map(String::as_str)
@@ -530,7 +530,7 @@ impl Request {
         }
     }
 
-    /// True if its message has a `${header}`: it can be told from every other where it is delivered.
+    /// True if its message has a `${header}`, which identifies it where it is delivered.
     pub fn has_header(&self) -> bool {
         match &self.send {
             Send::Message(template) => template.has_header(),

@@ -67,7 +67,7 @@ pub enum SecretSource {
 }
 
 impl Var {
-    /// The rows of a file that does not begin again, and its name.
+    /// The number of rows of a file that does not start over, and its name.
     pub(super) fn rows_max(&self) -> Option<(usize, &str)> {
         match &self.fill {
             Fill::Column { end: AtEnd::Stop, values: Some(values), file, .. } => {
@@ -77,7 +77,7 @@ impl Var {
         }
     }
 
-    /// The value of a secret; of a column that is named like one, as its file or this value calls it, all values.
+    /// The value of a secret; or all values of a column that its file or this value names like a secret.
     pub(super) fn secrets(&self) -> &[String] {
         match &self.fill {
             Fill::Secret { value, .. } => value.as_slice(),

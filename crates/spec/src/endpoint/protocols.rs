@@ -45,22 +45,22 @@ pub struct Facts {
     pub port: Option<u16>,
     /// The port of a URL that names none, inside TLS.
     pub secured_port: Option<u16>,
-    /// The path of a URL that names none; `None` if its URLs have no path. Protocols with paths open with a request of
-    /// HTTP, so they have header fields and speak `http/1.1` in ALPN.
+    /// The path of a URL that names none; `None` if its URLs have no path. Protocols with paths open with an HTTP
+    /// request, so they have header fields and speak `http/1.1` in ALPN.
     pub path: Option<&'static str>,
     /// The kind of messages that it carries.
     pub carries: Carries,
     /// The length in bytes of the shortest message that the other end can see.
     pub message_min: usize,
-    /// The sockets that one connection takes over the usual transport; see [`Scheme::sockets`].
+    /// The number of sockets that one connection uses over the usual transport; see [`Scheme::sockets`].
     pub sockets: u64,
-    /// True if messages are encoded besides being framed, e.g. as JSON.
+    /// True if messages are encoded in addition to being framed, e.g. as JSON.
     pub encodes: bool,
-    /// True for WebSocket and for everything that usually travels over it; see [`Scheme::over_websocket`].
+    /// True for WebSocket and for every protocol that usually runs over it; see [`Scheme::over_websocket`].
     pub over_websocket: bool,
     /// The transports besides the usual one.
     pub fallbacks: &'static [Fallback],
-    /// True if wirebench has a server of it that sends every message back.
+    /// True if wirebench has a server for it that echoes every message.
     pub has_echo: bool,
     /// True if the relay of wirebench speaks it, over each of its transports.
     pub has_relay: bool,
@@ -73,27 +73,27 @@ pub struct Facts {
 /// The transports that protocols travel over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transport {
-    /// The one that a protocol usually has, and that its URLs do not name.
+    /// The usual transport of a protocol, which its URLs do not name.
     #[default]
     Usual,
-    /// A response of HTTP that is a stream of server-sent events, and requests that post.
+    /// An HTTP response that is a stream of server-sent events, and requests that post.
     EventSource,
-    /// A response of HTTP that is a page with a script for each frame, and requests that post.
+    /// An HTTP response that is a page with a script for each frame, and requests that post.
     HtmlFile,
-    /// Responses of HTTP that are scripts with one frame each, and requests that post a form.
+    /// HTTP responses that are scripts with one frame each, and requests that post a form.
     Jsonp,
-    /// Responses of HTTP with all packets that wait, and requests that post some.
+    /// HTTP responses with all waiting packets, and requests that post some.
     Polling,
-    /// The same until the session goes on over WebSocket.
+    /// The same until the session is upgraded to WebSocket.
     Upgrade,
-    /// Responses of HTTP with one frame each, and requests that post.
+    /// HTTP responses with one frame each, and requests that post.
     Xhr,
-    /// Responses of HTTP that are streams of lines, and requests that post.
+    /// HTTP responses that are streams of lines, and requests that post.
     XhrStreaming,
 }
 
 impl Transport {
-    /// True if a response of HTTP brings what is there and is over.
+    /// True if an HTTP response delivers what is available and ends.
     pub const fn is_poll(self) -> bool {
         matches!(self, Self::Jsonp | Self::Polling | Self::Xhr)
     }
@@ -119,7 +119,7 @@ pub enum Carries {
     Binary,
     /// Messages each of which is binary or text.
     BinaryOrText,
-    /// Bytes without ends: whoever reads them has to know how long a message is.
+    /// Bytes without message boundaries: the reader has to know how long a message is.
     Bytes,
     /// Events of a game. The protocol makes and checks them.
     Events,
@@ -133,7 +133,7 @@ pub enum Carries {
     TextOrBinary,
 }
 
-/// A row for each protocol, in the order in which they are listed to people.
+/// A row for each protocol, in the order in which they are listed to users.
 #[rustfmt::skip]
 pub static PROTOCOLS: [Facts; 12] = [
     Facts {
@@ -232,8 +232,8 @@ static SOCKJS_FALLBACKS: [Fallback; 5] = [
     },
 ];
 
-/// The transports of Socket.IO that begin over HTTP. One connection waits for packets, and one posts; or one has the
-/// requests of HTTP, and the other becomes a WebSocket.
+/// The transports of Socket.IO that begin over HTTP. One connection waits for packets, and one posts; or one carries
+/// the HTTP requests, and the other becomes a WebSocket.
 static SOCKETIO_FALLBACKS: [Fallback; 2] = [
     Fallback {
         transport: Transport::Polling,
@@ -249,7 +249,7 @@ static SOCKETIO_FALLBACKS: [Fallback; 2] = [
     },
 ];
 
-/// The facts of a protocol directly over TCP, where its row says nothing else.
+/// The default facts of a protocol directly over TCP.
 const USUAL: Facts = Facts {
     protocol: Protocol::Tcp,
     name: "",
@@ -269,7 +269,7 @@ const USUAL: Facts = Facts {
     about: "",
 };
 
-/// The facts of a protocol that opens with a request of HTTP, where its row says nothing else.
+/// The default facts of a protocol that opens with an HTTP request.
 const WEB: Facts = Facts { port: Some(80), secured_port: Some(443), path: Some("/"), ..USUAL };
 
 impl Protocol {
@@ -278,8 +278,8 @@ impl Protocol {
         &PROTOCOLS[self as usize]
     }
 
-    /// True if messages are something else over it than those of the conversations that it carries: a server that holds
-    /// some echoes besides.
+    /// True if its own messages are distinct from those of the conversations that it carries: a server that holds
+    /// conversations echoes as well.
     pub const fn echoes_besides(self) -> bool {
         matches!(self, Self::SocketIo)
     }
@@ -297,7 +297,8 @@ impl Protocol {
         }
     }
 
-    /// True if servers of application protocols speak it too: one that was to echo may greet, or answer in its own way.
+    /// True if servers of application protocols speak it too: one that is expected to echo may send a greeting, or
+    /// answer in its own way.
     pub const fn has_other_servers(self) -> bool {
         matches!(self, Self::Tcp | Self::Unix | Self::Lines | Self::WebSocket)
     }
@@ -315,7 +316,7 @@ impl Carries {
         self.is_text() || self.has_both()
     }
 
-    /// True if a message is of either kind.
+    /// True if messages of both kinds can be sent.
     pub const fn has_both(self) -> bool {
         matches!(self, Self::BinaryOrText | Self::TextOrBinary)
     }
@@ -325,7 +326,7 @@ impl Carries {
         self.is_text() || matches!(self, Self::TextOrBinary)
     }
 
-    /// False if `payload` has a byte in it that would end the message.
+    /// False if a byte of `payload` would end the message.
     pub fn may_hold(self, payload: &[u8]) -> bool {
         self != Self::Lines || !payload.contains(&b'\n')
     }
@@ -336,7 +337,7 @@ impl Carries {
     }
 }
 
-/// A protocol over one of its transports, with or without TLS: what stands before the colon of a URL.
+/// A protocol over one of its transports, with or without TLS: the part of a URL before the colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scheme {
     /// The protocol.
@@ -354,7 +355,7 @@ impl Scheme {
         PROTOCOLS.iter().flat_map(move |row| both(row).into_iter().flatten().chain(fallbacks(row)))
     }
 
-    /// The schemes of our own servers that send every message back, in the same order.
+    /// The schemes for which wirebench has an echo server, in the same order.
     pub fn echoes() -> impl Iterator<Item = Self> {
         Self::all().filter(|scheme| scheme.facts().has_echo)
     }
@@ -399,12 +400,12 @@ impl Scheme {
         self.protocol.facts()
     }
 
-    /// The sockets that one connection takes.
+    /// The number of sockets that one connection uses.
     pub fn sockets(self) -> u64 {
         if self.transport == Transport::Usual { self.facts().sockets } else { 2 }
     }
 
-    /// True over WebSocket.
+    /// True if it runs over WebSocket.
     pub fn over_websocket(self) -> bool {
         self.transport == Transport::Usual && self.facts().over_websocket
     }
@@ -419,7 +420,7 @@ impl Scheme {
         self.facts().fallbacks.iter().find(|fallback| fallback.transport == self.transport)
     }
 
-    /// Its name, as it stands before the colon of a URL.
+    /// Its name, as written before the colon of a URL.
     pub fn name(self) -> &'static str {
         if let Some(fallback) = self.fallback() {
             return if self.tls { fallback.secured } else { fallback.name };
@@ -435,7 +436,7 @@ impl Scheme {
         if self.tls { self.facts().secured_port } else { self.facts().port }
     }
 
-    /// The protocol that a client of it offers, and a server of it accepts, in TLS's handshake (ALPN), unless told
+    /// The protocols that a client offers and a server accepts in the TLS handshake (ALPN), unless configured
     /// otherwise.
     pub fn alpn(self) -> Vec<String> {
         self.facts().path.map(|_| "http/1.1".to_owned()).into_iter().collect()
@@ -450,7 +451,7 @@ impl Scheme {
     }
 }
 
-/// The schemes of the transports of a protocol besides the usual one.
+/// The schemes of a protocol's transports other than the usual one.
 fn fallbacks(row: &'static Facts) -> impl Iterator<Item = Scheme> {
     let both = |fallback: &'static Fallback| {
         let plain = Scheme { transport: fallback.transport, ..row.protocol.plain() };
@@ -468,14 +469,14 @@ impl fmt::Display for Scheme {
 impl FromStr for Scheme {
     type Err = SchemeError;
 
-    /// Reads a name in whatever case.
+    /// Reads a name, ignoring case.
     fn from_str(text: &str) -> Result<Self, SchemeError> {
         let found = Self::all().find(|scheme| scheme.name().eq_ignore_ascii_case(text));
         found.ok_or_else(|| SchemeError { scheme: super::shown(text), near: Self::near(text) })
     }
 }
 
-/// A name that is no scheme.
+/// A name that is not a scheme.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown scheme `{scheme}`; known are {}{}", Scheme::list(Scheme::all()), near_text(*near))]
 pub struct SchemeError {

@@ -1,4 +1,5 @@
-//! Turns rows and loads into workloads: who is measured with whom, over what, under which load, and what cannot be.
+//! Turns rows and loads into workloads: which server is measured with which client, over which transport, under which
+//! load, and what is left out.
 
 mod rounds;
 mod sides;
@@ -15,7 +16,7 @@ use std::collections::BTreeSet;
 use toml::Spanned;
 use units::{Count, Nanos};
 
-/// Everything that a manifest says of a subject and an experiment needs.
+/// The facts of a subject's manifest that an experiment needs.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The name.
@@ -24,18 +25,18 @@ pub struct Facts {
     pub role: Role,
     /// The schemes that it speaks.
     pub speaks: Vec<String>,
-    /// The conversations that a server holds in place of echoes; those in whose rooms a client receives, which then
-    /// sends nothing.
+    /// The conversations that a server holds instead of echoing; of a client, those in whose rooms it receives. A
+    /// client that has any sends nothing.
     pub conversations: Vec<Held>,
-    /// True if it answers with another text than the message where that is asked for.
+    /// True if it can be asked to answer with a text other than the message.
     pub replies: bool,
-    /// True if it keeps its processor busy for each message where that is asked for.
+    /// True if it can be asked to keep its processor busy for each message.
     pub works: bool,
-    /// True if it takes messages of text alone.
+    /// True if it accepts only text messages.
     pub text_only: bool,
-    /// The connections that it takes at most.
+    /// The maximum number of connections that it accepts.
     pub connections_max: Option<u64>,
-    /// The reason of these limits.
+    /// The reason for these limits.
     pub why: String,
 }
 
@@ -48,13 +49,13 @@ pub enum Role {
     Server,
 }
 
-/// The subjects that are there.
+/// The subjects that are available.
 pub trait Subjects {
-    /// The subject of a name; inside, the reason why it cannot take part: its manifest is broken.
+    /// The subject called `name`; the inner error is the reason why it cannot take part: its manifest is broken.
     ///
     /// # Errors
     ///
-    /// Nothing has this name; the one that was perhaps meant.
+    /// Nothing has this name; the message has the one that was perhaps meant.
     fn find(&self, name: &str) -> Result<Result<Facts, String>, String>;
 
     /// Makes sure that a subject is installed.
@@ -64,12 +65,12 @@ pub trait Subjects {
     /// The reason why it is not.
     fn ready(&self, name: &str) -> Result<(), String>;
 
-    /// The reason why a server does not answer such requests of HTTP; `None` if it does.
+    /// The reason why a server does not answer HTTP requests with this method and path; `None` if it does.
     fn refusal(&self, name: &str, method: &str, path: &str) -> Option<String>;
 }
 
 impl File {
-    /// The experiment, with everything resolved, of the subjects that are there.
+    /// The experiment of the available subjects, with everything resolved.
     ///
     /// # Errors
     ///
@@ -125,7 +126,7 @@ struct Cells<'a> {
     known: BTreeSet<String>,
 }
 
-/// A workload, and the row and load that it is of.
+/// A workload, with its row and its load.
 struct Cell<'a> {
     /// `None`: row zero.
     row: Option<&'a Row>,
@@ -155,7 +156,7 @@ impl<'a> Cells<'a> {
         (0..self.file.loads.len()).filter(is_kept).map(Some).collect()
     }
 
-    /// Raw TCP, as our own server answers it and our own client asks.
+    /// Adds row zero: raw TCP between wirebench's own client and server.
     fn row_zero(&mut self, load: Option<usize>) -> Result<(), String> {
         let server = Server::Embedded(Embedded {
             reply: self.file.reply.clone(),
@@ -165,8 +166,8 @@ impl<'a> Cells<'a> {
         self.add(None, load, ROW_ZERO, &server, None, None)
     }
 
-    /// The product of all that a row names, as far as manifests allow it. A subject that is in no cell of it is left
-    /// out.
+    /// Adds the product of everything that a row names, as far as manifests allow it. A subject without a cell in it is
+    /// listed as left out.
     fn row(&mut self, row: &'a Row) -> Result<(), String> {
         let name = row.keys.name.as_ref().map(|name| name.get_ref().as_str());
         let quick_rows = self.quick.as_ref().and_then(|quick| quick.rows.as_ref());
@@ -242,7 +243,8 @@ impl<'a> Cells<'a> {
         Ok(())
     }
 
-    /// The conversations with which the two are measured; `None` in place of one where options say it all.
+    /// The conversations with which the two are measured; an entry is `None` where the options alone decide what is
+    /// sent.
     fn held(
         &self,
         row: &Row,
@@ -271,7 +273,7 @@ impl<'a> Cells<'a> {
         Ok(held.into_iter().map(|held| held.cloned()).collect())
     }
 
-    /// The conversation of our relay in whose rooms a client only receives.
+    /// The conversations of wirebench's relay for a client that only receives in its rooms.
     fn held_by_receivers(
         &self,
         row: &Row,
@@ -305,7 +307,7 @@ impl<'a> Cells<'a> {
         own.or(self.file.options.conversation.as_deref())
     }
 
-    /// True if what a row is asked under some load has rooms.
+    /// True if a row has rooms under any load.
     fn is_in_rooms(&self, row: &Row) -> bool {
         let of_loads = self.file.loads.iter().map(|load| &load.options);
         let mut options = of_loads.chain([&row.options, &self.file.options]);
@@ -322,7 +324,7 @@ impl<'a> Cells<'a> {
         self.loads().into_iter().filter(is_named).collect()
     }
 
-    /// One cell for each load.
+    /// Adds a cell for each load of a row. A load that the participants cannot serve is left out.
     fn cells_of(
         &mut self,
         row: &'a Row,
@@ -417,8 +419,8 @@ impl<'a> Cells<'a> {
         Ok(())
     }
 
-    /// The options of a cell: those asked for over the quick ones, over those of the row, over those of the load and of
-    /// the file where they mean something to the protocol, over the defaults.
+    /// The options of a cell, in order of precedence: those asked for, the quick ones, those of the row, those of the
+    /// load and of the file where they mean something to the protocol, the defaults.
     fn options(&self, row: Option<&Row>, load: Option<usize>, server: &Server) -> Options {
         let load = load.map(|load| &self.file.loads[load]);
         let of_load = load.map_or_else(Options::default, |load| {
@@ -432,7 +434,7 @@ impl<'a> Cells<'a> {
         let quick = self.quick.as_ref().map(|quick| quick.options.clone()).unwrap_or_default();
         let quick = quick.where_it_applies(server);
         let named = row.map(|row| row.options.clone()).unwrap_or_default().over(common);
-        // A load that says itself when a block ends is asked for that also when it is quick.
+        // A load that defines the end of its blocks keeps that end in a quick run.
         let quick = if named.messages.is_some() || named.clients.is_some() {
             Options { duration: None, ..quick }
         } else {
@@ -446,7 +448,7 @@ impl<'a> Cells<'a> {
         self.with_usual(options)
     }
 
-    /// The options, with the usual end of a block and the usual warm-up where nothing names them.
+    /// The options, with the usual end of a block and the usual warm-up where they are not set.
     fn with_usual(&self, options: Options) -> Options {
         if self.file.is_url() && self.file.baseline.is_none() && self.axis.is_none() {
             return options;
@@ -467,7 +469,7 @@ impl<'a> Cells<'a> {
         })
     }
 
-    /// Refuses names that are asked for and that nothing has.
+    /// Refuses names that were asked for, but that nothing has.
     fn check_only(&self) -> Result<(), String> {
         let Some(only) = self.asked.only.iter().find(|only| !self.known.contains(*only)) else {
             return Ok(());
@@ -481,7 +483,7 @@ impl<'a> Cells<'a> {
         Err(format!("{name}: it has nothing called `{only}`, which --only names; {meant}"))
     }
 
-    /// Refuses a first load of which 1 % is less than a message.
+    /// Refuses a first load so small that 1 % of a block is less than one message.
     fn check_first_load(&self) -> Result<(), String> {
         let Some(axis) = &self.axis else { return Ok(()) };
         for cell in &self.made {
@@ -510,13 +512,13 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The answer of the server of a row; `None`: an echo.
+    /// The fixed reply of a row's server; `None`: an echo.
     fn reply(&self, row: &'a Row) -> Option<&'a str> {
         let reply = row.keys.reply.as_ref().or(self.file.reply.as_ref());
         reply.map(String::as_str).filter(|reply| !reply.is_empty())
     }
 
-    /// The work of the server of a row under a load; `None`: nothing but its answer.
+    /// The work of a row's server for each message under a load; `None`: it only answers.
     fn work(&self, row: Option<&Row>, load: Option<usize>) -> Option<Nanos> {
         let of_load = || load.and_then(|load| self.file.loads[load].work);
         let work = row
@@ -597,7 +599,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Sets the workload that each is compared with: of the same load the row that is named, else the baseline.
+    /// Sets the workload that each is compared with: under the same load, the row that it names, else the baseline.
     fn compare(&mut self) -> Result<Vec<Layer>, String> {
         let zero = self.file.baseline.as_ref().map_or(ROW_ZERO, |name| name.get_ref());
         let mut layers = Vec::new();
@@ -607,7 +609,7 @@ impl<'a> Cells<'a> {
             let Some(row) = row else { continue };
             let base =
                 row.keys.base.as_ref().map(|base| self.named(base, load)).transpose()?.flatten();
-            // Nothing is compared with a row that is not there.
+            // A row that is not measured cannot be compared with.
             self.made[index].workload.baseline = base.filter(|base| *base != index).or(of_zero);
             if let Some(layer) = &row.keys.layer {
                 let over = self.named(&layer.over, load)?.filter(|over| *over != index);
@@ -618,7 +620,7 @@ impl<'a> Cells<'a> {
         Ok(layers)
     }
 
-    /// The workload of a row under a load; `None` if it is not there, which is an error if the file has no such row.
+    /// The workload of a row under a load; `None` if it is not measured. It is an error if the file has no such row.
     fn named(&self, name: &Spanned<String>, load: Option<usize>) -> Result<Option<usize>, String> {
         let found = self.position(name.get_ref(), load);
         let is_known = |row: &Row| match (&row.keys.name, &row.keys.server) {
@@ -647,7 +649,7 @@ impl<'a> Cells<'a> {
             || only.iter().any(|it| [name, server, client].contains(&it.as_str()))
     }
 
-    /// The two, if they can be measured with each other; else the one that cannot, and the reason.
+    /// The facts of both, if they can be measured with each other; else the one that cannot take part, and the reason.
     fn possible(
         &self,
         row: &'a Row,
@@ -742,7 +744,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The reason for which a server does no work of a set time, if it does not.
+/// The reason why a server cannot work for a set time; `None` if it can.
 fn cannot_work(
     server: &Option<Facts>,
     work: Nanos,
@@ -758,7 +760,7 @@ fn cannot_work(
     Some(format!("{name}: it does not work for {work} before it answers"))
 }
 
-/// The reason why a subject does not take so many connections; `None` if it does.
+/// The reason why a subject does not accept that many connections; `None` if it does.
 fn too_many(facts: &Facts, connections: u64) -> Option<String> {
     let Facts { name, why, .. } = facts;
     let max = facts.connections_max.filter(|max| connections > *max)?;
@@ -768,7 +770,7 @@ fn too_many(facts: &Facts, connections: u64) -> Option<String> {
 /// The options of a line of a sweep at its first load.
 fn of_axis(options: Options, axis: &crate::Axis) -> Options {
     let first = match axis.of {
-        // What cannot rise in rooms, or without them, is refused when the first load is known.
+        // A quantity that cannot rise in rooms, or without them, is refused once the first load is known.
         AxisOf::Bots | AxisOf::Connections if options.publish.is_some() => Options::default(),
         AxisOf::Receivers if options.publish.is_none() => Options::default(),
         AxisOf::Bots => Options {
@@ -810,20 +812,20 @@ fn called(row: &Row, server: &str, client: &str, scheme: Scheme) -> String {
     words.join(" ")
 }
 
-/// The bare socket that everything is held against.
+/// The row of the bare socket that everything is compared with.
 const ROW_ZERO: &str = "tcp";
-/// A server of ours.
+/// The name of wirebench's own server.
 const EMBEDDED: &str = "embedded";
-/// Our own client.
+/// The name of wirebench's own client.
 const OURSELVES: &str = "wirebench";
-/// The warm-up before each block; a subject that compiles while it runs has more before its first.
+/// The warm-up before each block; a subject that compiles while it runs has a longer one before its first block.
 const WARM_UP: Nanos = Nanos::from_millis(200);
-/// The number of messages of which 1 % is one.
+/// The number of messages of which 1 % is one message.
 const DUE_MIN: f64 = 100.0;
-/// Names that are more alike than this are perhaps meant.
+/// A name whose similarity (Jaro-Winkler) is above this was perhaps meant.
 const SIMILAR: f64 = 0.8;
 const JIT_WARM_UP_MAX_QUICK: Nanos = Nanos::from_secs(5);
-/// The block of a sweep, the warm-up before it, and the wait for late replies, which say nothing new of it.
+/// The block of a sweep, the warm-up before it, and the wait for late replies, which add no information about it.
 const AXIS_BLOCK: Nanos = Nanos::from_secs(2);
 const AXIS_SETTLE: Nanos = Nanos::from_secs(1);
 const AXIS_BLOCK_QUICK: Nanos = Nanos::from_secs(1);

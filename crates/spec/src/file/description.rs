@@ -22,15 +22,15 @@ pub struct File {
     pub(super) criteria: Criteria,
     /// The most by which a number of the second of two sides may be worse.
     pub(super) regression_max: Option<Share>,
-    /// The row that others are compared with; without one, a bare TCP socket of ours is added under every load.
+    /// The row that others are compared with; without one, wirebench's bare TCP socket is added under every load.
     pub(super) baseline: Option<Spanned<String>>,
-    /// The answer of servers, in place of an echo.
+    /// The fixed reply of servers, instead of an echo.
     pub(super) reply: Option<String>,
     /// The time for which servers keep their processor busy for each message.
     pub(super) work: Option<Nanos>,
     /// The CPUs that server subjects may use.
     pub(super) server_cpus: Option<NonZeroU32>,
-    /// The rows that are measured where no others are asked for; without it, all.
+    /// The rows that are measured unless others are asked for; without it, all.
     pub(super) usual: Option<Words>,
     pub(super) options: Options,
     pub(super) quick: Option<Quick>,
@@ -50,11 +50,11 @@ pub(super) struct Quick {
     pub(super) axis: AxisKeys,
 }
 
-/// A load that every row is asked.
+/// A load that every row is measured under.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub(super) name: Spanned<String>,
-    /// The work of servers for each message, in place of the file's.
+    /// The work of servers for each message, instead of the file's.
     pub(super) work: Option<Nanos>,
     pub(super) options: Options,
     pub(super) quick: Option<Options>,
@@ -73,13 +73,13 @@ pub(super) struct RowKeys {
     pub(super) name: Option<Spanned<String>>,
     /// A line for `--help` and pages.
     pub(super) about: Option<String>,
-    /// A server that listens already, in place of `server` and `transport`.
+    /// A server that listens already, instead of `server` and `transport`.
     pub(super) url: Option<Spanned<String>>,
-    /// The line of a shell that starts the server of `url`.
+    /// The shell command that starts the server of `url`.
     pub(super) start: Option<Spanned<String>>,
     /// The folder that it is started in.
     pub(super) folder: Option<Spanned<String>>,
-    /// The text that a line of its output has in it when it is ready.
+    /// The text that a line of its output contains once it is ready.
     pub(super) ready_line: Option<Spanned<String>>,
     /// The longest time until it is ready.
     pub(super) start_timeout: Option<Spanned<Nanos>>,
@@ -91,15 +91,15 @@ pub(super) struct RowKeys {
     pub(super) transport: Option<Spanned<Words>>,
     /// Names of loads; none named: all.
     pub(super) load: Option<Spanned<Words>>,
-    /// The answer of the server, in place of the file's; `""`: an echo.
+    /// The fixed reply of the server, instead of the file's; `""`: an echo.
     pub(super) reply: Option<String>,
-    /// The work of the server for each message, in place of that of the load and the file.
+    /// The work of the server for each message, instead of that of the load and the file.
     pub(super) work: Option<Spanned<Nanos>>,
-    /// The CPUs that a server subject may use, in place of the file's.
+    /// The CPUs that a server subject may use, instead of the file's.
     pub(super) server_cpus: Option<Spanned<NonZeroU32>>,
-    /// The host that the client connects to, in place of the server's address.
+    /// The host that the client connects to, instead of the server's address.
     pub(super) host: Option<String>,
-    /// The path that is asked for, in place of the one that the server says.
+    /// The path to request, instead of the one that the server reports.
     pub(super) path: Option<String>,
     /// Options of `wirebench serve` for an embedded server.
     pub(super) serve_options: Vec<String>,
@@ -142,15 +142,15 @@ pub struct AxisKeys {
     /// Bots and connections: from one message of each to its next; as a flag, that of the workload's options.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub every: Option<Nanos>,
-    /// Bots: the most there are; for more load the same bots send more often [default: no bound]
+    /// Bots, at most; for more load the same bots send more often [default: no bound]
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     pub bots_max: Option<Count>,
-    /// Find the largest load within this too: 'p99 < 50ms'
+    /// Also find the largest load within this: 'p99 < 50ms'
     ///
     /// p50, p90, p99 or p99.9 of the response time, and less than 1 % missing.
     #[cfg_attr(feature = "cli", arg(long, value_name = "OBJECTIVE"))]
     pub slo: Option<Objective>,
-    /// Stop starting blocks that could not finish within this time [default: 10m]
+    /// Start no block that could not finish within this time [default: 10m]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     pub budget: Option<Nanos>,
 }
@@ -162,7 +162,7 @@ fn load(text: &str) -> Result<Count, units::ParseError> {
 }
 
 impl AxisKeys {
-    /// These keys, and below them those of `lower`.
+    /// These keys, with those of `lower` where they are not set.
     #[must_use]
     pub fn over(self, lower: Self) -> Self {
         Self {
@@ -189,7 +189,7 @@ impl<'de> Deserialize<'de> for Words {
     }
 }
 
-/// A value that stands in no file.
+/// A value that is not from a file.
 pub(super) fn unplaced(text: &str) -> Spanned<String> {
     Spanned::new(0..0, text.to_owned())
 }
@@ -197,19 +197,19 @@ pub(super) fn unplaced(text: &str) -> Spanned<String> {
 /// Everything that is asked besides the content of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// True for the differences of the table `[quick]`.
+    /// True to apply the differences of the table `[quick]`.
     pub quick: bool,
-    /// True for all rows, also those that are not usual.
+    /// True to measure all rows, including those that are not usual.
     pub all: bool,
-    /// Rows by their names or by who takes part; empty: the usual ones.
+    /// Rows by their names or by their participants; empty: the usual ones.
     pub only: Vec<String>,
-    /// Criteria over those of the file.
+    /// Criteria that take precedence over those of the file.
     pub criteria: Criteria,
-    /// The most by which a number of the second of two sides may be worse, in place of the file's.
+    /// The most by which a number of the second of two sides may be worse, instead of the file's.
     pub regression_max: Option<Share>,
-    /// Options over those of the file.
+    /// Options that take precedence over those of the file.
     pub options: Options,
-    /// Keys over those of the file's axis.
+    /// Keys that take precedence over those of the file's axis.
     pub axis: AxisKeys,
     /// True if the command sweeps, whatever the file has.
     pub is_sweep: bool,
@@ -237,7 +237,7 @@ impl File {
         Self::of_rows(url_without_secrets(url), vec![keys])
     }
 
-    /// Servers of the user's, of which flags say the rest.
+    /// An experiment of the user's servers; flags set everything else.
     fn of_rows(name: String, rows: Vec<RowKeys>) -> Self {
         let row = |keys| Row { keys, options: Options::default() };
         Self {
@@ -287,7 +287,7 @@ impl File {
         })
     }
 
-    /// The file, if names are unique and those that are referred to are there.
+    /// The file, if its names are unique, every name that is referred to exists, and its rows are valid.
     fn checked(self) -> Result<Self, String> {
         let mut names: Vec<&str> = Vec::new();
         for Load { name, .. } in &self.loads {
@@ -317,7 +317,7 @@ impl File {
         Ok(self)
     }
 
-    /// The file with `defaults` below all of its options.
+    /// The file with `defaults` for the options that it does not set.
     #[must_use]
     pub fn with_defaults(self, defaults: Options) -> Self {
         Self { options: self.options.over(defaults), ..self }
@@ -338,7 +338,7 @@ impl File {
         &self.question
     }
 
-    /// True for URLs, whose options are all flags.
+    /// True for an experiment of URLs, whose options are all flags.
     pub(super) const fn is_url(&self) -> bool {
         self.source.text.is_empty()
     }
@@ -352,7 +352,7 @@ impl File {
     }
 
     pub(super) fn quick(&self, asked: &Asked) -> Option<Quick> {
-        // The blocks of a sweep are as short as they may be.
+        // The blocks of a sweep are as short as possible already.
         let duration = (self.axis.is_none() && !asked.is_sweep).then_some(BLOCK_QUICK);
         let usual = || Quick {
             rounds: Some(ROUNDS_QUICK),
@@ -541,9 +541,9 @@ struct AxisUsual {
 
 const AXIS: AxisUsual = AxisUsual { factor: 2.0, repeats: 2, budget: Nanos::from_secs(600) };
 const AXIS_QUICK: AxisUsual = AxisUsual { factor: 4.0, repeats: 1, budget: Nanos::from_secs(110) };
-/// Turns of each row.
+/// The default number of blocks of each row.
 pub(super) const ROUNDS: Count = Count(10);
 const ROUNDS_QUICK: Count = Count(3);
-/// The length of each turn.
+/// The default length of a block.
 pub(super) const BLOCK: Nanos = Nanos::from_secs(1);
 const BLOCK_QUICK: Nanos = Nanos::from_millis(300);

@@ -8,13 +8,13 @@ use crate::{Protocol, Scheme};
 pub struct Held {
     /// Its name in tables.
     pub name: String,
-    /// The name that options use: ready-made, or the path of its file.
+    /// The name that options use: that of a ready-made one, or the path of its file.
     pub asked: String,
-    /// The protocols over which it is held.
+    /// The protocols that can carry it.
     pub carriers: &'static [Protocol],
     /// True if it can be held in rooms.
     pub has_rooms: bool,
-    /// True if its connections only receive what others publish: outside of rooms they have nothing to ask.
+    /// True if its connections only receive what others publish: outside of rooms they have no requests.
     pub needs_rooms: bool,
 }
 
@@ -24,12 +24,12 @@ impl Held {
     }
 }
 
-/// The conversations, of all that a subject holds, with which it is measured over `scheme` by a row that asks for
-/// `asked`, in rooms or not; `None` in place of one where options say all that there is to say.
+/// The conversations with which a subject is measured over `scheme`, in rooms or not, out of `all` that it holds.
+/// `asked` is the one that the row asks for. An entry is `None` where the options alone decide what is sent.
 ///
 /// # Errors
 ///
-/// The reason why it cannot be measured so.
+/// The reason why it cannot be measured this way.
 pub(super) fn measured<'a>(
     all: &'a [Held],
     scheme: Scheme,
@@ -62,7 +62,7 @@ pub(super) fn measured<'a>(
             let known = known.join(", ");
             Err(format!("over {scheme} it holds {known}, not the conversation {asked}"))
         }
-        // A file of whoever asks.
+        // A file of the user's.
         None => Ok(vec![None]),
     }
 }

@@ -1,4 +1,4 @@
-//! Two servers that take turns: two rows that are alike but for the server.
+//! Two servers that take turns: two rows that differ only in the server.
 
 use super::description::{File, Row, RowKeys, unplaced};
 use crate::{Criteria, Options};
@@ -10,20 +10,20 @@ use units::{Count, Nanos};
 pub struct Side<'a> {
     /// Its URL.
     pub url: &'a str,
-    /// The line of a shell that starts it; `None`: it listens already.
+    /// The shell command that starts it; `None`: it listens already.
     pub start: Option<&'a str>,
     /// The folder that it is started in.
     pub folder: Option<&'a str>,
-    /// The text that a line of its output has in it when it is ready.
+    /// The text that a line of its output contains once it is ready.
     pub ready_line: Option<&'a str>,
     /// The longest time until it is ready.
     pub start_timeout: Option<Nanos>,
 }
 
 impl Side<'_> {
-    /// The row that the other one is compared with.
+    /// The name of the row that the other one is compared with.
     pub const BASE: &'static str = "base";
-    /// The row that is compared.
+    /// The name of the row that is compared.
     pub const HEAD: &'static str = "head";
 }
 
@@ -33,7 +33,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The problem, as [`File::with_sides`].
+    /// The problem, as for [`File::with_sides`].
     pub fn of_sides(base: Side<'_>, head: Side<'_>) -> Result<Self, String> {
         Self::of_url(base.url).with_sides(base, head)
     }
@@ -42,7 +42,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// It has another number of rows, or its row has no URL.
+    /// It does not have exactly one row, or its row has no URL.
     pub fn only_url(&self) -> Result<&str, String> {
         let name = &self.source.name;
         match &self.rows[..] {
@@ -57,8 +57,8 @@ impl File {
         }
     }
 
-    /// The same experiment of two servers in place of its only row, which take turns under its load. Without rounds of
-    /// its own it has those of two sides.
+    /// The same experiment with two servers that take turns under its load, instead of its only row. Rounds and the
+    /// length of blocks default to those of two sides.
     ///
     /// # Errors
     ///
@@ -104,8 +104,8 @@ impl File {
     }
 }
 
-/// Turns of each of two sides, and their length: about a minute in all.
+/// The number of blocks of each of two sides, and their length: about a minute in all.
 ///
-/// Many and short: the CPU time of a message differs by 5 % from block to block, whether they take 250 ms or 1.25 s.
+/// Many and short: the CPU time of a message differs by 5 % from block to block, whether blocks take 250 ms or 1.25 s.
 const ROUNDS_OF_SIDES: Count = Count(48);
 const BLOCK_OF_SIDES: Nanos = Nanos::from_millis(400);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use units::{Bytes, Count, Nanos};
 
-/// Subjects with what their manifests say besides the usual.
+/// Subjects with the facts in which their manifests differ from the usual ones.
 struct Those(BTreeMap<&'static str, Result<Facts, String>>);
 
 impl Subjects for Those {
@@ -72,12 +72,12 @@ fn held() -> Vec<Held> {
 fn of_tabs() -> Vec<Held> {
     vec![
         ready_made("room", &[Protocol::WebSocket, Protocol::SockJs], [true, false]),
-        // It can be held over WebSocket, too, and is not what a client of SockJS says.
+        // It can be held over WebSocket, too, but not by a client of SockJS.
         ready_made("room-socketio", &[Protocol::WebSocket, Protocol::SocketIo], [true, false]),
     ]
 }
 
-/// Conversations of a relay: one without rooms, and one that is held in rooms alone.
+/// Conversations of a relay: one without rooms, and one that is only held in rooms.
 fn of_relay() -> Vec<Held> {
     vec![
         ready_made("resp", &[Protocol::Tcp], [false; 2]),
@@ -173,7 +173,7 @@ fn a_server_that_holds_conversations_is_measured_with_each_of_them() {
     #[rustfmt::skip]
     let table: [(&str, &[&str]); 5] = [
         ("transport = 'ws'",                                             &both),
-        // The file holds no text of a size; over TCP it echoes.
+        // The conversations have no payload of a size; over TCP the server echoes.
         ("transport = ['ws', 'tcp']\nsize = '64B'",                      &[both[0], both[1], "talker tcp"]),
         ("transport = 'ws'\nconversation = 'json-rpc'",                  &[both[0]]),
         ("name = 'n'\ntransport = 'ws'\nconversation = 'json-rpc'",      &["n"]),
@@ -230,7 +230,7 @@ fn a_row_of_our_relay_is_there_for_each_transport_that_it_speaks() {
     let expected = ["ws", "sockjs", "sockjs+xhr", "sockjs+jsonp", "wss", "socketio+polling"];
     assert_eq!(names(&all), expected.map(|scheme| format!("embedded {scheme}")));
     assert!(all.left_out.is_empty(), "it is in other rows: {:?}", all.left_out);
-    // Without rooms it would have to be an echo.
+    // Without rooms it would have to echo.
     let text =
         format!("{LOAD}{}[[row]]\nserver = 'plain'\ntransport = 'ws'\n", row(&["sockjs"], "room"));
     let echoes = made(&text, false, &[]).unwrap();
@@ -272,7 +272,7 @@ fn rows_are_compared_with_the_row_that_they_name_under_the_same_load() {
     assert_eq!(both.workloads[2].baseline, Some(1));
     let layer = &both.layers[0];
     assert_eq!((layer.workload, layer.base, &layer.name[..]), (2, 1, "x"));
-    // Without that row there is row zero, and no layer.
+    // Without that row, the base is row zero, and there is no layer.
     let alone = made(&text, false, &["b"]).unwrap();
     assert_eq!(names(&alone), ["tcp", "b"]);
     assert_eq!((alone.workloads[1].baseline, alone.layers.len()), (Some(0), 0));
@@ -383,7 +383,7 @@ fn an_axis_makes_lines_of_rows() {
     let bots = |load| axis.at(&made.workloads[0], load, 2).unwrap();
     assert_eq!(bots(200).name, "a 200 bots");
     assert!(matches!(bots(200).load, Load::Bots { every, .. } if every == Nanos::from_secs(2)));
-    // The same bots, and more of what they send.
+    // The number of bots stays the same, and each of them sends more.
     assert_eq!(bots(600).name, "a 300/s");
     assert!(
         matches!(bots(600).load, Load::Bots { bots, every, .. } if bots.get() == 300 && every == Nanos::from_secs(1))

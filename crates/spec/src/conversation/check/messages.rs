@@ -9,7 +9,7 @@ use crate::conversation::{
 use crate::near::expected;
 
 impl<'c> Checker<'c> {
-    /// Refuses two matchers of which one matches all that the other does: the refusal, and the awaited message.
+    /// Refuses matchers of the awaited message and of its refusal if one matches everything that the other does.
     pub(super) fn check_apart(
         &self,
         awaited: Option<&Matcher>,
@@ -29,8 +29,8 @@ impl<'c> Checker<'c> {
         Ok(())
     }
 
-    /// Refuses a matcher that can never match. `asked` is true if the message that is answered has an id; `None`: none
-    /// is answered.
+    /// Refuses a matcher that can never match. `asked` is true if the message that it answers has an id; `None`: it
+    /// answers none.
     pub(super) fn check_matcher(
         &self,
         key: &'static str,
@@ -78,7 +78,8 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// Refuses a form that does not hold all values of a hole, as far as they are known. `text` is the number in words.
+    /// Refuses a form into which a value of a hole does not fit, as far as the values are known. `text` is the number
+    /// as written.
     fn check_form(
         &self,
         key: &'static str,
@@ -125,7 +126,7 @@ impl<'c> Checker<'c> {
         values.into_iter()
     }
 
-    /// Refuses a template with a hole that has no value here, or that is too long.
+    /// Refuses a template that is too long, or that has a hole without a value here.
     pub(super) fn check_template(
         &self,
         key: &'static str,
@@ -201,7 +202,7 @@ impl<'c> Checker<'c> {
         vars.chain(before.chain(steps).map(|take| take.var.as_str()))
     }
 
-    /// Checks the values that are taken from a message, which are known from here on.
+    /// Checks the values taken from a message, and makes them known from here on.
     pub(super) fn take(&mut self, takes: &'c [Take], is_http: bool) -> Result<(), Fault> {
         for Take { var, from } in takes {
             self.check_name(var, "take")?;
@@ -240,7 +241,7 @@ impl<'c> Checker<'c> {
     }
 }
 
-/// Names that other tools, or the words of people, have for holes, and ours.
+/// Names that other tools or people use for holes, each with the name used here.
 const OTHERWISE: [(&str, &str); 6] = [
     ("seq", "id"),
     ("sequence", "id"),

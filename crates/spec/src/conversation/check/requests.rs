@@ -4,7 +4,7 @@ use super::{Checker, Holes};
 use crate::conversation::{Fault, Matcher, Reply, Request, Send, Speaks, Template, overlap};
 
 impl<'c> Checker<'c> {
-    /// Refuses a request that cannot be sent, or whose replies cannot be told.
+    /// Refuses a request that cannot be sent, or whose replies cannot be recognized.
     pub(super) fn check_request(&self, request: &'c Request) -> Result<(), Fault> {
         let speaks = self.conversation.speaks;
         let is_http = speaks.is_http();

@@ -83,7 +83,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Refuses a subprotocol that is no token (RFC 6455, 4.1), as far as it has no holes.
+    /// Refuses a subprotocol that is not a token (RFC 6455, 4.1), judging by the text outside of its holes.
     pub(super) fn check_subprotocol(&self, template: &Template) -> Result<(), Fault> {
         let fault = |message: String| {
             let text = if template.0.is_empty() { String::new() } else { template.to_string() };
@@ -130,7 +130,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a field that is written by the protocol itself.
+    /// Refuses a field that the protocol writes itself.
     fn check_field(&self, key: &'static str, field: &Field) -> Result<(), Fault> {
         let is_own = WRITTEN_FIELDS.iter().any(|own| field.name.eq_ignore_ascii_case(own));
         match is_own {
@@ -144,7 +144,7 @@ impl Checker<'_> {
     }
 }
 
-/// The fields of a request of HTTP, in lower case, that the protocol writes itself: for each message, or because they
+/// The fields of an HTTP request, in lower case, that the protocol writes itself: for each message, or because they
 /// determine the end of the request.
 pub const WRITTEN_FIELDS: [&str; 5] =
     ["content-length", "expect", "host", "transfer-encoding", "upgrade"];

@@ -1,4 +1,4 @@
-//! Rules for messages that come unasked, and the heartbeat.
+//! Rules for messages that arrive unasked, and the heartbeat.
 
 use super::{Checker, Holes};
 use crate::conversation::{
@@ -78,7 +78,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Refuses a rule for messages that come unasked which takes all replies of a request too.
+    /// Refuses a rule for unasked messages that would also take all replies to a request.
     fn check_free(&self, when: &Matcher) -> Result<(), Fault> {
         for request in &self.conversation.requests {
             if request.matchers().any(|reply| overlap::implies(reply, when)) {
@@ -94,7 +94,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Refuses a rule whose messages an earlier one takes all.
+    /// Refuses a rule that never applies because an earlier one takes all of its messages.
     fn check_reached<'r>(
         &self,
         when: &Matcher,

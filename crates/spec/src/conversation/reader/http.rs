@@ -1,4 +1,4 @@
-//! Requests of HTTP in a file, and their header fields.
+//! HTTP requests in a file, and their header fields.
 
 use super::Reader;
 use super::values::{Value, inner_start, text_of, whole};

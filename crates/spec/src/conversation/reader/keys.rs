@@ -1,4 +1,4 @@
-//! The keys of a file. The place of each is remembered, for faults that are found once all is read.
+//! The keys of a file. The place of each is remembered for faults that are found after everything is read.
 
 use super::Reader;
 use super::values::{Value, text_of};
@@ -30,7 +30,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The value of a key, whose place is remembered.
+    /// Takes the value of a key, and remembers its place.
     pub(super) fn take<'i>(
         &mut self,
         table: &mut Table<'i>,
@@ -100,7 +100,7 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    /// The words for a fault that was found after reading, with the line and column of its key.
+    /// The message for a fault that was found after reading, with the line and column of its key.
     pub(super) fn placed(&self, fault: &Fault) -> String {
         let Fault { part, key, text, message } = fault;
         let places = [(*part, *key), (*part, ""), (Part::Top, *key)];

@@ -1,4 +1,4 @@
-//! Messages in a file: templates of those that are sent, matchers of those that are awaited, and the values that are
+//! Messages in a file: templates for those that are sent, matchers for those that are awaited, and the values that are
 //! taken from them.
 
 use super::Reader;
@@ -190,14 +190,14 @@ impl Reader<'_> {
             if is_bytes { Template::parse_bytes(&text) } else { Template::parse(&text, medium) };
         let key = if key.is_empty() { String::new() } else { format!("`{key}` ") };
         parsed.map_err(|error: TemplateError| {
-            // Where the text is written as it is, the hole has a place of its own.
+            // Where the file has the text verbatim, the error has the place of the hole itself.
             let exact = self.source.text.get(at..).is_some_and(|rest| rest.starts_with(&text));
             Error::new(if exact { at + error.at } else { at }, format!("{key}{error}"))
         })
     }
 }
 
-/// The condition that `value` stands at a place in bytes: a number in its form, or hexadecimal digits.
+/// The condition that `value` is at a place in bytes: a number in its form, or hexadecimal digits.
 fn bytes_at(place: Offset, written: &str, value: Value<'_>) -> Result<Condition, Error> {
     let start = value.span().start;
     let Offset { at, extent } = place;
@@ -237,7 +237,7 @@ fn bytes_at(place: Offset, written: &str, value: Value<'_>) -> Result<Condition,
     Ok(Condition::Bytes { at, bytes: HexBytes(bytes) })
 }
 
-/// The error in a place in bytes, or in bytes, that stands at byte `at` of the file; an empty key is left out.
+/// The error in a place in bytes, or in bytes, at byte `at` of the file; an empty key is left out.
 fn bytes_error(key: &str, at: usize, error: &BytesError) -> Error {
     let key = if key.is_empty() { String::new() } else { format!("`{key}` ") };
     Error::new(at, format!("{key}{error}"))

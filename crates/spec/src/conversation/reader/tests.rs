@@ -1,4 +1,4 @@
-//! Files of conversations: what they become, and what is said about mistakes.
+//! Files of conversations: what is read from them, and the errors for mistakes.
 
 use super::*;
 use crate::conversation::{Escape, Key, Path, Piece, Place, Scalar, TakeFrom};

@@ -1,4 +1,4 @@
-//! Messages of bytes in files: what they become, and what is said about mistakes.
+//! Binary messages in files: what is read from them, and the errors for mistakes.
 
 use super::*;
 use crate::conversation::{HexBytes, Place, TakeFrom, Template};
@@ -53,7 +53,7 @@ fn bytes_become_templates_conditions_and_places() {
 fn mistakes_in_bytes_are_told_with_their_place() {
     #[rustfmt::skip]
     let table = [
-        // In place of this, that: the place of the error, and a part of what it says.
+        // The text to replace, its replacement, the place of the error, and a part of its message.
         ("\"10 ${id:u32le}",  "\"1 ${id:u32le}",    "12:19", "`send` `1` is not bytes: they have two hexadecimal digits each"),
         ("10 ${id:u32le}",    "10 ${id:u23le}",     "12:22", "`u23le` is no form of a number; did you mean `u32le`?"),
         ("10 ${id:u32le}",    "10 ${id:u32}",       "12:22", "say the order of its bytes, `u32le` or `u32be`"),

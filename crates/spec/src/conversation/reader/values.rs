@@ -1,4 +1,4 @@
-//! Values of a file, read into what they stand for.
+//! Values of a file, converted to what they represent.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -14,7 +14,7 @@ use toml::de::DeValue;
 /// A value of a file, and its place.
 pub(super) type Value<'i> = Spanned<DeValue<'i>>;
 
-/// The values of a list; a value alone is a list of one.
+/// The values of a list; a single value is a list of one.
 pub(super) fn several(value: Value<'_>) -> Vec<Value<'_>> {
     let span = value.span();
     match value.into_inner() {
@@ -70,7 +70,7 @@ pub(super) fn texts(key: &str, value: Value<'_>) -> Result<Vec<String>, Error> {
     several(value).into_iter().map(|value| some_constant(key, value)).collect()
 }
 
-/// The value that one of the `known` words stands for. A number may stand for its digits.
+/// The value that `known` has for a word. A number is looked up by its digits.
 pub(super) fn one_of<T: Clone>(
     key: &str,
     value: Value<'_>,
@@ -118,7 +118,7 @@ pub(super) fn digest(value: Value<'_>) -> Result<Sha256, Error> {
     text.parse().map_err(|error: Sha256Error| Error::new(at, error.to_string()))
 }
 
-/// The value that has to stand at the place `key`.
+/// The value that the place `key` must have.
 pub(super) fn scalar(key: &str, value: Value<'_>) -> Result<Scalar, Error> {
     let at = value.span().start;
     let error = |found: &str| {
@@ -136,7 +136,7 @@ pub(super) fn scalar(key: &str, value: Value<'_>) -> Result<Scalar, Error> {
     }
 }
 
-/// The byte at which the text of a string begins whose value begins at `at`.
+/// The byte where the text of a string begins, after the opening quotes at `at`.
 pub(super) fn inner_start(source: &str, at: usize) -> usize {
     let rest = source.get(at..).unwrap_or_default();
     let many = ["'''\r\n", "\"\"\"\r\n", "'''\n", "\"\"\"\n", "'''", "\"\"\"", "'", "\""];

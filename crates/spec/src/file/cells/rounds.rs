@@ -1,5 +1,5 @@
-//! The number of rounds of an experiment: as asked for, or as many as there is time for until its goals are reached.
-//! And the limits that its numbers are held against.
+//! The number of rounds of an experiment: as asked for or, if it has goals, as many as its budget has time for. Also
+//! the limits that its numbers are checked against.
 
 use super::Cells;
 use crate::file::description::ROUNDS;
@@ -7,7 +7,7 @@ use crate::{Criteria, Experiment, Metric, Requirement, Until};
 use units::{Count, Nanos};
 
 impl Cells<'_> {
-    /// The blocks of each workload: of one URL a single one, unless more are asked for.
+    /// The number of blocks of each workload; a single one for one URL, unless more are asked for.
     pub(super) fn rounds(&self, compares: bool) -> Result<u32, String> {
         let problem = |text: String| Err(self.file.named(&format!("rounds: {text}")));
         let asked = self.asked.criteria.rounds;
@@ -45,7 +45,7 @@ impl Cells<'_> {
         }
     }
 
-    /// The limits that the numbers are held against.
+    /// The limits that the numbers are checked against.
     pub(super) fn require(&self) -> Result<Vec<Requirement>, String> {
         let require = &self.criteria.require;
         let problem = |text: &str| Err(self.file.named(text));
@@ -64,7 +64,7 @@ impl Cells<'_> {
         Ok(require.clone())
     }
 
-    /// The rounds that there is time for.
+    /// The number of rounds that the budget has time for.
     pub(super) fn rounds_until(&self, until: &Until) -> Result<u32, String> {
         let problem = |text: String| Err(self.file.named(&text));
         if self.axis.is_some() {

@@ -1,4 +1,5 @@
-//! The checks of servers that the run starts: each listens where no other does, and of two sides each has one load.
+//! The checks of servers that the run starts: each listens where no other does, and two sides are compared under one
+//! load.
 
 use super::{Cell, Cells};
 use crate::{Address, Server, Started};
