@@ -7,8 +7,8 @@
 //!
 //! [`Subscriber`] is the machine; `redis` and `nats` have the bytes of each.
 //!
-//! Left out: publishing, TLS, patterns (`PSUBSCRIBE`, wildcards), headers of NATS, clusters, and time: whoever owns the
-//! machine pings, and gives a silent broker up.
+//! Left out: publishing, TLS, patterns (`PSUBSCRIBE`, wildcards), headers of NATS, clusters, and time: the owner of the
+//! machine sends pings, and gives up on a silent broker.
 
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -40,29 +40,29 @@ pub struct Subscriber {
     login: Option<Login>,
     message_max: usize,
     state: State,
-    /// The bytes that came: first those that were understood, which go with the next call.
+    /// The bytes that have arrived: first those that were understood, which are dropped by a later call.
     bytes: Vec<u8>,
-    /// The number of those.
+    /// The number of bytes that were understood.
     start: usize,
-    /// The number of bytes behind them that have no line end of NATS.
+    /// The number of bytes after them that are known to contain no NATS line end.
     searched: usize,
     /// The channels that are subscribed to, each with the number that NATS knows it by.
     channels: HashMap<Box<[u8]>, u64>,
-    /// The number of the next.
+    /// The number of the next subscription.
     next: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// NATS has not said who it is.
+    /// The INFO of NATS is awaited.
     AwaitInfo,
-    /// Redis has not said that the login is good.
+    /// Redis has yet to accept the login.
     AwaitLogin,
     AwaitPong,
     Open,
 }
 
-/// A thing that a broker says.
+/// Something that a broker says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard<'a> {
     /// A sign of life, if it was not [`Self::Open`].
@@ -71,19 +71,19 @@ pub enum Heard<'a> {
     Message {
         /// The channel, or subject.
         channel: &'a [u8],
-        /// All that was published.
+        /// The published message.
         payload: &'a [u8],
     },
     /// The broker takes subscriptions.
     Open,
-    /// The broker does not let a subscription be, and goes on with the others.
+    /// The broker refuses a subscription, and keeps the others.
     Refused {
         /// Its reason.
         said: Excerpt,
     },
 }
 
-/// The same, with places among the bytes that came.
+/// The same, with ranges of the bytes that have arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
     Alive,
@@ -114,7 +114,7 @@ impl Subscriber {
         }
     }
 
-    /// The connection is there.
+    /// Starts the conversation on a new connection.
     pub fn open(&mut self, tx: &mut Vec<u8>) {
         if self.broker == Broker::Nats {
             return; // It speaks first.
@@ -127,8 +127,9 @@ impl Subscriber {
         self.ping(tx);
     }
 
-    /// Subscribes to a channel, once the broker takes that. Returns false for a name that stands for no channel alone
-    /// (NATS has rules for names, and wildcards); nothing is sent then, or where the channel is subscribed to already.
+    /// Subscribes to a channel, once the broker takes subscriptions. Returns false for a name that is not that of a
+    /// single channel (NATS has rules for names, and wildcards). Sends nothing then, or if the channel is subscribed to
+    /// already.
     pub fn subscribe(&mut self, channel: &[u8], tx: &mut Vec<u8>) -> bool {
         if self.broker == Broker::Nats && !nats::is_subject(channel) {
             return false;
@@ -162,17 +163,17 @@ impl Subscriber {
         }
     }
 
-    /// Understands bytes that arrived; `None` once all of them are. Answers are appended to `tx`.
+    /// Reads bytes that have arrived; `None` once all of them are read. Appends answers to `tx`.
     ///
     /// # Errors
     ///
-    /// The broker refuses something, or is none.
+    /// The broker refuses something, or is not a broker.
     pub fn receive(
         &mut self,
         input: &mut Input<'_>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Heard<'_>>, PeerError> {
-        // No byte is moved but where as many were understood.
+        // Bytes are moved only if at least as many were understood.
         if self.start > 0 && self.start >= self.bytes.len() - self.start {
             self.bytes.drain(..self.start);
             self.bytes.shrink_to(KEPT_LEN_MAX);
@@ -198,7 +199,7 @@ impl Subscriber {
         }
     }
 
-    /// Understands the next reply of Redis.
+    /// Reads the next Redis reply.
     fn reply(&mut self) -> Result<Option<Found>, PeerError> {
         let rest = &self.bytes[self.start..];
         let cut = Cut::new(Frame::Resp, self.message_max.saturating_add(HEAD_LEN_MAX));
@@ -241,7 +242,7 @@ impl Subscriber {
         Ok(Some(heard))
     }
 
-    /// Understands the next line of NATS, with the message behind it.
+    /// Reads the next NATS line, with the message after it.
     fn line(&mut self, tx: &mut Vec<u8>) -> Result<Option<Found>, PeerError> {
         let rest = &self.bytes[self.start..];
         let searched = self.searched.min(rest.len());
@@ -321,7 +322,7 @@ impl Subscriber {
         }
     }
 
-    /// The beginning of what was said, without the password, which some brokers repeat.
+    /// The beginning of what the broker said, without the password, which some brokers repeat.
     fn excerpt(&self, said: &[u8]) -> Excerpt {
         let secret = self.login.as_ref().map_or(&[][..], |login| login.password.as_bytes());
         let secret = &secret[..secret.len().min(SECRET_LEN)]; // A broker may have cut off the rest.
@@ -349,17 +350,18 @@ const LINE_LEN_MAX: usize = 64 << 10;
 /// The bytes of a reply of Redis around the message in it: the lines of lengths, and the channel.
 const HEAD_LEN_MAX: usize = 1 << 10;
 
-/// The bytes at the beginning of a password that hide what has them in it.
+/// Length of the beginning of a password that hides any text containing it, in bytes.
 const SECRET_LEN: usize = 8;
 
-/// Most memory that a quiet connection keeps, in bytes: there are few of them, and what comes is read in such pieces.
+/// Most memory that a quiet connection keeps, in bytes: there are few of them, and input is read in pieces of this
+/// size.
 const KEPT_LEN_MAX: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The things that a broker says, in words, and the bytes that it is sent.
+    /// The events of a broker, in words, and the bytes that it is sent.
     fn heard(broker: Broker, login: Option<&Login>, bytes: &[u8]) -> (String, String) {
         fuzz::check_splits(bytes, &|| {
             let mut subscriber = Subscriber::new(broker, login.cloned(), 8);
@@ -431,7 +433,7 @@ mod tests {
             assert_eq!(events, "error: Redis refuses: \"***\"");
             assert!(!format!("{login:?}").contains("hush"));
         }
-        // Redis shows no more than 128 bytes of what it does not know.
+        // Redis shows at most 128 bytes of a command that it does not know.
         let long = Login { user: None, password: "hush-hush".repeat(20) };
         let echo = format!("-ERR unknown command 'AUTH', args: '{}'\r\n", &long.password[..99]);
         let (events, _) = heard(Broker::Redis, Some(&long), echo.as_bytes());

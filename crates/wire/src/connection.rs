@@ -24,15 +24,15 @@ use units::Nanos;
 /// One end of a connection of any protocol, for owners who learn its kind at run time.
 #[derive(Debug)]
 pub enum Connection {
-    /// The exchanges of HTTP before a conversation.
+    /// The HTTP exchanges before a conversation.
     Before(Box<Before<Self>>),
     /// A client that holds a conversation over HTTP, inside TLS or not.
     Calls(Box<Calls<Self>>),
-    /// Bayeux over two connections of HTTP.
+    /// Bayeux over two HTTP connections.
     Comet(Box<Comet<Self>>),
-    /// HTTP/1.1, whose redirects are followed, inside TLS or not.
+    /// HTTP/1.1 that follows redirects, inside TLS or not.
     Following(Box<Following<Self>>),
-    /// Messages behind their lengths; Styx, too.
+    /// Length-prefixed messages; Styx, too.
     Framed(Framed),
     /// A bot of a game, on any connection that carries its packets.
     Game(Box<Bot<Self>>),
@@ -42,9 +42,9 @@ pub enum Connection {
     Http1(Http1),
     /// Lines of text.
     Lines(Lines),
-    /// A client of MQTT, on any connection that carries its packets.
+    /// An MQTT client, on any connection that carries its packets.
     Mqtt(Box<Mqtt<Self>>),
-    /// Texts over one or two connections of HTTP.
+    /// Texts over one or two HTTP connections.
     OverHttp(Box<OverHttp<Self>>),
     /// No framing.
     Raw(Raw),
@@ -58,7 +58,7 @@ pub enum Connection {
     Talk(Box<Talk<Self>>),
     /// Any of them inside TLS.
     Tls(Box<Tls<Self>>),
-    /// Packets of Engine.IO over HTTP, and then over WebSocket.
+    /// Engine.IO packets over HTTP, and then over WebSocket.
     Upgrading(Box<Upgrading<Self>>),
     /// WebSocket or HTTP, depending on the first request.
     Web(Box<Web>),
@@ -139,7 +139,7 @@ impl Protocol for Connection {
 }
 
 impl Connection {
-    /// The conversation that the connection holds, if it is one that does.
+    /// The conversation that the connection holds, if it holds one.
     pub fn talk(&mut self) -> Option<&mut Talk<Self>> {
         if let Self::Talk(talk) = self { Some(talk) } else { None }
     }
@@ -155,7 +155,7 @@ impl Connection {
         }
     }
 
-    /// The messages of a conversation that went and came since the last call, oldest first, if they are noted.
+    /// The messages of a conversation sent and received since the last call, oldest first, if they are noted.
     pub fn notes(&mut self) -> Vec<Note> {
         if let Self::Before(before) = self {
             before.notes()
@@ -182,8 +182,8 @@ impl Connection {
         matches!(self, Self::Before(_))
     }
 
-    /// The things that its messages are, if it is a server's end of WebSocket whose first request decides on what is
-    /// spoken ([`Web`]).
+    /// The kind of its messages, if it is a server's end of WebSocket whose first request decides on the protocol
+    /// ([`Web`]).
     pub fn spoken(&self) -> Spoken {
         if let Self::Web(web) = self {
             web.spoken()
@@ -194,8 +194,8 @@ impl Connection {
         }
     }
 
-    /// The head of the request whose body has not come whole, if it is a server's end of HTTP/1.1 that hands out whole
-    /// requests.
+    /// The head of the request whose body has not arrived in full, if it is a server's end of HTTP/1.1 that hands out
+    /// whole requests.
     pub fn begun(&self) -> Option<&[u8]> {
         if let Self::Http1(http) = self {
             http.begun()
@@ -239,7 +239,7 @@ impl Connection {
         }
     }
 
-    /// Starts a proper end as [`Protocol::close`] does, of a server that goes down: over WebSocket by the code 1001
+    /// Starts a proper end as [`Protocol::close`] does, for a server that goes down: over WebSocket with the code 1001
     /// (RFC 6455 §7.4.1).
     pub fn go_away(&mut self, tx: &mut Vec<u8>) -> bool {
         if let Self::Tls(tls) = self {
@@ -253,10 +253,10 @@ impl Connection {
         }
     }
 
-    /// Goes on over another connection to the same server, where [`Event::Closed`] or the end of this one, proper or
-    /// not, means that: after the exchanges before a conversation, within a stream of events that is resumed, and after
-    /// a redirect. If `Some`, its owner sends what is in `tx`, closes the connection, connects anew after that time,
-    /// and calls [`Protocol::open`] again.
+    /// Goes on over another connection to the same server, if [`Event::Closed`] or the end of this one, proper or not,
+    /// calls for that: after the exchanges before a conversation, within a stream of events that is resumed, and after
+    /// a redirect. If `Some`, the owner sends what is in `tx`, closes the connection, reconnects after that time, and
+    /// calls [`Protocol::open`] again.
     pub fn go_on(&mut self, tx: &mut Vec<u8>) -> Option<Nanos> {
         if let Self::Calls(calls) = self {
             return calls.go_on();

@@ -1,13 +1,13 @@
 //! The one contract of all protocol machines.
 //!
-//! A machine owns no socket, clock or thread. Its owner feeds it one thing at a time, a command
-//! ([`Protocol::open`], [`Protocol::send`], [`Protocol::close`]) or bytes that arrived
-//! ([`Protocol::receive`]), and is handed bytes to send (appended to `tx`) and [`Event`]s whose payloads borrow from
-//! the input wherever they can. Needing more bytes is an answer (`None`), not an error. A machine keeps back only what
-//! it cannot yet understand, at most the limits that its options name; a quiet connection holds no buffer.
+//! A machine owns no socket, clock or thread. Its owner feeds it one thing at a time, a command ([`Protocol::open`],
+//! [`Protocol::send`], [`Protocol::close`]) or bytes that arrived ([`Protocol::receive`]), and is handed bytes to send
+//! (appended to `tx`) and [`Event`]s whose payloads borrow from the input wherever they can. Needing more bytes is a
+//! result (`None`), not an error. A machine buffers only what it cannot yet understand, up to the limits in its
+//! options; a quiet connection holds no buffer.
 //!
-//! Left out: time. None of the protocols here has a timer of its own; time-outs belong to the owner. The first
-//! protocol that needs one adds `handle_timeout(now)`.
+//! Left out: time. No protocol here has a timer of its own; timeouts belong to the owner. The first protocol that needs
+//! one adds `handle_timeout(now)`.
 
 pub use crate::misuse::MisuseError;
 
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a payload of which nobody said that: text, if it is UTF-8.
+    /// The kind of a payload that does not state it: text if it is UTF-8.
     pub fn of(payload: &[u8]) -> Self {
         if std::str::from_utf8(payload).is_ok() { Self::Text } else { Self::Binary }
     }
@@ -55,12 +55,12 @@ pub struct Message<'a> {
 pub enum Event<'a> {
     /// The reply of a conversation to one of our messages.
     Answer(Answer<'a>),
-    /// The peer is done: no message follows, and none is accepted any more. The answer of the protocol, if it has one,
-    /// is in `tx`; once that is written the connection can be closed.
+    /// The peer is done: no message follows, and none is accepted any more. The protocol's answer, if it has one, is in
+    /// `tx`; once that is written, the connection can be closed.
     Closed(Closed<'a>),
     /// A whole message.
     Message(Message<'a>),
-    /// The opening handshake is complete; messages may be sent. Never comes from a protocol without one.
+    /// The opening handshake is complete; messages may be sent. Never occurs in a protocol without one.
     Open,
     /// An event of a stream that answers one of our messages and has not ended; its end is the [`Event::Answer`].
     Part(Part<'a>),
@@ -70,38 +70,38 @@ pub enum Event<'a> {
     Pong(&'a [u8]),
     /// The peer sent something that answers none of our messages.
     Pushed(Pushed<'a>),
-    /// HTTP: the answer to the message that is next in line was a redirect, and its place is asked next: the message
+    /// HTTP: the answer to the next message in line was a redirect, and its location is requested next: the message
     /// waits for that response.
     Redirected,
-    /// The peer refused the message that is next in line and keeps the connection open (HTTP: the status was not 2xx).
+    /// The peer refused the next message in line and keeps the connection open (HTTP: the status was not 2xx).
     Refused {
         /// The protocol's code for it, e.g. the HTTP status.
         code: u16,
         /// The peer's description, unescaped.
         body: &'a [u8],
-        /// The time at which it wants to be asked again.
+        /// The time at which it wants a retry.
         retry_after: Option<RetryAfter>,
     },
     /// HTTP: a response, or a part of one, to a request that the owner wrote ([`crate::http1::Http1::exchanges`]).
     Response(Response<'a>),
-    /// The TLS handshake is complete, and the protocol inside began. Comes once, first, from a stack with TLS.
+    /// The TLS handshake is complete, and the protocol inside has begun. Occurs once, first, in a stack with TLS.
     Secured(Secured),
 }
 
 /// The reply of a conversation to one of our messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer<'a> {
-    /// The number of the message that it answers: messages of a connection are numbered from 0 on.
+    /// The number of the message that it answers: messages of a connection are numbered from 0.
     pub sequence: u32,
     /// The exchange that the message belongs to, as an index into the conversation's list.
     pub exchange: u16,
-    /// The end that the message has by it.
+    /// The outcome of the message.
     pub verdict: Verdict,
     /// The reply, without framing.
     pub payload: &'a [u8],
 }
 
-/// The ends that a message of a conversation can have by its reply.
+/// The outcomes that a reply can give a message of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is the reply that was asked for.
@@ -125,36 +125,36 @@ pub struct Part<'a> {
     pub payload: &'a [u8],
 }
 
-/// A response of HTTP, or what has newly come of one.
+/// An HTTP response, or its newly arrived part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response<'a> {
     /// The status, e.g. 200.
     pub status: u16,
-    /// The head as it came: the status line, the fields, and the empty line after them.
+    /// The head as it arrived: the status line, the fields, and the empty line after them.
     pub head: &'a [u8],
-    /// The decoded body, or what has newly come of it where it is handed out as it arrives.
+    /// The decoded body, or its newly arrived part if it is handed out as it arrives.
     pub body: &'a [u8],
     /// True if the body begins with this.
     pub is_first: bool,
-    /// True if a chunk of the chunked transfer coding ends with this (RFC 9112 §7.1), where a body is handed out as it
-    /// arrives: what comes of a chunk is never handed out together with what comes of another.
+    /// True if a chunk of the chunked transfer coding ends with this (RFC 9112 §7.1) and the body is handed out as it
+    /// arrives: data of two chunks is never handed out together.
     pub ends_chunk: bool,
     /// True if the body ends with this.
     pub is_last: bool,
 }
 
 impl<'a> Response<'a> {
-    /// The place that it points to, if it is a redirect.
+    /// The location that it points to, if it is a redirect.
     pub fn location(&self) -> Option<&'a [u8]> {
         self.field("location").filter(|_| matches!(self.status, 300..=399))
     }
 
-    /// The value of the first field of this name, which is compared without regard to case.
+    /// The value of the first field of this name, compared case-insensitively.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         self.fields(name).next()
     }
 
-    /// The values of all fields of this name, in their order.
+    /// The values of all fields of this name, in order.
     pub fn fields(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         let lines = self.head.split(|byte| *byte == b'\n').skip(1);
         lines.filter_map(move |line| {
@@ -168,19 +168,19 @@ impl<'a> Response<'a> {
 /// A message that a peer sends unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pushed<'a> {
-    /// The reason why it came.
+    /// The reason why it was sent.
     pub kind: Push,
     /// The rule of the conversation that it follows, as an index into its list; `None` if there is no such rule.
     pub rule: Option<u16>,
-    /// The instant at which the message was due that this one delivers, where it carries our stamp.
+    /// The instant at which the message that this one delivers was due, if it carries our stamp.
     pub sent: Option<Nanos>,
-    /// The header of the message that this one delivers, where it carries one.
+    /// The header of the message that this one delivers, if it carries one.
     pub header: Option<Header>,
     /// The message as its protocol has it.
     pub payload: &'a [u8],
 }
 
-/// The reasons why a message comes unasked.
+/// The reasons why a message is sent unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Push {
     /// Another client's message was answered or published, and everybody gets it.
@@ -207,8 +207,8 @@ pub struct Secured {
     pub opening: Opening,
 }
 
-/// The bytes that layers other than framing have added so far, and the requests that were made. Framing is the rest of
-/// the transport's bytes, without the payloads and these.
+/// The bytes that layers other than framing have added so far, and the requests that were made. Framing is the
+/// transport's bytes without the payloads and these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
     /// Sent: TLS records and handshake messages, without the plaintext in them.
@@ -219,7 +219,7 @@ pub struct Layers {
     pub encoding_sent: i64,
     /// Received: the same.
     pub encoding_received: i64,
-    /// Requests of HTTP that a session made: polls, streams that were asked for, and posts.
+    /// HTTP requests of a session: polls, requests for streams, and posts.
     pub requests: u64,
 }
 
@@ -262,7 +262,7 @@ pub enum Opening {
     Done,
 }
 
-/// Bytes that arrived and were not looked at yet; a machine takes them off the front.
+/// Bytes that have arrived and were not read yet; a machine takes them off the front.
 ///
 /// The bytes are mutable because some protocols (WebSocket's masking, TLS) decode in place.
 #[derive(Debug)]
@@ -271,7 +271,7 @@ pub struct Input<'b> {
 }
 
 impl<'b> Input<'b> {
-    /// An input of which no byte has been looked at.
+    /// An input of which no byte has been read.
     pub fn new(bytes: &'b mut [u8]) -> Self {
         Self { bytes }
     }
@@ -320,33 +320,33 @@ pub trait Protocol {
     /// The connection is not open, or the message breaks a rule of the protocol; `tx` is unchanged.
     fn send(&mut self, message: Message<'_>, tx: &mut Vec<u8>) -> Result<(), MisuseError>;
 
-    /// Takes one event from the front of `input`, or takes all of it and answers `None`: more bytes are needed. It is
-    /// called until it answers `None`, even if `input` is empty; answers of the protocol itself (pongs, close frames)
-    /// are appended to `tx`.
+    /// Takes one event from the front of `input`, or takes all of it and returns `None`: more bytes are needed. Call it
+    /// until it returns `None`, even if `input` is empty. Appends answers of the protocol itself (pongs, close frames)
+    /// to `tx`.
     ///
     /// # Errors
     ///
-    /// The peer broke the protocol. The answer to that is in `tx`; the connection must be closed after it, and this
-    /// machine must not be used again.
+    /// The peer broke the protocol. The answer to that is in `tx`; the connection must be closed after it is sent, and
+    /// this machine must not be used again.
     fn receive<'a, 'b: 'a>(
         &'a mut self,
         input: &mut Input<'b>,
         tx: &mut Vec<u8>,
     ) -> Result<Option<Event<'a>>, PeerError>;
 
-    /// Starts a proper end: appends the protocol's own message of it to `tx`. `true` if the peer owes an answer
-    /// ([`Event::Closed`] will come), `false` if the connection can be closed once `tx` is written.
+    /// Starts a proper end: appends the protocol's own message for it to `tx`. `true` if the peer owes an answer
+    /// ([`Event::Closed`] will follow), `false` if the connection can be closed once `tx` is written.
     fn close(&mut self, tx: &mut Vec<u8>) -> bool;
 
-    /// The peer will send no more bytes. The result tells a proper end from one in the middle of something.
+    /// The peer will send no more bytes. The result distinguishes a proper end from one in the middle of something.
     ///
     /// # Errors
     ///
     /// The part that was cut off: a handshake, a frame, a reply.
     fn end(&mut self) -> Result<Event<'_>, PeerError>;
 
-    /// True while the peer owes the rest of what it began: an opening handshake, a head, a body, a frame, a message.
-    /// A machine that only plays clients answers `false`.
+    /// True while the peer owes the rest of what it began: an opening handshake, a head, a body, a frame, a message. A
+    /// machine that only plays clients returns `false`.
     fn awaits_rest(&self) -> bool {
         false
     }
@@ -355,7 +355,7 @@ pub trait Protocol {
     ///
     /// # Errors
     ///
-    /// The protocol has no ping, or not of that length, or the connection is not open; `tx` is unchanged.
+    /// The protocol has no ping, or none of that length, or the connection is not open; `tx` is unchanged.
     fn ping(&mut self, _payload: &[u8], _tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         Err(MisuseError::NoPing)
     }
@@ -366,9 +366,9 @@ pub trait Protocol {
     }
 }
 
-/// A protocol that can hold another's messages: these are written where they are sent from.
+/// A protocol that can carry another's messages, which are written in place.
 pub trait InPlace: Protocol {
-    /// Sends a message of about `len` bytes that `append` appends: without a copy where the protocol can.
+    /// Sends a message of about `len` bytes that `append` appends: without a copy if the protocol can.
     ///
     /// # Errors
     ///
@@ -382,28 +382,29 @@ pub trait InPlace: Protocol {
     ) -> Result<(), MisuseError>;
 }
 
-/// A protocol that uses two connections to the same server: one on which it waits for news, and one on which it sends.
+/// A protocol that uses two connections to the same server: one on which it waits for messages, and one on which it
+/// sends.
 pub trait TwoSockets: Protocol {
-    /// The protocol inside of this one that may use two connections. All but
-    /// [`receive_second`](TwoSockets::receive_second) is asked there, unless this one answers by itself.
+    /// The protocol inside this one that may use two connections. It gets all calls except
+    /// [`receive_second`](TwoSockets::receive_second), unless this one handles them itself.
     fn inside(&mut self) -> Option<&mut dyn TwoSockets> {
         None
     }
 
-    /// True if the second connection is needed and not there: its owner makes it. If that is so before
+    /// True if the second connection is needed and missing: then the owner makes it. If that is so before
     /// [`Protocol::open`], both connections are made first.
     fn wants_second(&mut self) -> bool {
         self.inside().is_some_and(TwoSockets::wants_second)
     }
 
-    /// The second connection is there, made after [`Protocol::open`].
+    /// Notes that the second connection exists, made after [`Protocol::open`].
     fn open_second(&mut self) {
         if let Some(inside) = self.inside() {
             inside.open_second();
         }
     }
 
-    /// The second connection has ended. True if that is no loss: it may be made again later.
+    /// Notes that the second connection has ended. True if that is no loss: it may be made again later.
     fn end_second(&mut self) -> bool {
         self.inside().is_some_and(TwoSockets::end_second)
     }
@@ -414,7 +415,7 @@ pub trait TwoSockets: Protocol {
     }
 
     /// Like [`Protocol::receive`], for bytes that arrived on the second connection; answers for it wait for
-    /// [`TwoSockets::take_second`], those for the first are appended to `tx`.
+    /// [`TwoSockets::take_second`], and those for the first are appended to `tx`.
     ///
     /// # Errors
     ///
@@ -426,7 +427,7 @@ pub trait TwoSockets: Protocol {
     ) -> Result<Option<Event<'a>>, PeerError>;
 }
 
-/// One of the sockets of a protocol that may use two: bytes that arrive there have their own way in.
+/// One of the sockets of a protocol that may use two: each has its own method for bytes that arrive.
 pub trait Socket {
     /// [`Protocol::receive`] or [`TwoSockets::receive_second`].
     ///
@@ -476,7 +477,7 @@ pub enum PeerError {
     /// A violation of Bayeux.
     #[error(transparent)]
     Bayeux(#[from] crate::bayeux::PeerError),
-    /// A server that leaves its conversation.
+    /// A server that departs from its conversation.
     #[error(transparent)]
     Conversation(#[from] crate::conversation::PeerError),
     /// A violation of the frames of SockJS, or of Socket.IO.

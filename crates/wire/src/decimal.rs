@@ -1,4 +1,4 @@
-//! Numbers in decimal digits, as protocols of text write them.
+//! Numbers in decimal digits, as text protocols write them.
 
 /// Appends `number` to `out`.
 #[inline]

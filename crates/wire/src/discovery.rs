@@ -1,8 +1,8 @@
-//! Discovery: the order in which an unknown server is looked at, and the meaning of its answers.
+//! Discovery: the order of attempts at an unknown server, and the meaning of its answers.
 //!
-//! Pure: [`next`] is handed everything that was seen so far, and answers with the next thing to try or with a
-//! [`Finding`]. Nothing is sent that a server did not invite: upgrades, `GET`, and silence; no message, no login, no
-//! `POST`, no path from a list of words. After a refusal that asks for a login or for less load nothing more is tried.
+//! Pure: [`next`] takes everything that was seen so far, and returns the next thing to try or a [`Finding`]. Nothing is
+//! sent that a server did not invite: only upgrades, `GET` and silence; no message, no login, no `POST`, no path from a
+//! word list. After a refusal that asks for a login or for less load, nothing more is tried.
 //!
 //! Left out: connecting, the times between attempts and the consent for public addresses (crate `run`).
 
@@ -17,12 +17,12 @@ use spec::{Carries, Endpoint, Protocol};
 use std::sync::Arc;
 use units::Nanos;
 
-/// One connection to the server: what is sent when it is there; then it is listened to for a time, and closed.
+/// One connection to the server: what is sent once it is open; after a time of listening it is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// A text of JSON with an id, over the protocol of the URL: it asks for that id back.
+    /// A JSON text with an id, over the protocol of the URL: it asks for that id back.
     Ask,
-    /// A request for this path, with `GET`.
+    /// A `GET` request for this path.
     Get(String),
     /// Nothing is sent.
     Listen,
@@ -35,7 +35,7 @@ pub enum Attempt {
 pub struct Seen {
     /// The attempt.
     pub attempt: Attempt,
-    /// The bytes that came in its time.
+    /// The bytes that arrived within its time.
     pub received: Vec<u8>,
     /// The time from the first of them to the end of the attempt.
     pub listened: Nanos,
@@ -46,7 +46,7 @@ pub struct Seen {
 /// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It is known, or as much of it as can be.
+    /// The server is known, as far as it can be.
     Found(Finding),
     /// One more connection is made.
     Try(Attempt),
@@ -59,9 +59,9 @@ pub struct Finding {
     pub words: String,
     /// The ready-made conversation to start from, by its name.
     pub conversation: Option<&'static str>,
-    /// The advice where there is none, in words; empty if there is nothing to say.
+    /// The advice where there is no conversation, in words; empty if there is nothing to say.
     pub advice: String,
-    /// True if it is at the path of the conversation, and not at that of the URL.
+    /// True if the server is at the path of the conversation, not at that of the URL.
     pub is_elsewhere: bool,
     /// The way in which its conversation may begin.
     pub manner: Manner,
@@ -79,13 +79,13 @@ pub enum Manner {
 }
 
 impl Finding {
-    /// True if it ended every connection without a word, so that nothing was found.
+    /// True if the server ended every connection without an answer, so that nothing was found.
     pub fn is_nothing(&self) -> bool {
         self.words == ENDS
     }
 
-    /// The URL at which the conversation is to be held, where `url` was looked at: without a path of its own, if the
-    /// server is not there, and of TCP where the lines of `url` would be those of the conversation.
+    /// The URL at which to hold the conversation with the server found at `url`: without a path of its own if the
+    /// server is not there, and over TCP if the lines of `url` would be those of the conversation.
     pub fn place(&self, url: &Endpoint) -> Endpoint {
         let own = url.facts().path.filter(|_| self.is_elsewhere);
         let path = own.map_or_else(|| url.path.clone(), str::to_owned);
@@ -98,11 +98,11 @@ impl Finding {
 /// The most attempts that are made.
 pub const ATTEMPTS_MAX: usize = 8;
 
-/// The most bytes that are looked at of one attempt.
+/// The most bytes of one attempt that are looked at.
 pub const RECEIVED_MAX: usize = 4096;
 
 impl Attempt {
-    /// The bytes that are sent once the connection is there.
+    /// The bytes that are sent once the connection is open.
     pub fn request(&self, url: &Endpoint) -> Vec<u8> {
         let mut tx = Vec::new();
         match self {
@@ -126,16 +126,16 @@ impl Attempt {
         tx
     }
 
-    /// The time that is waited for the first byte.
+    /// The time to wait for the first byte.
     pub const fn patience(&self) -> Nanos {
         match self {
             Self::Listen => self.time(),
-            // A request wants an answer, and the server may be a slow one.
+            // A request wants an answer, and the server may be slow.
             Self::Ask | Self::Get(_) | Self::Upgrade(_) => Nanos::from_secs(2),
         }
     }
 
-    /// The time that is listened for from the first byte on.
+    /// The time to listen, counted from the first byte.
     pub const fn time(&self) -> Nanos {
         match self {
             Self::Listen => Nanos::from_millis(500),
@@ -144,7 +144,7 @@ impl Attempt {
     }
 }
 
-/// The next thing to do about the server at `url`, of which `seen` is known.
+/// The next step for the server at `url`, given what was `seen`.
 pub fn next(url: &Endpoint, seen: &[Seen]) -> Step {
     let of_requests = url.facts().carries == Carries::Requests;
     let is_web = of_requests || url.facts().over_websocket;
@@ -176,7 +176,7 @@ pub fn next(url: &Endpoint, seen: &[Seen]) -> Step {
     }
 }
 
-/// `path` without its query, with a segment more.
+/// `path` without its query, with one more segment.
 fn below(path: &str, segment: &str) -> String {
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     format!("{}/{segment}", path.trim_end_matches('/'))
@@ -193,7 +193,7 @@ fn upgrade(url: &Endpoint, offers: bool) -> handshake::Request {
     }
 }
 
-/// The finding of one attempt by itself; `None` if something else has to be tried.
+/// The finding from one attempt on its own; `None` if something else has to be tried.
 fn found(url: &Endpoint, seen: &Seen) -> Option<Finding> {
     match &seen.attempt {
         Attempt::Ask => id_of_answer(&seen.received),
@@ -203,7 +203,7 @@ fn found(url: &Endpoint, seen: &Seen) -> Option<Finding> {
     }
 }
 
-/// The finding of a server of bytes that speaks first.
+/// The finding for a server on a byte stream that speaks first.
 fn greeting(received: &[u8]) -> Option<Finding> {
     if received.starts_with(b"INFO {") {
         return Some(named("NATS: it greets with INFO", "nats"));
@@ -215,7 +215,7 @@ fn greeting(received: &[u8]) -> Option<Finding> {
     ))
 }
 
-/// The finding of an answer to an upgrade.
+/// The finding from an answer to an upgrade.
 fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
     let mut client = ClientHandshake::new(Arc::new(upgrade(url, offers)), SEED);
     let accepted = match client.read(&seen.received) {
@@ -224,7 +224,7 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
         Ok(None) | Err(_) => return None,
     };
     let Accepted { subprotocol, .. } = &accepted;
-    // Whoever takes the first name that is offered, whatever it is, has chosen nothing.
+    // A server that takes the first name offered, whatever it is, has chosen nothing.
     let chosen = subprotocol.as_deref().filter(|name| *name != OFFERED[0]);
     if let Some(name) = chosen
         && let Some((_, words, conversation)) = SPOKEN.iter().find(|(spoken, ..)| *spoken == name)
@@ -275,7 +275,7 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
     })
 }
 
-/// The first thing that comes on an open WebSocket.
+/// The first thing that arrives on an open WebSocket.
 enum Heard {
     Closed(Option<u16>),
     Nothing,
@@ -301,7 +301,7 @@ fn first_words(url: &Endpoint, offers: bool, seen: &Seen) -> Heard {
     }
 }
 
-/// The finding of an answer to a request.
+/// The finding from an answer to a request.
 fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     let mut machine = Http1::exchanges(Delivery::AsItArrives, HttpLimits::default());
     let mut tx = Vec::new();
@@ -374,10 +374,10 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     })
 }
 
-/// The events of a stream that began, for a second: those that were complete within the attempt.
+/// The rate of events of a stream that has begun, in words: by those that were complete within the attempt.
 fn rate_of_events(body: &str, seen: &Seen) -> String {
     let lines = body.replace("\r\n", "\n");
-    // A block without data, such as a comment that keeps the connection alive, is no event.
+    // A block without data, such as a comment that keeps the connection alive, is not an event.
     let events = lines.split_inclusive("\n\n").filter(|block| {
         block.ends_with("\n\n") && block.lines().any(|line| line.starts_with("data"))
     });
@@ -400,7 +400,7 @@ fn is_of_graphql(status: u16, body: &str) -> bool {
     is_refused || answer["data"]["__typename"].is_string()
 }
 
-/// Status, type and length of a head without any of its body.
+/// Status, type and length from a head without its body.
 fn head_alone(received: &[u8]) -> Option<(u16, String, Option<String>)> {
     let mut slots = crate::http1::head::slots();
     let limits = HttpLimits::default();
@@ -416,8 +416,8 @@ fn head_alone(received: &[u8]) -> Option<(u16, String, Option<String>)> {
     Some((head.status, field("content-type").unwrap_or_default(), field("content-length")))
 }
 
-/// The finding of a reply to a message that was to be echoed, of which these bytes are the beginning; `None` if
-/// something else has to be tried.
+/// The finding from a reply that begins with `beginning`, to a message that was to be echoed; `None` if something else
+/// has to be tried.
 pub fn reply(url: &Endpoint, beginning: &[u8]) -> Option<Finding> {
     let text: Vec<u8> =
         beginning.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
@@ -427,8 +427,8 @@ pub fn reply(url: &Endpoint, beginning: &[u8]) -> Option<Finding> {
     is_json_rpc.then(|| named("JSON-RPC 2.0: it answers with an error of that", conversation))
 }
 
-/// True if a server of which no more than `found` is known, and whose reply to a message that was to be echoed begins
-/// so, may be asked for an id ([`Attempt::Ask`]): it has messages, and answers with JSON.
+/// True if a server of which only `found` is known, and whose reply to a message that was to be echoed begins with
+/// `beginning`, may be asked for an id ([`Attempt::Ask`]): it has messages, and answers with JSON.
 pub fn may_know_ids(url: &Endpoint, found: &Finding, beginning: &[u8]) -> bool {
     let has_messages = url.facts().over_websocket || url.protocol == Protocol::Lines;
     let mut letters = beginning.iter().filter(|byte| !byte.is_ascii_whitespace());
@@ -436,7 +436,7 @@ pub fn may_know_ids(url: &Endpoint, found: &Finding, beginning: &[u8]) -> bool {
     has_messages && is_object && [WAITS, SILENT].contains(&&*found.words)
 }
 
-/// The finding of the answer to [`Attempt::Ask`]; `None` if the id is not in it.
+/// The finding from the answer to [`Attempt::Ask`]; `None` if the id is not in it.
 pub fn id_of_answer(received: &[u8]) -> Option<Finding> {
     let messages = serde_json::Deserializer::from_slice(received).into_iter();
     let place = messages.map_while(Result::ok).find_map(|message| place_of_id(&message, "$"))?;
@@ -462,7 +462,7 @@ fn place_of_id(value: &Value, place: &str) -> Option<String> {
     }
 }
 
-/// A status after which nothing more is tried; `received` is the response, or the beginning of it.
+/// The finding for a status after which nothing more is tried; `received` is the response, or the beginning of it.
 fn refused(status: u16, received: &[u8]) -> Option<Finding> {
     let asks_for_login = || {
         let said = String::from_utf8_lossy(received).to_lowercase();
@@ -485,7 +485,7 @@ fn refused(status: u16, received: &[u8]) -> Option<Finding> {
     }
 }
 
-/// Words of a response that asks for a login, in small letters: a field, and a form.
+/// Words of a response that asks for a login, in lower case: a field, and a form.
 const LOGIN: [&str; 3] = ["\nwww-authenticate:", "type=\"password\"", "type='password'"];
 
 fn named(words: &str, conversation: &'static str) -> Finding {
@@ -530,17 +530,17 @@ fn unknown(seen: &[Seen]) -> Finding {
     }
 }
 
-/// The words about a WebSocket of which no more is known.
+/// The description of a WebSocket when nothing else is known.
 const WAITS: &str = "WebSocket that waits for the client to speak first";
 
 /// The words about a server without WebSocket of which no more is known.
 const SILENT: &str = "a server that says nothing by itself";
 
-/// The words about a server that ends every connection.
+/// The description of a server that ends every connection.
 const ENDS: &str = "a server that ends each connection without an answer";
 
 /// The subprotocols that are offered, in 110 bytes: mosquitto drops an upgrade whose list has 130 or more. The first is
-/// nobody's: who chooses it, takes whatever is offered first.
+/// nobody's: a server that chooses it takes whatever is offered first.
 const OFFERED: [&str; 8] = [
     "wb-probe",
     "graphql-transport-ws",
@@ -568,10 +568,10 @@ const UNWRITTEN: &str = "write a conversation for it in TOML, and name that with
 
 const ACCEPT: &str = "text/event-stream, application/json;q=0.9, */*;q=0.5";
 
-/// The shortest time that events are a rate of; what came at once was a burst.
+/// The shortest time over which events make a rate; what arrived at once was a burst.
 const RATED_MIN: Nanos = Nanos::from_millis(100);
 
-/// The usual path of GraphQL, with a query that any of its servers answers: the name of the type of its root.
+/// The usual path of GraphQL, with a query that any of its servers answers: for the name of its root type.
 const GRAPHQL: &str = "/graphql?query=%7B__typename%7D";
 
 /// The usual path of the description of an API.
@@ -591,7 +591,7 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
     use sha1::{Digest, Sha1};
 
-    /// A server: what it answers to each attempt, and if it then ends the connection.
+    /// A server: what it answers to each attempt, and whether it then ends the connection.
     type Server = fn(&Attempt) -> (String, bool);
 
     #[test]
@@ -609,7 +609,7 @@ mod tests {
             ("ws://h/cable", |_| (open("actioncable-v1-json", &text("{\"type\":\"welcome\"}")), false), "ActionCable: it chose", Some("actioncable"), 1),
             ("ws://h/cable", |_| (open("", &text("{\"type\":\"welcome\"}")), false), "ActionCable: it greets", Some("actioncable"), 1),
             ("ws://h/connection/websocket", |_| (open("centrifuge-json", &[]), false), "Centrifugo", Some("centrifugo"), 1),
-            // Whoever takes the first name has chosen nothing: rpc-websockets does.
+            // A server that takes the first name has chosen nothing: rpc-websockets does that.
             ("ws://h/", |_| (open("wb-probe", &[]), false), "waits for the client to speak first", None, 1),
             ("ws://h/socket.io/?EIO=4&transport=websocket", |_| (open("wb-probe", &text("0{\"sid\":\"x\"}")), false), "Engine.IO 4", Some("socketio"), 1),
             ("ws://h/", |_| (open("", &text("INFO {\"x\":1}")), false), "NATS over WebSocket", Some("nats-ws"), 1),
@@ -629,7 +629,7 @@ mod tests {
                 Attempt::Upgrade(false) => (open("", &[]), false),
                 Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(true) => (String::new(), true),
             }, "waits for the client", None, 2),
-            // Socket.IO at another path than the one that was named.
+            // Socket.IO at a path other than that of the URL.
             ("ws://h/", |attempt| match attempt {
                 Attempt::Get(path) if path == "/socket.io/" => (page(400, "application/json", "{\"code\":0,\"message\":\"Transport unknown\"}"), false),
                 Attempt::Get(_) => (page(404, "text/html", "no"), false),
@@ -641,7 +641,7 @@ mod tests {
             }, "SockJS: /echo/info", None, 5),
             ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".into(), false), "server-sent events at /events: 0 events in the first 700 ms", Some("sse"), 1),
             ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\ndata: 1\n\n".into(), false), "1 event in the first 700 ms", Some("sse"), 1),
-            // The last event is not complete, and a comment is none.
+            // The last event is incomplete, and a comment is not an event.
             ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hi\n\n".to_owned() + &"id: 1\ndata: 1\n\n".repeat(14) + "data: 2", false), "server-sent events at /events: 20 events/s (14 in the first 700 ms)", Some("sse"), 1),
             ("http://h/events", |_| ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n".into(), true), "2 events, and it ended after 700 ms", Some("sse"), 1),
             ("ws://h/api", |attempt| match attempt {
@@ -784,7 +784,7 @@ mod tests {
         }
     }
 
-    /// The answer that opens a WebSocket with the probe's key, and `frames` behind it.
+    /// The answer that opens a WebSocket with the probe's key, followed by `frames`.
     fn open(subprotocol: &str, frames: &[u8]) -> String {
         let url: Endpoint = "ws://h/".parse().unwrap();
         let request = String::from_utf8(Attempt::Upgrade(true).request(&url)).unwrap();

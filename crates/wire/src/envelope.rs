@@ -1,9 +1,9 @@
 //! A layer for protocols that put messages into texts of their own, each a text message of the connection inside:
 //! [`SockJs`](crate::sockjs::SockJs) and [`SocketIo`](crate::socketio::SocketIo).
 //!
-//! [`Enveloped`] is the layer, for the client alone; a [`Dialect`] says what such a text looks like and what it means.
-//! A binary message goes by itself, behind a text that announces it; where a dialect has none, they are refused in both
-//! directions.
+//! [`Enveloped`] is the layer, for the client alone; a [`Dialect`] defines the form and the meaning of such a text. A
+//! binary message is sent on its own, after a text that announces it; if a dialect has no such text, binary messages
+//! are refused in both directions.
 //!
 //! Left out: the servers' halves, and the transports of these protocols, which carry such texts.
 
@@ -25,13 +25,13 @@ pub trait Dialect: Default + fmt::Debug {
     /// The name of the protocol.
     const NAME: &'static str;
 
-    /// The thing that the server must send next: before the connection is open, or of a message that has begun.
+    /// The text that the server must send next: before the connection is open, or for a message that has begun.
     fn awaited(&self) -> Option<&'static str>;
 
     /// Appends a message to `packet`, as the text that carries it.
     fn write(&self, message: &str, packet: &mut Vec<u8>);
 
-    /// Appends the text that announces a binary message, which follows by itself; false where there are none.
+    /// Appends the text that announces a binary message, which follows on its own; false if there are none.
     fn announce(&self, _packet: &mut Vec<u8>) -> bool {
         false
     }
@@ -39,11 +39,11 @@ pub trait Dialect: Default + fmt::Debug {
     /// Appends the text that a client sends before it ends the connection, if there is one.
     fn write_farewell(&self, packet: &mut Vec<u8>);
 
-    /// Understands a text of the server: its messages go to `messages`, an answer that it wants to `answer`.
+    /// Reads a text of the server: its messages go to `messages`, and an answer that it requires to `answer`.
     ///
     /// # Errors
     ///
-    /// It has no meaning, or not now.
+    /// It has no meaning, or none at this time.
     fn read(
         &mut self,
         packet: &str,
@@ -51,11 +51,11 @@ pub trait Dialect: Default + fmt::Debug {
         answer: &mut Vec<u8>,
     ) -> Result<Heard, PeerError>;
 
-    /// Understands a binary message of the server, in the same way.
+    /// Reads a binary message of the server, in the same way.
     ///
     /// # Errors
     ///
-    /// There are none, or no text has announced it.
+    /// The dialect has none, or no text has announced it.
     fn read_binary(
         &mut self,
         payload: &[u8],
@@ -110,7 +110,7 @@ pub enum Heard {
 
 /// A client's end of a connection that carries messages in texts.
 ///
-/// **Encoding** ([`Layers`]) is by how much messages grew to texts, in both directions; texts without a message are
+/// **Encoding** ([`Layers`]) is the growth of messages into texts, in both directions; texts without a message are
 /// framing.
 #[derive(Debug)]
 pub struct Enveloped<C, D> {
@@ -139,7 +139,7 @@ impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
         Self::speaking(D::default(), inner)
     }
 
-    /// The same, with what it has to say in a dialect that is not as usual.
+    /// The same, with a dialect that is not the default one.
     pub fn speaking(dialect: D, inner: C) -> Self {
         Self {
             dialect,
@@ -212,7 +212,7 @@ impl<C: TwoSockets, D: Dialect> Protocol for Enveloped<C, D> {
     ///
     /// # Errors
     ///
-    /// The connection was not open yet, or what the connection inside says about it.
+    /// The connection was not open yet, or the error of the connection inside.
     fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
         let state = std::mem::replace(&mut self.state, State::Over);
         if state == State::Over {
@@ -249,7 +249,7 @@ impl<C: TwoSockets, D: Dialect> TwoSockets for Enveloped<C, D> {
     }
 }
 
-/// An event of which the payload, if it has one, is still among the messages.
+/// An event whose payload, if it has one, is still among the messages.
 enum Found {
     Alive,
     Closed(Closed<'static>),
@@ -323,7 +323,7 @@ impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
         }
     }
 
-    /// Sends the answer that the dialect wants, and returns the event of a text; `None` if there is none, or for
+    /// Sends the answer that the dialect requires, and returns the event of a text; `None` if there is none, or for
     /// messages.
     fn heard(
         &mut self,
@@ -372,7 +372,7 @@ impl<C: TwoSockets, D: Dialect> Enveloped<C, D> {
     }
 }
 
-/// Messages that came at once, until all of them are handed out.
+/// Messages that arrived together, until all of them are handed out.
 #[derive(Debug, Default)]
 pub struct Messages {
     bytes: Vec<u8>,
@@ -397,7 +397,7 @@ impl Messages {
         self.waiting.pop_front()
     }
 
-    /// Forgets the messages that were handed out. Memory for a few short ones is kept, more is freed.
+    /// Drops the messages that were handed out. Keeps memory for a few short ones, and frees more.
     #[inline]
     fn release(&mut self) {
         if self.bytes.capacity() > KEPT_LEN_MAX || self.waiting.capacity() > KEPT_COUNT_MAX {
@@ -420,8 +420,8 @@ pub(crate) mod fuzz {
     use crate::transcript::{Transcript, check_splits};
     use crate::websocket::{Limits, WebSocket};
 
-    /// Frames of WebSocket that come to a client that awaits its greeting, and to one whose greeting is `greeting`;
-    /// messages are sent back. All bytes that the client sends must be valid WebSocket.
+    /// Feeds WebSocket frames to a client that awaits its greeting, and to one whose greeting is `greeting`; messages
+    /// are sent back. All bytes that the client sends must be valid WebSocket.
     pub(crate) fn fuzz<D: Dialect>(bytes: &[u8], greeting: &[&str]) {
         check(bytes, &|| client::<D>(&[]));
         check(bytes, &|| client::<D>(greeting));
@@ -435,7 +435,7 @@ pub(crate) mod fuzz {
         assert!(is_understood, "the client was sent {}: {answer:?}", bytes.escape_ascii());
     }
 
-    /// Enveloped messages may come over two connections. Here they do not.
+    /// Enveloped messages may arrive over two connections. Here they do not.
     impl TwoSockets for WebSocket {
         fn receive_second<'a, 'b: 'a>(
             &'a mut self,

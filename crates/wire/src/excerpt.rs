@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The first bytes of something that a peer sent: at most [`Excerpt::LEN_MAX`], whatever its length was.
+/// The first bytes of something that a peer sent: at most [`Excerpt::LEN_MAX`], whatever its length.
 ///
 /// Kept as bytes; shown in quotes, with everything but printable ASCII escaped, so that it cannot reach a terminal.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ impl Excerpt {
         Self(said[..said.len().min(Self::LEN_MAX)].into())
     }
 
-    /// The bytes as they came, unescaped.
+    /// The bytes as they arrived, unescaped.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Messages behind their lengths: the simplest framing, and that of Styx.
+//! Messages after their lengths: the simplest framing, and that of Styx.
 //!
 //! A frame is a 32-bit big-endian length, and that many bytes. The length counts the message alone, or itself too; the
 //! frames of [`Styx`](crate::styx) are of the second kind. Both roles are the same.
@@ -45,7 +45,7 @@ impl Framed {
         Self { counted, len_min, len_max, closed: false, pieces: Pieces::default() }
     }
 
-    /// The length field of the next frame, from the front of `input` or from the bytes that wait here.
+    /// Takes the length field of the next frame, from the front of `input` or from the bytes that wait here.
     #[inline]
     fn field(&mut self, input: &mut Input<'_>) -> Option<u32> {
         if self.pieces.bytes().is_empty()

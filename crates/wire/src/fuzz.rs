@@ -1,6 +1,6 @@
 //! Properties that hold for any input: fuzz targets (`cargo xtask fuzz`), whose corpora the tests replay.
 //!
-//! Every machine must answer the same however its input is split, and whatever it answers must not be a panic.
+//! Every machine must give the same answer however its input is split, and must not panic.
 
 use crate::framed::{self, Framed};
 use crate::http1::Http1;
@@ -12,7 +12,7 @@ use crate::websocket::handshake::{
 };
 use std::sync::Arc;
 
-/// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
+/// A corpus in `fuzz/corpus`, and the check of each of its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this crate.
@@ -132,7 +132,7 @@ fn socketio_http(bytes: &[u8]) {
     crate::socketio::fuzz_socketio_http(bytes);
 }
 
-/// A client of Socket.IO that goes over from HTTP to WebSocket, on both of its connections.
+/// A client of Socket.IO that upgrades from HTTP to WebSocket, on both of its connections.
 fn socketio_upgrading(bytes: &[u8]) {
     crate::socketio::fuzz_socketio_upgrading(bytes);
 }
@@ -192,7 +192,7 @@ fn websocket_frames(bytes: &[u8]) {
     crate::websocket::fuzz_websocket(bytes);
 }
 
-/// Frames of WebSocket where compression was agreed on, both roles.
+/// Frames of WebSocket with compression agreed on, both roles.
 fn websocket_deflate(bytes: &[u8]) {
     crate::websocket::fuzz_websocket_deflate(bytes);
 }
@@ -229,7 +229,7 @@ fn subprotocols() -> Vec<String> {
     vec!["a".to_owned(), "b".to_owned()]
 }
 
-/// Checks that a handshake answers the same as soon as it has seen enough, and nothing before.
+/// Checks that a handshake gives the same answer as soon as it has enough bytes, and none before.
 fn check_handshake(
     bytes: &[u8],
     read: impl Fn(&[u8], &mut Vec<u8>) -> Result<Option<Accepted>, HandshakeError>,

@@ -1,10 +1,10 @@
 //! A client's end of a connection whose server speaks first: its greetings are part of the opening handshake.
 //!
 //! A greeting is a message where the protocol inside has messages. On a stream of bytes it is a line: nothing else
-//! there says where it ends, and what stands behind the last line feed would be taken for the beginning of a reply.
-//! Each comes out as a notice; after the last one the connection is open.
+//! marks its end, and bytes after the last line feed would be taken for the beginning of a reply. Each is handed out as
+//! a notice; after the last one the connection is open.
 //!
-//! Left out: the meaning of greetings, and the number of them, which is found out before (crate `run`).
+//! Left out: the meaning of greetings, and their number, which is determined beforehand (crate `run`).
 
 use crate::contract::{
     Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, PeerError, Protocol, Push,
@@ -15,7 +15,7 @@ use crate::contract::{
 #[derive(Debug)]
 pub struct Greeted<C> {
     inner: C,
-    /// Greetings that have not come yet.
+    /// Number of greetings that have not arrived yet.
     awaited: u32,
     /// True if the protocol inside has no messages, only bytes.
     is_stream: bool,
@@ -24,21 +24,21 @@ pub struct Greeted<C> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The greetings are not complete, or we have not said so.
+    /// The greetings are not complete, or that has yet to be reported.
     AwaitGreetings,
-    /// Nothing was sent yet: what comes was not asked for.
+    /// Nothing was sent yet: whatever arrives was not asked for.
     AwaitFirst,
-    /// Replies come.
+    /// Replies arrive.
     Open,
 }
 
 impl<C: Protocol> Greeted<C> {
-    /// A client to whom a server says `greetings` messages first, over a connection without framing if `is_stream`.
+    /// A client to which the server first sends `greetings` messages, over a connection without framing if `is_stream`.
     pub fn client(inner: C, greetings: u32, is_stream: bool) -> Self {
         Self { inner, awaited: greetings, is_stream, state: State::AwaitGreetings }
     }
 
-    /// Something is to be sent: replies come from now on.
+    /// Notes that something is about to be sent: replies follow from now on.
     fn begin(&mut self) -> Result<&mut C, MisuseError> {
         if self.state == State::AwaitGreetings {
             return Err(MisuseError::NotOpen);
@@ -47,7 +47,7 @@ impl<C: Protocol> Greeted<C> {
         Ok(&mut self.inner)
     }
 
-    /// The next greeting on a stream; of one that is not complete what has come of it is taken.
+    /// Takes the next greeting on a stream; if it is not complete, takes the part that has arrived.
     fn line<'a, 'b: 'a>(&mut self, input: &mut Input<'b>) -> Option<Event<'a>> {
         let end = input.peek().iter().position(|byte| *byte == b'\n');
         let Some(end) = end else {
@@ -98,7 +98,7 @@ impl<C: Protocol> Protocol for Greeted<C> {
                 self.awaited -= 1;
                 Some(Event::Pushed(Pushed::plain(Push::Notice, payload)))
             }
-            // It is open for us, and not for messages of our owner.
+            // It is open for us, but not for messages of our owner.
             Some(Event::Open) if self.awaited > 0 => Some(Event::Ping(b"")),
             event => event,
         })

@@ -1,10 +1,9 @@
 //! Protocols as state machines, a module for each, all behind one contract.
 //!
-//! Start reading at [`contract`]: what a machine is fed and what it answers. [`Connection`] is the sum of all of
+//! Start reading at [`contract`]: what goes into a machine and what it returns. [`Connection`] is the sum of all of
 //! them, so that the main path dispatches with one `match`.
 //!
-//! Left out: sockets, clocks, threads and whatever else is I/O (crate `engine`), and what a message means (crate
-//! `drive`).
+//! Left out: sockets, clocks, threads and all other I/O (crate `engine`), and what a message means (crate `drive`).
 
 pub mod bayeux;
 pub mod broker;

@@ -15,12 +15,12 @@ pub enum MisuseError {
     Misfit {
         /// The hole, with the form of the number.
         hole: String,
-        /// The least that the form holds.
+        /// The least value of the form.
         min: i128,
-        /// The most that it holds.
+        /// The greatest value of the form.
         max: i128,
     },
-    /// The text stands for no packet of MQTT.
+    /// The text does not stand for a packet of MQTT.
     #[error(transparent)]
     Mqtt(#[from] spec::conversation::MqttError),
     /// The protocol has no ping for a client to send.

@@ -1,8 +1,8 @@
-//! Bytes that arrive in pieces are put together here, for all protocols that announce a length.
+//! Assembles bytes that arrive in pieces, for all protocols that announce a length.
 
 use crate::contract::Input;
 
-/// Bytes that wait for the rest of something. Holds no memory unless it waits.
+/// Bytes that wait for their rest. Holds no memory unless any do.
 ///
 /// Bytes that were handed out are borrowed from here, so they are freed by the next [`Pieces::release`].
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Frees the bytes that were handed out before. Called first, on every input.
+    /// Frees the bytes that were handed out last. Called first, on every input.
     #[inline]
     pub(crate) fn release(&mut self) {
         if self.handed_out {
@@ -20,8 +20,8 @@ impl Pieces {
         }
     }
 
-    /// Returns exactly `len` bytes: straight from `input` if all of them are there and nothing waits, else put together
-    /// here. Returns `None`, with all of `input` taken, if there are fewer.
+    /// Returns exactly `len` bytes: straight from `input` if all of them are there and nothing waits, else assembled
+    /// here. Takes all of `input` and returns `None` if there are fewer.
     #[inline]
     pub(crate) fn take<'a, 'b: 'a>(
         &'a mut self,

@@ -1,8 +1,8 @@
 //! No framing at all: a byte stream as TCP and Unix sockets carry it.
 //!
 //! The client knows how long each reply is, because an echo is as long as what it echoes; the server takes whatever
-//! arrives as one message. So the client sees whole messages and the server may see parts of them, which an echo does
-//! not mind.
+//! arrives as one message. So the client sees whole messages, and the server may see parts of them, which does not
+//! matter for an echo.
 
 mod error;
 
@@ -24,8 +24,8 @@ pub struct Raw {
 impl Raw {
     /// A client whose replies are exactly `reply_len` bytes long.
     ///
-    /// A `reply_len` of zero stands for "not known": like a server it takes whatever arrives as one message. A reply
-    /// of no bytes cannot be seen on a stream, so nobody should wait for one.
+    /// A `reply_len` of zero means "not known": like a server it takes whatever arrives as one message. A reply of no
+    /// bytes cannot be seen on a stream, so nobody should wait for one.
     pub fn client(reply_len: usize) -> Self {
         Self { closed: false, pieces: Pieces::default(), reply_len }
     }

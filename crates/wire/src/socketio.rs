@@ -9,17 +9,16 @@
 //! ```
 //!
 //! A message is an event called `message` with one text, or with one binary attachment; every other packet is a notice.
-//! Attachments come as binary messages of their own, behind the packet that announces them:
+//! Attachments are binary messages of their own, sent after the packet that announces them:
 //!
 //! ```text
 //! 451-["message",{"_placeholder":true,"num":0}], and the bytes: over WebSocket as they are, over HTTP `b` and Base64
 //! ```
 //!
-//! [`SocketIo`] is the client's
-//! half. Over WebSocket a packet is a text message ([`websocket_target`] makes the path); over HTTP packets are polled
-//! for and posted, several in one body, by [`OverHttp`](crate::over_http::OverHttp) ([`session()`] has its requests).
-//! [`server`] reads those requests and packets, and writes those responses; sessions belong to whoever serves them, and
-//! so does the upgrade from polling to WebSocket:
+//! [`SocketIo`] is the client's half. Over WebSocket a packet is a text message ([`websocket_target`] makes the path);
+//! over HTTP packets are polled for and posted, several in one body, by [`OverHttp`](crate::over_http::OverHttp)
+//! ([`session()`] has its requests). [`server`] reads those requests and packets, and writes those responses; the
+//! caller manages the sessions and the upgrade from polling to WebSocket:
 //!
 //! ```text
 //! client, over the WebSocket of a session that polls: 2probe      server: 3probe, and 6 to a poll that waits
@@ -28,15 +27,15 @@
 //!
 //! [`Upgrading`] is a client that does so.
 //!
-//! Another namespace than the default one, which is `/`, stands behind the kind of each packet: `40/a,`, and
+//! A namespace other than the default one, which is `/`, follows the kind of each packet: `40/a,`, and
 //! `42/a,["message",…]`.
 //!
 //! An event that asks for an acknowledgement gets an empty one: `427["news"]` is answered by `437[]`.
 //!
-//! Clients that hold a conversation come back after a lost connection ([`Ticket`]); one that echoes begins anew.
+//! Clients that hold a conversation come back after a lost connection ([`Ticket`]); one that echoes starts over.
 //!
 //! Left out: several namespaces in one client, requests for acknowledgements, messages with several attachments, and
-//! the end of a connection whose server has not pinged for long.
+//! ending a connection whose server has not pinged for long.
 
 mod address;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -70,27 +69,27 @@ pub type SocketIo<C> = Enveloped<C, Packets>;
 /// Packets of Socket.IO in packets of Engine.IO.
 #[derive(Debug, Default)]
 pub struct Packets {
-    /// The namespace as it stands in packets, with its slash and a comma behind it; empty for the default one.
+    /// The namespace as written in packets, with its leading slash and a trailing comma; empty for the default one.
     namespace: Box<str>,
     state: State,
-    /// The packet whose attachments come.
+    /// The packet whose attachments are arriving.
     announced: Option<Announced>,
-    /// True if an offset may stand behind what an event carries: the server lets clients come back.
+    /// True if an offset may follow what an event carries: the server lets clients come back.
     has_offsets: bool,
 }
 
-/// A packet of which attachments have not come.
+/// A packet whose attachments have not all arrived.
 #[derive(Debug)]
 struct Announced {
     attachments: usize,
-    /// The packet, if it is no message.
+    /// The packet, if it is not a message.
     notice: Option<Box<str>>,
-    /// The number under which the server wants to hear that it came; empty if it does not.
+    /// The number under which the server wants an acknowledgement; empty if it wants none.
     ack: Box<str>,
 }
 
 impl Packets {
-    /// The packets of the namespace that `target` names behind `/socket.io`, as in `/chat/socket.io/admin`.
+    /// The packets of the namespace that `target` names after `/socket.io`, as in `/chat/socket.io/admin`.
     pub fn at(target: &str) -> Self {
         let namespace = match parts_of(target).1 {
             "" => String::new(),
@@ -99,7 +98,8 @@ impl Packets {
         Self { namespace: namespace.into(), ..Self::default() }
     }
 
-    /// The rest of a packet of this namespace, of which `rest` stands behind its kind; `None` for that of another.
+    /// The rest of a packet of this namespace, where `rest` follows the kind of the packet; `None` for a packet of
+    /// another namespace.
     fn own<'p>(&self, rest: &'p str) -> Option<&'p str> {
         let rest = rest.strip_prefix(&*self.namespace)?;
         (!rest.starts_with('/')).then_some(rest)
@@ -125,7 +125,7 @@ impl Packets {
         Ok(Announced { attachments, notice, ack: ack.into() })
     }
 
-    /// Tells of a packet of which all attachments have come, the last of which is `attachment`.
+    /// Reports a packet whose attachments have all arrived, `attachment` being the last.
     fn complete(
         &self,
         announced: &Announced,
@@ -143,7 +143,7 @@ impl Packets {
         }
     }
 
-    /// Says that an event came, if the server wants to hear it under a number.
+    /// Acknowledges an event, if the server wants that under a number.
     fn acknowledge(&self, ack: &str, answer: &mut Vec<u8>) {
         if ack.is_empty() {
             return;
@@ -160,7 +160,7 @@ fn digits_of(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// The number of attachments that a packet announces, and what stands behind it; `rest` stands behind its kind.
+/// The number of attachments that a packet announces, and what follows it; `rest` is what follows the kind.
 fn announcement_of<'p>(packet: &str, rest: &'p str) -> Result<(usize, &'p str), PeerError> {
     let (count, behind) = rest.split_at(digits_of(rest));
     let behind = behind.strip_prefix('-').filter(|_| !count.bytes().all(|digit| digit == b'0'));
@@ -170,8 +170,7 @@ fn announcement_of<'p>(packet: &str, rest: &'p str) -> Result<(usize, &'p str), 
     Ok((count, behind))
 }
 
-/// True if what a `packet` carries, given as JSON, is a message: the name of it, its only attachment, and perhaps an
-/// offset.
+/// True if what a `packet` carries, given as JSON, is a message: its name, its only attachment, and perhaps an offset.
 fn is_binary_message(
     packet: &str,
     data: &str,
@@ -194,7 +193,7 @@ fn is_binary_message(
     Ok(name == MESSAGE && attachments == 1 && is_placeholder(of))
 }
 
-/// True if each place of an attachment in a value is that of one of so many.
+/// True if every placeholder in a value stands for one of that many attachments.
 fn has_its_attachments(value: &Value, attachments: usize) -> bool {
     match value {
         Value::Object(fields) if is_placeholder(value) => {
@@ -207,7 +206,7 @@ fn has_its_attachments(value: &Value, attachments: usize) -> bool {
     }
 }
 
-/// True for a value that stands for an attachment.
+/// True for the placeholder of an attachment.
 fn is_placeholder(value: &Value) -> bool {
     value.get("_placeholder") == Some(&Value::Bool(true))
 }
@@ -220,13 +219,13 @@ enum State {
     Connected,
 }
 
-/// The path and query of Socket.IO over WebSocket where a server has it under `target`.
+/// The path and query of Socket.IO over WebSocket at a server that has it under `target`.
 pub fn websocket_target(target: &str) -> String {
     target_of(target, "websocket")
 }
 
-/// A new session of Socket.IO over HTTP polling where a server has it under `target`. Every request has `host` and
-/// `headers` as they are: whoever gives them has checked them.
+/// A new session of Socket.IO over HTTP polling at a server that has it under `target`. Every request has `host` and
+/// `headers` as they are: the caller has checked them.
 pub fn session(host: &str, target: &str, headers: &[(String, String)]) -> Session {
     let target = target_of(target, "polling");
     let request = |method: &str, more: &str| -> Box<[u8]> {
@@ -243,7 +242,7 @@ pub fn session(host: &str, target: &str, headers: &[(String, String)]) -> Sessio
     }
 }
 
-/// The path that a server has Socket.IO under, the name of the namespace without its slash, and the query.
+/// The path under which a server has Socket.IO, the name of the namespace without its slash, and the query.
 fn parts_of(target: &str) -> (&str, &str, &str) {
     let (path, query) = path_and_query(target);
     let (path, namespace) = match path.split_once("/socket.io/") {
@@ -381,7 +380,7 @@ fn notice(packet: &str, messages: &mut Messages) -> Heard {
     Heard::Notice
 }
 
-/// The text of an event, given as JSON, behind which an offset may stand; `None` if it is no message.
+/// The text of an event, given as JSON, in which an offset may follow it; `None` if the event is not a message.
 fn message_of(event: &str, has_offset: bool) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_str(event);
     let message = json.deserialize_seq(EventVisitor { has_offset })?;
@@ -517,7 +516,7 @@ mod tests {
         let of_another = "451-/a,7[\"x\",{\"_placeholder\":true,\"num\":0}]";
         #[rustfmt::skip]
         let table: [(&[&str], &[&str], &[&str]); _] = [
-            // Behind a NUL they are bytes.
+            // After a NUL they are bytes.
             (&[&message, "\0\u{1}a"],        &[r#"Binary "\x01a""#], &[&message, "\0\u{1}a"]),
             (&[&message, "2", "\0"],         &["ping \"\"", "Binary \"\""], &["3", &message, "\0"]),
             (&[&with_ack, "\0a"],            &["Binary \"a\""],       &["437[]", &message, "\0a"]),
@@ -631,7 +630,7 @@ mod tests {
         assert_eq!(said(&tx), ["41"]);
     }
 
-    /// The messages that a client sent; a NUL stands before bytes.
+    /// The messages that a client sent; a NUL precedes bytes.
     fn said(tx: &[u8]) -> Vec<String> {
         let mut server =
             WebSocket::established(crate::contract::Side::Server, Limits::default(), 0);
@@ -645,7 +644,7 @@ mod tests {
         said
     }
 
-    /// A message as a server sends it, whose bytes stand behind a NUL if it is binary.
+    /// A message as a server sends it; a binary one is written as a NUL and its bytes.
     fn frame_of(message: &str) -> Vec<u8> {
         let (kind, payload) = match message.strip_prefix('\0') {
             Some(bytes) => (Kind::Binary, bytes),

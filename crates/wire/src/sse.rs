@@ -1,8 +1,8 @@
-//! Server-sent events: the stream of events that a response of HTTP carries (WHATWG HTML, "Server-sent events",
-//! sections "Parsing an event stream" and "Interpreting an event stream").
+//! Server-sent events: the stream of events that an HTTP response carries (WHATWG HTML, "Server-sent events", sections
+//! "Parsing an event stream" and "Interpreting an event stream").
 //!
-//! Bytes of the body go in, split anywhere; [`Event`]s come out as soon as the empty line after them is there. Lines
-//! end with CRLF, LF or CR, in any mixture. Of an event that the end of the stream cuts off nothing is told.
+//! Bytes of the body go in, split anywhere; [`Event`]s come out as soon as the empty line after them has arrived. Lines
+//! end with CRLF, LF or CR, in any mixture. An event that the end of the stream cuts off is not reported.
 //!
 //! A server writes events with [`append_event`].
 //!
@@ -25,17 +25,18 @@ use crate::contract::Input;
 #[derive(Clone, Debug)]
 pub struct Parser {
     limits: Limits,
-    /// The lines with `data` since the last event, each with a line feed behind it.
+    /// The lines with `data` since the last event, each followed by a line feed.
     data: Vec<u8>,
     name: Vec<u8>,
     id: Vec<u8>,
-    /// The `id` at the last empty line: an event that the end of the stream cuts off gives none.
+    /// The `id` at the last empty line: an event that the end of the stream cuts off sets none.
     last_id: Vec<u8>,
     /// The line that has not ended.
     line: Vec<u8>,
     retry_ms: Option<u64>,
     comments: u64,
-    /// The bytes of a byte order mark that came at the very beginning; its length once that is passed.
+    /// The number of bytes of a byte order mark that were read at the very beginning; its length once the beginning is
+    /// past.
     mark_len: usize,
     /// True if the last line ended with a carriage return: a line feed after it belongs to the same end.
     after_return: bool,
@@ -64,13 +65,13 @@ pub struct Event<'a> {
     pub name: &'a [u8],
     /// The values of its `data` fields, with line feeds between them.
     pub data: &'a [u8],
-    /// The id that a client sends as `Last-Event-ID` to go on behind this event: that of this event, or of an earlier
+    /// The id that a client sends as `Last-Event-ID` to resume after this event: that of this event, or of an earlier
     /// one; empty if there was none.
     pub id: &'a [u8],
 }
 
-/// Appends an event of these data, without a name and an id. A receiver has a line feed wherever a line of the data
-/// ends, by a carriage return too.
+/// Appends an event with this data, without a name or an id. A receiver gets a line feed wherever a line of the data
+/// ends, even if a carriage return ends it.
 pub fn append_event(data: &str, out: &mut Vec<u8>) {
     for line in data.replace("\r\n", "\n").split(['\n', '\r']) {
         out.extend_from_slice(b"data: ");
@@ -98,15 +99,15 @@ impl Parser {
         }
     }
 
-    /// A reader at the beginning of a stream that goes on with the one of this reader: the last id and the
-    /// time before a reconnect stay.
+    /// A reader at the beginning of a stream that resumes the one of this reader: the last id and the time before a
+    /// reconnect are kept.
     #[must_use]
     pub fn resumed(&self) -> Self {
         let (id, last_id) = (self.last_id.clone(), self.last_id.clone());
         Self { id, last_id, retry_ms: self.retry_ms, ..Self::new(self.limits) }
     }
 
-    /// Takes one event from the front of `input`, or takes all of it and answers `None`: more bytes are needed.
+    /// Takes one event from the front of `input`, or takes all of it and returns `None`: more bytes are needed.
     ///
     /// # Errors
     ///
@@ -135,12 +136,12 @@ impl Parser {
         Ok(None)
     }
 
-    /// The event that [`Self::next`] has handed out last, until it is called again.
+    /// The last event that [`Self::next`] has handed out, until it is called again.
     pub fn event(&self) -> Event<'_> {
         Event { name: &self.name, data: &self.data, id: &self.id }
     }
 
-    /// The id of the last whole event that had one; empty if there was none. The one to resume the stream with.
+    /// The id of the last complete event that had one, to resume the stream with; empty if there was none.
     pub fn last_id(&self) -> &[u8] {
         &self.last_id
     }
@@ -150,7 +151,7 @@ impl Parser {
         self.retry_ms
     }
 
-    /// The comment lines so far: servers send them as signs of life.
+    /// The number of comment lines so far: servers send them as signs of life.
     pub fn comments(&self) -> u64 {
         self.comments
     }
@@ -179,15 +180,15 @@ impl Parser {
                 input.take(1);
                 self.mark_len += 1;
             } else {
-                // The bytes were no mark: they begin the first line.
+                // The bytes were not a mark: they begin the first line.
                 self.line.extend_from_slice(&MARK[..self.mark_len]);
                 self.mark_len = MARK.len();
             }
         }
     }
 
-    /// Takes from `input` up to the end of a line, which then stands in `line` without its end; `false` if it goes on
-    /// after all of `input`.
+    /// Takes from `input` up to the end of a line, which is then in `line` without its end; `false` if it goes on after
+    /// all of `input`.
     fn take_line(&mut self, input: &mut Input<'_>) -> Result<bool, PeerError> {
         if self.after_return && !input.is_empty() {
             self.after_return = false;
@@ -209,7 +210,7 @@ impl Parser {
         Ok(end.is_some())
     }
 
-    /// Takes over a field from a line that is not empty.
+    /// Applies the field in a line that is not empty.
     fn interpret_line(&mut self) {
         let line = &self.line[..];
         let colon = line.iter().position(|byte| *byte == b':');
@@ -249,7 +250,7 @@ const TYPE: &[u8] = b"text/event-stream";
 /// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Memory that a field keeps from one event to the next.
+/// The memory that a field keeps from one event to the next, in bytes.
 const KEPT_LEN_MAX: usize = 256;
 
 #[cfg(test)]

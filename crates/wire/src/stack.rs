@@ -1,8 +1,8 @@
-//! The builder of connections: which layers a connection to an endpoint has, at either end.
+//! The builder of connections: it decides which layers a connection to an endpoint has, at either end.
 //!
 //! Start reading at [`stack`], which has the one match over all protocols.
 //!
-//! Left out: the web address of a game server, where the first request decides what is spoken ([`crate::web`]).
+//! Left out: the web address of a game server, where the first request decides on the protocol ([`crate::web`]).
 
 use crate::Connection;
 use crate::bayeux::{self, Comet};
@@ -41,9 +41,9 @@ pub enum Role<'a> {
 pub struct ClientOptions {
     /// HTTP: the method of each request.
     pub method: String,
-    /// HTTP: the statuses of responses that are replies, and no refusals; empty: 2xx.
+    /// HTTP: the statuses of responses that are replies, not refusals; empty: 2xx.
     pub statuses: Vec<Status>,
-    /// HTTP: the most redirects of one request that are followed; 0: none is.
+    /// HTTP: the most redirects of one request that are followed; 0: none.
     pub redirects: u8,
     /// HTTP and WebSocket: further header fields, by name and value.
     pub headers: Vec<(String, String)>,
@@ -55,17 +55,17 @@ pub struct ClientOptions {
     pub message_max: usize,
     /// The length of each reply in bytes, where the protocol carries [`Carries::Bytes`]; 0 if it is not known.
     pub reply_len: usize,
-    /// Streams of bytes, lines and WebSocket: the messages that the server says first ([`crate::greeted`]), which may
-    /// be none; `None`: what it says first is a reply, or the beginning of one.
+    /// Streams of bytes, lines and WebSocket: the number of messages that the server says first ([`crate::greeted`]),
+    /// which may be 0; `None`: what it says first is a reply, or the beginning of one.
     pub greetings: Option<u32>,
-    /// HTTP: `Some` where messages are whole requests that their sender wrote ([`Http1::exchanges`]), and the way in
+    /// HTTP: `Some` if messages are complete requests that their sender wrote ([`Http1::exchanges`]), with the way in
     /// which the bodies of the responses are handed out.
     pub exchanges: Option<http1::Delivery>,
     /// Games: the bots.
     pub bots: Bots,
     /// The conversation that connections hold.
     pub conversation: Option<Arc<Compiled>>,
-    /// The sessions of TLS; `Some` exactly where the endpoint is inside TLS. Connections share its tickets, so that
+    /// The TLS sessions; `Some` exactly if the endpoint is inside TLS. Connections share its tickets, so that
     /// handshakes after the first may resume.
     pub tls: Option<tls::Client>,
 }
@@ -83,7 +83,7 @@ pub struct ServerOptions {
     /// The length of each message in bytes, where the protocol carries [`Carries::Bytes`]; `None`: whatever arrives at
     /// once is a message.
     pub message_len: Option<NonZeroUsize>,
-    /// The sessions of TLS; `Some` exactly where the endpoint is inside TLS.
+    /// The TLS sessions; `Some` exactly if the endpoint is inside TLS.
     pub tls: Option<tls::Server>,
 }
 
@@ -98,15 +98,15 @@ pub struct Stack {
     make: Make,
 }
 
-/// Makes one end of a new connection, of a seed and of the number of a bot; `None` is a bot that only asks.
+/// Makes one end of a new connection from a seed and the number of a bot; `None` is a bot that only asks.
 type Make = Arc<dyn Fn(u64, Option<u64>) -> Connection + Send + Sync>;
 
 /// Prepares the connections of one end at `endpoint`.
 ///
 /// # Errors
 ///
-/// The request of a client cannot be written, there is no server of that protocol here, or the options have sessions of
-/// TLS where the endpoint has no TLS, or none where it has.
+/// The request of a client cannot be written, the conversation does not run over this protocol, there is no server for
+/// the protocol here, or the options have TLS sessions although the endpoint has no TLS, or none although it has.
 pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
     use Role::{Client, Server};
     let (protocol, tls, max) = (endpoint.protocol, role.tls(), role.message_max());
@@ -236,11 +236,11 @@ pub fn stack(endpoint: &Endpoint, role: Role<'_>) -> Result<Stack, StackError> {
     })
 }
 
-/// `inner`, with the greetings of its server if it may have some.
+/// `inner`, with a layer for the greetings of its server if it may have any.
 fn greeted(inner: Connection, greetings: Option<u32>, is_stream: bool) -> Connection {
     match greetings {
         None => inner,
-        // Messages that nothing asked for are told from replies without this.
+        // Unsolicited messages are told apart from replies without this layer.
         Some(0) if !is_stream => inner,
         Some(count) => Greeted::client(inner, count, is_stream).into(),
     }
@@ -272,7 +272,7 @@ fn conversation(
     }))
 }
 
-/// Makes one end of a connection that holds a conversation, of what that has been given when it began.
+/// Makes one end of a connection that holds a conversation, from what it is given when it begins.
 type MakeTalk = Box<dyn Fn(Start) -> Connection + Send + Sync>;
 
 fn talk(
@@ -304,7 +304,7 @@ fn talk(
                     let (target, headers) = compiled.request(start);
                     let target = target.filter(|_| !has_path);
                     let target = target.unwrap_or_else(|| plain.target.clone());
-                    // A field of the user's stands in place of the file's, and either in place of the server's cookies.
+                    // A field of the user replaces one of the file, and either replaces the server's cookies.
                     let mut all = plain.headers.clone();
                     all.extend(headers.into_iter().filter(|(name, _)| !has(&plain.headers, name)));
                     if !has(&all, "cookie") {
@@ -320,7 +320,7 @@ fn talk(
                 }
             };
             let first = request(&mut compiled.start(0, 0));
-            // What a login gives to subprotocols is not known yet, and is checked when it has come.
+            // What a login gives to subprotocols is not known yet, and is checked when it arrives.
             handshake::Request { subprotocols: Vec::new(), ..first.clone() }.check()?;
             if endpoint.protocol != Protocol::WebSocket {
                 let open = match compiled.speaks() {
@@ -350,8 +350,8 @@ fn talk(
     }
 }
 
-/// Makes the client's end of a session of SockJS, of one of Socket.IO whose packets are messages, or of a stream of
-/// events or polls; of its opening request and of a seed.
+/// Makes the client's end of a SockJS session, of a Socket.IO session whose packets are messages, or of a stream of
+/// events or polls, from its opening request and a seed.
 type OpenSession = Box<dyn Fn(&handshake::Request, u64) -> Connection + Send + Sync>;
 
 fn session(
@@ -401,7 +401,7 @@ fn session(
     }))
 }
 
-/// Makes receivers that post nothing; `of` has their requests.
+/// Makes receivers that post nothing; `of` makes their sessions.
 fn received(
     of: fn(&str, &str, &[(String, String)]) -> over_http::Session,
     tls: Arc<Sessions>,
@@ -414,7 +414,7 @@ fn received(
     })
 }
 
-/// Makes connections of HTTP for machines that write their requests.
+/// Makes HTTP connections for machines that write their own requests.
 fn exchanges(tls: Arc<Sessions>, max: usize) -> http1::Maker<Connection> {
     let limits = http1::Limits { body_len_max: max, ..http1::Limits::default() };
     http1::Maker::new(move |delivery| tls.around(Http1::exchanges(delivery, limits)))
@@ -429,7 +429,7 @@ fn has(fields: &[(String, String)], name: &str) -> bool {
     fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
 }
 
-/// `inner`, with the packets of MQTT around it if the conversation is made of them.
+/// `inner`, inside MQTT packets if the conversation consists of them.
 fn packets(compiled: &Compiled, inner: Connection, max: usize) -> Connection {
     if compiled.is_mqtt() { Mqtt::new(inner, max).into() } else { inner }
 }
@@ -439,7 +439,7 @@ fn origin(endpoint: &Endpoint) -> Origin {
     Origin::new(endpoint.tls, &endpoint.authority())
 }
 
-/// The request of a client of HTTP/1.1.
+/// The request of an HTTP/1.1 client.
 fn request(
     endpoint: &Endpoint,
     options: &ClientOptions,
@@ -471,7 +471,7 @@ fn upgrade(
     Ok(request)
 }
 
-/// The client's end of a WebSocket, of a seed.
+/// Makes the client's end of a WebSocket from a seed.
 fn websocket(
     endpoint: &Endpoint,
     options: &ClientOptions,
@@ -496,7 +496,7 @@ impl Stack {
         self.scheme.facts()
     }
 
-    /// The sockets that one connection takes.
+    /// The number of sockets that one connection takes.
     pub fn sockets(&self) -> u64 {
         self.scheme.sockets()
     }
@@ -524,9 +524,9 @@ impl Stack {
     }
 
     /// One end of a new connection. `seed` determines mask keys, handshake keys and session names; `number` is that of
-    /// the bot. The keys of TLS are drawn from the system.
+    /// the bot. TLS keys are drawn from the system.
     pub fn connection(&self, seed: u64, number: u64) -> Connection {
-        // A server that keeps sessions for a while does not take the load for what asked it before.
+        // A server that keeps sessions for a while must not take the load for the probe that came before.
         let seed = if self.is_probe { !seed } else { seed };
         (self.make)(seed, (!self.is_probe).then_some(number))
     }
@@ -576,7 +576,7 @@ impl Role<'_> {
     }
 }
 
-/// The sessions of TLS at one end.
+/// The TLS sessions at one end.
 enum Sessions {
     None,
     Client(tls::Client),
@@ -653,7 +653,7 @@ pub enum StackError {
         /// The protocol.
         protocol: Protocol,
     },
-    /// The options have sessions of TLS where the endpoint has no TLS, or none where it has.
+    /// The options have TLS sessions although the endpoint has no TLS, or none although it has.
     #[error("the options for {scheme} {}", if scheme.tls { "have no TLS sessions" } else { "have TLS sessions" })]
     Tls {
         /// The scheme of the endpoint.

@@ -29,18 +29,18 @@ pub(crate) fn http1_client(method: &str, requests: usize, limits: http1::Limits)
     client
 }
 
-/// A client to which all bytes come on one of its sockets. Bytes that it sends on its second are not looked at.
+/// A client that receives all bytes on one of its sockets. Bytes that it sends on its second are ignored.
 pub(crate) struct On<S, P>(P, PhantomData<S>);
 
 impl<S: Socket, P: TwoSockets> On<S, P> {
-    /// `client`, as it is.
+    /// Wraps `client` unchanged.
     pub(crate) fn new(client: P) -> Self {
         Self(client, PhantomData)
     }
 }
 
 impl<P: TwoSockets> On<Second, P> {
-    /// `client`, which `opening` on its first socket opens, and which posts on its second.
+    /// Wraps `client` after feeding its first socket `opening`, which opens it, and making it post on its second.
     pub(crate) fn posting(mut client: P, opening: &str) -> Self {
         let mut opening = opening.as_bytes().to_vec();
         let opened = client.receive(&mut Input::new(&mut opening), &mut Vec::new());
@@ -88,7 +88,7 @@ impl<S: Socket, P: TwoSockets> Protocol for On<S, P> {
     }
 }
 
-/// All that a machine answered to some bytes.
+/// Everything that a machine answered to some bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Transcript {
     /// Its events, its error if there was one, and its answer to the end of the connection.
@@ -98,7 +98,7 @@ pub(crate) struct Transcript {
 }
 
 impl Transcript {
-    /// Feeds a machine `pieces` and then the end of the connection. Messages are sent back, if it lets them.
+    /// Feeds a machine `pieces` and then the end of the connection. Sends messages back if it accepts them.
     pub(crate) fn of<'p, P: Protocol>(
         machine: P,
         pieces: impl IntoIterator<Item = &'p [u8]>,
@@ -158,7 +158,7 @@ impl Transcript {
 }
 
 /// Feeds machines `bytes` whole, byte by byte, and cut in two. All of them must give the same transcript, which is
-/// returned. Messages are sent back.
+/// returned. Sends messages back.
 pub(crate) fn check_splits<P: Protocol>(bytes: &[u8], machine: &dyn Fn() -> P) -> Transcript {
     check_all_splits(bytes, true, machine)
 }
@@ -197,7 +197,7 @@ pub(crate) fn cuts(bytes: &[u8]) -> impl Iterator<Item = usize> + use<> {
     cuts.into_iter()
 }
 
-/// An event in a line of text.
+/// An event as a line of text.
 pub(crate) fn describe(event: &Event<'_>) -> String {
     match event {
         Event::Answer(answer) => {
@@ -247,5 +247,5 @@ pub(crate) const HTTP_LIMITS: http1::Limits = http1::Limits {
     trailers_len_max: 32,
 };
 
-/// Most places at which an input is cut; to a fuzzer many inputs are worth more than many cuts.
+/// Most places at which an input is cut; for a fuzzer, many inputs are worth more than many cuts.
 const CUTS_MAX: usize = if cfg!(test) { 256 } else { 16 };

@@ -1,8 +1,8 @@
 //! The server's end of a connection at a web address: WebSocket or HTTP, depending on its first request.
 //!
-//! A request at the path of WebSocket that asks for an upgrade is its opening handshake ([`Event::Open`] follows); any
-//! other begins HTTP as [`Http1::server_at`] speaks it, or [`Http1::whole_requests`] where there is no site. Messages
-//! of HTTP come without [`Event::Open`].
+//! A request at the WebSocket path that asks for an upgrade is an opening handshake ([`Event::Open`] follows); any
+//! other begins HTTP as [`Http1::server_at`] speaks it, or [`Http1::whole_requests`] if there is no site. HTTP messages
+//! arrive without [`Event::Open`].
 //!
 //! Left out: what the messages mean, and HTTP/2.
 
@@ -38,15 +38,15 @@ pub struct Web {
     state: State,
 }
 
-/// The things that the messages of a WebSocket are, by the address at which it was opened.
+/// The kind of messages on a WebSocket, by the address at which it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Spoken {
     /// Messages of its owner, as they are.
     #[default]
     Messages,
-    /// Frames of SockJS: it is a session.
+    /// SockJS frames: the WebSocket is a session.
     Frames,
-    /// Packets of Socket.IO, in this session.
+    /// Socket.IO packets, in this session.
     Packets(Entry),
 }
 
@@ -62,7 +62,7 @@ impl Spoken {
 
 #[derive(Debug)]
 enum State {
-    /// The first head is awaited; these bytes of it have come.
+    /// The first head is awaited; these bytes of it have arrived.
     AwaitHead(Vec<u8>),
     /// The rest of the first head was refused, or the peer is gone.
     Over,
@@ -76,12 +76,12 @@ impl Web {
         Self { options, spoken: Spoken::default(), state: State::AwaitHead(Vec::new()) }
     }
 
-    /// The things that its messages are, if it speaks WebSocket.
+    /// The kind of its messages, if it speaks WebSocket.
     pub(crate) fn spoken(&self) -> Spoken {
         self.spoken.clone()
     }
 
-    /// Chooses the protocol, once the whole head is there; `false` if the head goes on after `input`.
+    /// Chooses the protocol once the head is complete; `false` if the head goes on after `input`.
     fn choose(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) -> Result<bool, PeerError> {
         let State::AwaitHead(held) = &mut self.state else { return Ok(true) };
         if input.is_empty() {
@@ -173,9 +173,9 @@ impl Web {
 /// The protocol that a first head asks for.
 #[derive(PartialEq, Eq)]
 enum Choice {
-    /// HTTP: any other head, also a broken one, which HTTP has an answer to.
+    /// HTTP: any other head, even a broken one, which HTTP has an answer to.
     Http,
-    /// It is not complete.
+    /// The head is incomplete.
     Later,
     WebSocket(Spoken),
 }

@@ -13,24 +13,24 @@ use crate::excerpt::Excerpt;
 use serde_json::value::RawValue;
 use std::collections::VecDeque;
 
-/// The client's end of a session of Bayeux: two connections of HTTP to the same server.
+/// The client's end of a Bayeux session: two HTTP connections to the same server.
 ///
-/// A message is the JSON of one packet. The words of HTTP (method, target, fields) are those of the requests that the
-/// two machines inside were made with.
+/// A message is the JSON of one packet. Method, target and fields are those of the requests that the two HTTP machines
+/// inside were made with.
 ///
 /// ```text
 /// first:   handshake -> subscribe -> Open -> connect, held by the server -> connect -> …
 /// second:                            publish -> publish, with all that came to wait meanwhile -> … -> disconnect
 /// ```
 ///
-/// **Publishing.** One request of publishes is under way at a time; those that come meanwhile wait and go together in
-/// the next one. So a slow answer makes batches longer, not the queue of the server. At the end all that waits goes out
-/// at once, with the disconnect behind it.
+/// **Publishing.** One request of publishes is in flight at a time; publishes that are sent meanwhile wait and go
+/// together in the next one. So a slow answer makes batches longer, not the queue of the server. At the end all that
+/// wait go out at once, followed by the disconnect.
 ///
-/// **Deliveries** come with the answer to whatever was asked on either connection; each is an [`Event::Message`].
+/// **Deliveries** arrive with the answer to any request on either connection; each is an [`Event::Message`].
 ///
 /// **Advice.** `retry` is the rule. `none` with a successful connect is the server's proper end of the session
-/// ([`Event::Closed`]), and so is its own disconnect; anywhere else `none` and `handshake` are errors.
+/// ([`Event::Closed`]), as is its own disconnect; anywhere else `none` and `handshake` are errors.
 #[derive(Debug)]
 pub struct Comet<C> {
     first: C,
@@ -51,7 +51,7 @@ pub struct Comet<C> {
 pub struct Limits {
     /// The limits of one response.
     pub batch: message::Limits,
-    /// The longest that the batch of waiting publishes may become, in bytes.
+    /// The longest batch of waiting publishes, in bytes.
     pub waiting_len_max: usize,
 }
 
@@ -69,7 +69,7 @@ enum State {
     Over,
 }
 
-/// The session as far as it is known, and the messages that it delivered.
+/// The known state of the session, and the messages that it delivered.
 #[derive(Debug)]
 struct Session {
     client_id: Box<str>,
@@ -119,7 +119,7 @@ impl<C: Protocol> Comet<C> {
 }
 
 impl Default for Limits {
-    /// A megabyte that waits, and the batches of [`message::Limits`].
+    /// A waiting batch of 1 MiB, and the batches of [`message::Limits`].
     fn default() -> Self {
         Self { batch: message::Limits::default(), waiting_len_max: 1 << 20 }
     }
@@ -336,7 +336,7 @@ impl<C: Protocol> Comet<C> {
         Ok(awaited == State::AwaitSubscribe)
     }
 
-    /// Sends the waiting publishes on the second connection, unless a request is under way there.
+    /// Sends the waiting publishes on the second connection, unless a request is in flight there.
     fn publish(&mut self) -> Result<(), MisuseError> {
         if self.is_publishing || !self.second_is_open || self.waiting.is_empty() {
             return Ok(());
@@ -424,7 +424,7 @@ impl Session {
                     let advice = envelope.advice.unwrap_or_default();
                     answer = Some(Answer { advice, client_id, is_end: false });
                 }
-                // The answer to a publish, or nothing that was asked for.
+                // The answer to a publish, or something unrequested.
                 _ => {}
             }
         }
@@ -441,7 +441,7 @@ impl Delivered {
         self.ends.push_back(self.bytes.len());
     }
 
-    /// The next one; empty if there is none.
+    /// Takes the next delivery; empty if there is none.
     fn next(&mut self) -> &[u8] {
         let end = self.ends.pop_front().unwrap_or(self.start);
         &self.bytes[std::mem::replace(&mut self.start, end)..end]

@@ -16,7 +16,7 @@ pub enum PeerError {
         /// The advice.
         reconnect: Reconnect,
     },
-    /// The body of a response is no batch of messages.
+    /// The body of a response is not a batch of messages.
     #[error("not a batch of Bayeux messages: {error}: {said}")]
     Batch {
         /// The fault.
@@ -24,7 +24,7 @@ pub enum PeerError {
         /// The beginning of the body.
         said: Excerpt,
     },
-    /// The server ended a connection, and the session goes on.
+    /// The server ended a connection while the session continues.
     #[error("the server ended the {which} connection in the middle of the session")]
     Ended {
         /// The connection: the first or the second.
@@ -60,7 +60,7 @@ pub enum PeerError {
         channel: Excerpt,
         /// The reason; empty if the server gave none.
         error: Excerpt,
-        /// The server's advice on how to go on.
+        /// The server's advice on how to continue.
         reconnect: Option<Reconnect>,
     },
 }
@@ -83,7 +83,7 @@ impl fmt::Display for Which {
     }
 }
 
-/// Shows an advice behind an error, if there is one.
+/// Shows an advice after an error, if there is one.
 struct Advice(Option<Reconnect>);
 
 impl fmt::Display for Advice {

@@ -1,5 +1,5 @@
-//! Properties that hold for any input: a client answers the same however its input is cut, and what it reads it also
-//! writes.
+//! Properties that hold for any input: a client answers the same however its input is cut, and it can write what it
+//! reads.
 
 use super::message::{self, Writer};
 use super::{Comet, Limits};
@@ -18,13 +18,13 @@ static REQUEST: LazyLock<Arc<Request>> = LazyLock::new(|| {
     Arc::new(Request::new(&parts).expect("the parts are well-formed"))
 });
 
-/// Bytes that arrive on the first connection of a client that was just opened, and on the second of one that publishes.
+/// Feeds bytes to the first connection of a client that was just opened, and to the second of one that publishes.
 pub fn fuzz_bayeux_session(bytes: &[u8]) {
     check_splits_of_replies(bytes, &opened);
     check_splits_of_replies(bytes, &publishing);
 }
 
-/// A batch that was read is written, and reads as the same batch.
+/// Checks that a batch that is read and written again reads as the same batch.
 pub fn fuzz_bayeux_batch(bytes: &[u8]) {
     let limits = message::Limits { messages_max: 16 };
     let Ok(batch) = message::read(bytes, &limits) else { return };

@@ -1,8 +1,8 @@
 //! The messages of Bayeux: reading a batch of them, and writing one.
 //!
-//! A batch is the body of a request or of a response: a JSON array of objects. Every object is an [`Envelope`],
-//! whatever it says; which properties it has depends on its channel and on who sent it. Texts borrow from the batch
-//! where they have no escapes, and `data` and `ext` stay the JSON that they are.
+//! A batch is the body of a request or of a response: a JSON array of objects. Every object is an [`Envelope`]; its
+//! properties depend on its channel and its sender. Texts without escapes borrow from the batch, and `data` and `ext`
+//! remain raw JSON.
 //!
 //! Left out: what the messages mean.
 
@@ -19,11 +19,11 @@ pub const HANDSHAKE: &str = "/meta/handshake";
 pub const CONNECT: &str = "/meta/connect";
 /// The channel of the end of a session.
 pub const DISCONNECT: &str = "/meta/disconnect";
-/// The channel on which channels are subscribed to.
+/// The channel for subscribing to channels.
 pub const SUBSCRIBE: &str = "/meta/subscribe";
-/// The channel on which subscriptions are ended.
+/// The channel for ending subscriptions.
 pub const UNSUBSCRIBE: &str = "/meta/unsubscribe";
-/// The one channel that packets of the game travel on, both ways.
+/// The only channel for packets of the game, both ways.
 pub const SERVICE: &str = "/service/client";
 /// The only transport that is supported.
 pub const LONG_POLLING: &str = "long-polling";
@@ -35,7 +35,7 @@ pub struct Envelope<'a> {
     /// The channel that the message belongs to.
     #[serde(borrow)]
     pub channel: Text<'a>,
-    /// An id that the asker chooses and the answer repeats.
+    /// An id that the requester chooses and the answer repeats.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Text<'a>>,
     /// The session, from the answer to the handshake on.
@@ -87,7 +87,7 @@ pub struct Advice {
     pub timeout: Option<i64>,
 }
 
-/// The ways in which a client can go on.
+/// The ways in which a client can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reconnect {
@@ -95,7 +95,7 @@ pub enum Reconnect {
     Handshake,
     /// Does not reconnect.
     None,
-    /// Goes on with the next connect.
+    /// Continues with the next connect.
     Retry,
 }
 
@@ -188,7 +188,7 @@ impl<'o> Writer<'o> {
         append(message, self.out);
     }
 
-    /// Adds a delivery of `data`, which must be JSON: it is written as it is.
+    /// Adds a delivery of `data`, which must be JSON and is written verbatim.
     pub fn deliver(&mut self, data: &[u8]) {
         self.separate();
         self.out.extend_from_slice(br#"{"channel":"/service/client","data":"#);

@@ -3,8 +3,8 @@
 //! [`Comet`] is the client; start reading there. [`message`] has the messages of both roles; the server's half lives
 //! with the game server (crate `serve`).
 //!
-//! Left out: other channels than [`message::SERVICE`], cookies, the JSONP and WebSocket transports of Bayeux, and
-//! waiting before a client asks again, which takes a clock.
+//! Left out: channels other than [`message::SERVICE`], cookies, the JSONP and WebSocket transports of Bayeux, and
+//! waiting before the next connect, which needs a clock.
 
 mod comet;
 mod error;

@@ -1,4 +1,4 @@
-//! The ways in which a broker can refuse a subscriber, or be none.
+//! The ways in which a broker can refuse a subscriber, or turn out not to be a broker.
 
 use super::kind::Broker;
 use crate::excerpt::Excerpt;
@@ -27,7 +27,7 @@ pub enum PeerError {
         /// The limit.
         max: usize,
     },
-    /// It says no.
+    /// It refuses a command or the connection.
     #[error("{broker} refuses: {said}")]
     Refused {
         /// The broker.
@@ -35,7 +35,7 @@ pub enum PeerError {
         /// Its reason.
         said: Excerpt,
     },
-    /// It says something else than its protocol has there.
+    /// It says something that its protocol does not allow there.
     #[error("{broker}: got {said}, expected {awaited}")]
     Unexpected {
         /// The broker.

@@ -1,10 +1,10 @@
-//! A property that holds for any input: a subscriber understands the same however its input is cut.
+//! A property that holds for any input: a subscriber hears the same however its input is cut.
 
 use super::{Broker, Heard, Login, Subscriber};
 use crate::contract::Input;
 use crate::transcript::cuts;
 
-/// Bytes that come to a subscriber of Redis and of NATS, with a login and without.
+/// Feeds bytes to a subscriber of Redis and of NATS, with a login and without.
 pub(crate) fn fuzz_broker(bytes: &[u8]) {
     for broker in [Broker::Nats, Broker::Redis] {
         for login in [None, Some(Login { user: None, password: "a".to_owned() })] {

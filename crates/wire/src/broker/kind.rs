@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The brokers that are spoken to.
+/// The supported brokers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broker {
     /// NATS.

@@ -5,7 +5,7 @@ use std::fmt;
 /// The credentials of a user at a broker. They are not shown, and no error quotes the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
-    /// The name of the user; none is the one that Redis has always had, and a token of NATS.
+    /// The name of the user; `None` is the default user of Redis, or a token of NATS.
     pub user: Option<String>,
     /// The password.
     pub password: String,

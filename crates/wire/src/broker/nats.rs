@@ -25,7 +25,7 @@ pub(super) enum Line {
     Pong,
 }
 
-/// Reads a line without its end; `None` for one that no subscriber gets.
+/// Reads a line without its end; `None` for one that subscribers do not get.
 pub(super) fn read(line: &[u8]) -> Option<Line> {
     if let Some(facts) = line.strip_prefix(b"INFO ") {
         let facts: Facts = serde_json::from_slice(facts).ok()?;
@@ -38,7 +38,7 @@ pub(super) fn read(line: &[u8]) -> Option<Line> {
         let mut words = arguments.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
         let (subject, _number) = (words.next()?, words.next()?);
         let (last, more) = (words.next()?, words.next());
-        // The address for a reply stands before the length.
+        // The address for a reply precedes the length.
         let len = str::from_utf8(more.unwrap_or(last)).ok()?.parse().ok()?;
         return words
             .next()
@@ -53,13 +53,13 @@ pub(super) fn read(line: &[u8]) -> Option<Line> {
     }
 }
 
-/// The reason that a line gives which is an error, without its quotes.
+/// The reason in an error line, without its quotes.
 pub(super) fn reason(line: &[u8]) -> &[u8] {
     let reason = line.strip_prefix(b"-ERR").unwrap_or(line).trim_ascii();
     reason.strip_prefix(b"'").and_then(|it| it.strip_suffix(b"'")).unwrap_or(reason)
 }
 
-/// True for an error that is about one subscription: the connection goes on with the others.
+/// True for an error that is about one subscription: the connection continues with the others.
 pub(super) fn is_of_one_subscription(line: &[u8]) -> bool {
     let reason = reason(line).to_ascii_lowercase();
     [&b"permissions violation for subscription"[..], b"maximum subscriptions exceeded"]
@@ -102,7 +102,7 @@ pub(super) fn append_connect(login: Option<&Login>, tx: &mut Vec<u8>) {
     tx.extend_from_slice(PING);
 }
 
-/// Appends a subscription, which has a number of the client's own.
+/// Appends a subscription, whose number the client chooses.
 pub(super) fn append_sub(subject: &[u8], number: u64, tx: &mut Vec<u8>) {
     tx.extend_from_slice(b"SUB ");
     tx.extend_from_slice(subject);

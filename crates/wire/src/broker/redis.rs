@@ -19,7 +19,7 @@ pub(super) enum Reply {
     Subscribed,
 }
 
-/// Reads a whole reply, without its last line end; `None` for one that no subscriber gets.
+/// Reads a whole reply, without its last line end; `None` for one that subscribers do not get.
 pub(super) fn read(reply: &[u8]) -> Option<Reply> {
     match reply {
         b"+OK" => return Some(Reply::Done),
@@ -43,7 +43,7 @@ pub(super) fn read(reply: &[u8]) -> Option<Reply> {
     }
 }
 
-/// True for the reason of an error that is about one channel: the others go on.
+/// True for the reason of an error that is about one channel: the others continue.
 pub(super) fn is_of_one_channel(reason: &[u8]) -> bool {
     reason.starts_with(b"NOPERM ")
 }
@@ -74,7 +74,7 @@ impl Rest<'_> {
     }
 }
 
-/// Appends a command: its name, and what it is about.
+/// Appends a command: its name and its arguments.
 pub(super) fn append_command(words: &[&[u8]], tx: &mut Vec<u8>) {
     tx.extend_from_slice(format!("*{}\r\n", words.len()).as_bytes());
     for word in words {

@@ -1,4 +1,4 @@
-//! An exchange of HTTP before a connection, made ready.
+//! An HTTP exchange before a connection, made ready.
 
 use super::cookies::Cookies;
 use super::request::{Request, Site};
@@ -62,7 +62,7 @@ impl Asking {
     ///
     /// # Errors
     ///
-    /// It is not what is expected, or a value is not in it, or the redirect cannot be followed.
+    /// The response is not the expected one, lacks a value, or is a redirect that cannot be followed.
     pub(super) fn answered(
         &self,
         response: &Response<'_>,

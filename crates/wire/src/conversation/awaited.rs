@@ -1,8 +1,7 @@
 //! The messages of a connection that await a reply, and their ids.
 //!
-//! The id of a message is [`FIRST_ID`] and its number, so the id leads to the message without a
-//! search, and all ids have
-//! one length. Opening steps, heartbeats and the farewell take theirs from the other end ([`Ids`]).
+//! The id of a message is [`FIRST_ID`] plus its number, so the id leads to the message without a search, and all ids
+//! have the same length. Opening steps, heartbeats and the farewell take their ids from the other end ([`Ids`]).
 
 use std::collections::VecDeque;
 
@@ -12,7 +11,7 @@ pub(super) const FIRST_ID: u32 = 10_000_000;
 /// The largest id of the same length.
 const LAST_ID: u32 = 99_999_999;
 
-/// The messages of one connection that were sent, from the oldest that awaits a reply on.
+/// The messages that one connection has sent, starting with the oldest that awaits a reply.
 #[derive(Debug, Default)]
 pub(super) struct Awaited {
     /// The number of the first slot's message.
@@ -36,10 +35,10 @@ enum State {
 }
 
 impl Awaited {
-    /// The most messages that are remembered behind one that gets no reply.
+    /// The most messages remembered after one that gets no reply.
     pub(super) const SLOTS_MAX: usize = 1 << 16;
 
-    /// Adds the message `sequence`, which is the next one; `false` if it is not, or its id would be too long.
+    /// Adds the message `sequence`; `false` if it is not the next one, or its id would be too long.
     pub(super) fn push(&mut self, sequence: u32, exchange: u16, has_reply: bool) -> bool {
         if sequence != self.next() || sequence >= LAST_ID - FIRST_ID - Ids::COUNT_MAX {
             return false;
@@ -68,15 +67,15 @@ impl Awaited {
         Some((sequence, index.map(|index| self.slots[index as usize].exchange)))
     }
 
-    /// The number and the exchange of the oldest message that awaits a reply and of whose exchange `is_in_order` is
-    /// true.
+    /// The number and the exchange of the oldest message that awaits a reply and whose exchange satisfies
+    /// `is_in_order`.
     pub(super) fn oldest(&self, is_in_order: impl Fn(u16) -> bool) -> Option<(u32, u16)> {
         let waits = |slot: &Slot| slot.state != State::Done && is_in_order(slot.exchange);
         let index = self.slots.iter().position(waits)?;
         Some((self.first + u32::try_from(index).ok()?, self.slots[index].exchange))
     }
 
-    /// The stream that answers `sequence` has begun; `true` if it had not before.
+    /// Marks the stream that answers `sequence` as begun; `true` if it had not begun before.
     pub(super) fn begin(&mut self, sequence: u32) -> bool {
         let slot = self.slot(sequence).filter(|slot| slot.state == State::Awaited);
         slot.is_some_and(|slot| {
@@ -85,7 +84,7 @@ impl Awaited {
         })
     }
 
-    /// `sequence` is answered.
+    /// Marks `sequence` as answered.
     #[inline]
     pub(super) fn end(&mut self, sequence: u32) {
         if let Some(slot) = self.slot(sequence) {
@@ -99,7 +98,7 @@ impl Awaited {
         self.slots.get_mut(index as usize)
     }
 
-    /// Forgets answered messages from the oldest on. Memory for a few is kept, more is freed.
+    /// Forgets answered messages, starting with the oldest. Keeps memory for a few, and frees more.
     #[inline]
     fn forget(&mut self) {
         while self.slots.front().is_some_and(|slot| slot.state == State::Done) {
@@ -112,14 +111,14 @@ impl Awaited {
     }
 }
 
-/// The ids of messages that are no requests: the largest first.
+/// The ids of messages that are not requests, the largest first.
 #[derive(Debug)]
 pub(super) struct Ids {
     next: u32,
 }
 
 impl Ids {
-    /// The most ids that one connection takes; after that they begin again.
+    /// The most ids that one connection takes; after that they start over.
     const COUNT_MAX: u32 = 10_000_000;
 
     /// An id that no request had.
@@ -136,7 +135,7 @@ impl Default for Ids {
     }
 }
 
-/// Most slots that an idle connection keeps memory for: 256 bytes.
+/// The most slots that an idle connection keeps memory for: 256 bytes.
 const KEPT_COUNT_MAX: usize = 64;
 
 #[cfg(test)]

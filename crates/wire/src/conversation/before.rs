@@ -1,11 +1,11 @@
-//! The exchanges of HTTP before a connection, such as a login.
+//! The HTTP exchanges before a connection, such as a login.
 //!
 //! They have a connection of their own, to the same server and inside the same TLS, which is closed when the last is
-//! answered; only then is that of the conversation made ([`Before::go_on`]), so that no server waits on it for a
-//! handshake that comes late, and path and header fields of that handshake may use what was taken. A server that ends
-//! the connection after a response is asked the next on another.
+//! answered. Only then is the connection of the conversation made ([`Before::go_on`]), so that no server waits on it
+//! for a late handshake, and path and header fields of that handshake may use values that were taken. If a server ends
+//! the connection after a response, the next exchange goes over another.
 //!
-//! Cookies that they set go with all that follows on the connection, the next request of a redirect among it.
+//! Cookies that they set are sent with every later request of the connection, including the next request of a redirect.
 
 use super::PeerError;
 use super::asking::Asking;
@@ -23,7 +23,7 @@ use std::fmt;
 use std::sync::Arc;
 use units::Nanos;
 
-/// The connections that a conversation with exchanges before it is made of.
+/// The connections that make up a conversation with exchanges before it.
 pub(crate) struct Plan<C> {
     pub(crate) compiled: Arc<Compiled>,
     /// The server that is asked.
@@ -34,9 +34,9 @@ pub(crate) struct Plan<C> {
     pub(crate) conversation: Box<dyn Fn(Start) -> C + Send + Sync>,
 }
 
-/// A client that has exchanges of HTTP before it holds a conversation.
+/// A client that makes HTTP exchanges before it holds a conversation.
 ///
-/// After the last exchange, and after each that ends the connection, comes [`Event::Closed`]: its owner calls
+/// [`Event::Closed`] follows the last exchange, and each that ends the connection: the owner then calls
 /// [`crate::Connection::go_on`].
 #[derive(Debug)]
 pub struct Before<C> {
@@ -53,17 +53,17 @@ pub struct Before<C> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The connection inside is not there yet.
+    /// The connection inside is not open yet.
     AwaitConnection,
     AwaitResponse,
-    /// The connection has served: the next exchange, or the conversation, has another.
+    /// The connection has served: the next exchange, or the conversation, uses another.
     Served,
 }
 
-/// The machine that follows where a connection has served.
+/// The machine to use after a connection that has served.
 #[derive(Debug)]
 pub(crate) enum Next<C> {
-    /// Nothing: it has not.
+    /// None: the connection has not served.
     Nothing,
     /// The same machine, opened anew.
     Same,
@@ -78,7 +78,7 @@ impl<C: InPlace> Before<C> {
         Self { inner, plan, start: Some(start), next: 0, hops, state: State::AwaitConnection }
     }
 
-    /// Ends the connection if it has served; its last bytes are appended to `tx`.
+    /// Ends the connection if it has served, and appends its last bytes to `tx`.
     pub(crate) fn go_on(&mut self, tx: &mut Vec<u8>) -> Next<C> {
         if self.state != State::Served {
             return Next::Nothing;
@@ -195,7 +195,7 @@ impl<C: InPlace> Protocol for Before<C> {
         if is_ended && self.state == State::AwaitResponse {
             return Err(self.cut().into());
         }
-        // A connection that was ended by the server takes no other request.
+        // A connection that the server has ended takes no other request.
         let is_over = self.next == self.plan.compiled.before.len();
         if is_over || is_ended || self.ask(tx).is_err() {
             self.state = State::Served;
@@ -232,11 +232,11 @@ impl<C: InPlace> Protocol for Before<C> {
     }
 }
 
-/// Takes the response to exchange `next`, which is then the one after it unless a redirect is followed.
+/// Takes the response to exchange `next`, and advances `next` unless a redirect is followed.
 ///
 /// # Errors
 ///
-/// It is not what is expected, lacks a value that is taken from it, or has one that makes no subprotocol.
+/// It is not the expected one, lacks a value that is taken from it, or has one that does not make a subprotocol.
 fn answered<C>(
     plan: &Plan<C>,
     next: &mut usize,

@@ -1,4 +1,4 @@
-//! Kinds of requests of HTTP, made ready: what is written, and what is awaited.
+//! Kinds of HTTP requests, made ready: what is written, and what is awaited.
 
 use super::request::Request;
 use super::response::Awaits;
@@ -6,7 +6,7 @@ use super::rules::{Heard, Hits, Rules};
 use super::{CompileError, learnt::Learnt, template};
 use spec::conversation::{Field, HttpRequest, Reply, Resume};
 
-/// A kind of request of HTTP.
+/// A kind of HTTP request.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) request: Request,
@@ -19,7 +19,7 @@ pub(super) struct Call {
 #[derive(Debug)]
 pub(super) struct Events {
     rules: Rules<Role>,
-    /// True if the end of the response ends no stream: the event that does has to come before.
+    /// True if the end of the response does not end a stream: the event that does must come before.
     pub(super) needs_last: bool,
     /// The way in which a stream that breaks off is resumed, if it is.
     pub(super) resume: Option<Resume>,
@@ -28,7 +28,7 @@ pub(super) struct Events {
 /// The part that a message plays in the reply to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The first event of a stream, from which on it has begun.
+    /// The first event of a stream, with which it begins.
     First,
     /// An event of a stream.
     Each,
@@ -38,8 +38,8 @@ pub(super) enum Role {
 }
 
 impl Call {
-    /// Makes `http`, which is that of `request`, ready; all requests have the fields `common`, and `names` are those of
-    /// the values.
+    /// Makes `http`, the HTTP request of `request`, ready; all requests have the fields `common`, and `names` are those
+    /// of the values.
     ///
     /// # Errors
     ///

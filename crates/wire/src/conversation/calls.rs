@@ -24,21 +24,21 @@ use units::{Nanos, Random};
 /// [`Http1::exchanges`](crate::http1::Http1::exchanges).
 ///
 /// **Messages.** The payload of a message is a [`Cue`]: the request is rendered here, with the cookies that the server
-/// has set. Responses come in the order of requests. One that is awaited or refuses is an [`Event::Answer`]; one with
-/// another status is an [`Event::Refused`], as it is where no conversation is held.
+/// has set. Responses arrive in the order of requests. An awaited response or a refusal is an [`Event::Answer`]; one
+/// with another status is an [`Event::Refused`], as without a conversation.
 ///
-/// **Redirects** that a request follows are each an [`Event::Redirected`]; it is answered by the last response. The
-/// next request goes over the same connection, or, if the redirect ended that, over another.
+/// **Redirects** that a request follows are each an [`Event::Redirected`]; the last response answers the request. The
+/// next request goes over the same connection, or over another if the redirect ended it.
 ///
-/// **Streams.** Of a response that is a stream of events each event is an [`Event::Part`], from the first that
-/// [`first`](spec::conversation::Reply::Stream) matches on; those that nothing matches are passed over. The event that
-/// ends the stream is the [`Event::Answer`], without one the end of the response is. Where the connection ends with the
-/// response, the answer waits for that, so that no request is lost on it.
+/// **Streams.** Each event of a response that is a stream of events is an [`Event::Part`], starting with the first that
+/// [`first`](spec::conversation::Reply::Stream) matches; events that nothing matches are skipped. The event that ends
+/// the stream is the [`Event::Answer`]; without one, the end of the response is. If the connection ends with the
+/// response, the answer waits for that end, so that no request is lost on it.
 ///
-/// **Streams that break off** go on over another connection where the conversation says so: after the end of this one,
-/// as after a redirect, its owner calls [`crate::Connection::go_on`].
+/// **Streams that break off** are resumed over another connection if the conversation says so: after the end of this
+/// one, as after a redirect, the owner calls [`crate::Connection::go_on`].
 ///
-/// **Encoding** ([`Layers`]) is by how much cues grew to bodies.
+/// **Encoding** ([`Layers`]) is the number of bytes by which bodies are longer than their cues.
 #[derive(Debug)]
 pub struct Calls<C> {
     asked: VecDeque<Asked>,
@@ -55,7 +55,7 @@ pub struct Calls<C> {
     earlier: Layers,
     message_max: usize,
     random: Random,
-    /// The last request as it can be written again, where its stream may be resumed.
+    /// The state for writing the last request again, if its stream may be resumed.
     last: Option<Last>,
     /// The response that has begun, where responses are streams.
     reading: Option<Box<Reading>>,
@@ -74,7 +74,7 @@ struct Last {
     due: Nanos,
 }
 
-/// A request whose response has not come whole.
+/// A request whose response has not arrived in full.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     sequence: u32,
@@ -82,7 +82,7 @@ struct Asked {
 }
 
 impl<C: InPlace> Calls<C> {
-    /// A connection to `site` over one that `make` makes, with what it was given when it began. Events have at most
+    /// A connection to `site` over one that `make` makes, with the state that `start` gives it. Events have at most
     /// `message_max` bytes.
     pub(crate) fn new(
         make: &Maker<C>,
@@ -118,14 +118,15 @@ impl<C: InPlace> Calls<C> {
         self.tape = Some(Box::default());
     }
 
-    /// The messages that went and came since the last call, oldest first, if they are noted. Requests and whole
-    /// responses have their heads.
+    /// The messages sent and received since the last call, oldest first, if they are noted. Requests and whole
+    /// responses include their heads.
     pub(crate) fn notes(&mut self) -> Vec<Note> {
         self.tape.as_mut().map(|tape| tape.take()).unwrap_or_default()
     }
 
-    /// Goes on over another connection, after a redirect that ended this one, or with a stream that broke off with it;
-    /// `None` where there is neither, or the stream is not resumed. The time to wait before that connection is made.
+    /// Goes on over another connection, after a redirect that ended this one, or to resume a stream that broke off with
+    /// it. Returns the time to wait before that connection is made; `None` if there is neither, or the stream is not
+    /// resumed.
     pub(crate) fn go_on(&mut self) -> Option<Nanos> {
         let wait = if self.hops.is_due() { Nanos::ZERO } else { self.resume()? };
         self.earlier = self.earlier + self.inner.layers();
@@ -139,7 +140,7 @@ impl<C: InPlace> Calls<C> {
         self.reading.as_mut()?.resume(call)
     }
 
-    /// Asks for the place of a redirect, if there is one, unless that waits for another connection.
+    /// Requests the target of a redirect, if there is one, unless it waits for another connection.
     fn follow(&mut self, tx: &mut Vec<u8>) {
         if self.hops.ask(&mut self.inner, tx)
             && let (Some(asked), Some(tape)) = (self.asked.front(), &mut self.tape)
@@ -148,7 +149,7 @@ impl<C: InPlace> Calls<C> {
         }
     }
 
-    /// Asks for the rest of the stream that broke off, if there is one, on the connection that was made for that.
+    /// Requests the rest of the stream that broke off, if there is one, on the connection made for it.
     fn ask_again(&mut self, tx: &mut Vec<u8>) {
         let Self { asked, member, compiled, cookies, inner, last, site, tape, values, .. } = self;
         let Some(reading) = self.reading.as_ref().filter(|it| it.is_asked_again()) else { return };
@@ -169,7 +170,7 @@ impl<C: InPlace> Calls<C> {
         debug_assert!(sent.is_ok(), "a connection that is new takes a request");
     }
 
-    /// Goes on with the stream that has begun; `None` if that needs more bytes, or there is none.
+    /// Reads on in the stream that has begun; `None` if it needs more bytes, or there is no stream.
     fn read_on(&mut self) -> Result<Option<Found>, contract::PeerError> {
         let Some(reading) = &mut self.reading else { return Ok(None) };
         let Some(asked) = self.asked.front().copied() else { return Ok(None) };
@@ -221,7 +222,7 @@ impl<C: InPlace> Calls<C> {
         }
     }
 
-    /// True, once, if the response that is read has ended, and its stream has not, which can be resumed.
+    /// True, once, if the response being read has ended before its stream, which can be resumed.
     fn ends_too_early(&mut self) -> bool {
         let (Some(reading), Some(asked)) = (&mut self.reading, self.asked.front()) else {
             return false;
@@ -229,7 +230,8 @@ impl<C: InPlace> Calls<C> {
         reading.is_first_told_short(&self.compiled.calls[usize::from(asked.exchange)])
     }
 
-    /// The end of a connection whose responses are streams. All events came before; what is left is the end of one.
+    /// The end of a connection whose responses are streams. All events were handed out before; what is left is the end
+    /// of a stream.
     fn end_of_streams(&mut self) -> Result<Event<'_>, contract::PeerError> {
         let Self { cookies, inner, message_max, reading, .. } = self;
         match inner.end() {
@@ -246,7 +248,7 @@ impl<C: InPlace> Calls<C> {
         Ok(found.map_or_else(|| Event::Closed(Closed::default()), |found| self.event(found)))
     }
 
-    /// The event of what was found in the stream.
+    /// The event for something found in the stream.
     fn event(&mut self, found: Found) -> Event<'_> {
         let (Some(reading), Some(asked)) = (&self.reading, self.asked.front()) else {
             return ALIVE;
@@ -273,7 +275,7 @@ impl<C: InPlace> Calls<C> {
         }
     }
 
-    /// Takes in a part of a response whose requests are streams.
+    /// Takes in a part of a response, where responses are streams.
     fn begin_or_go_on(
         reading: &mut Option<Box<Reading>>,
         cookies: &mut Cookies,
@@ -295,7 +297,8 @@ impl<C: InPlace> Calls<C> {
         }
     }
 
-    /// The event that one of the connection inside is, where responses come whole: each is that to the oldest request.
+    /// Turns an event of the connection inside into one of this connection, where responses arrive whole: each answers
+    /// the oldest request.
     fn answer<'a>(
         compiled: &Compiled,
         site: &Site,
@@ -424,15 +427,15 @@ impl<C: InPlace> Protocol for Calls<C> {
     }
 }
 
-/// The id of a message. Over HTTP it has eight digits, too, and begins again after 90 million messages.
+/// The id of a message. Over HTTP, too, it has eight digits, and it starts over after 90 million messages.
 const fn id(sequence: u32) -> u32 {
     FIRST_ID + sequence % IDS
 }
 
-/// The numbers of eight digits.
+/// The number of ids with eight digits.
 const IDS: u32 = 90_000_000;
 
-/// The reason why a response is wrong whose status is right.
+/// The reason why a response with the right status is wrong.
 const OTHER_BODY: &str = "the body is not the one that `reply` describes";
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub struct Compiled {
     path: Option<template::Compiled>,
     pub(super) subprotocols: Offered,
     headers: Vec<(String, template::Compiled)>,
-    /// The values in their order: first those that are given when a connection begins.
+    /// The values that are given when a connection begins: the first ones, in order.
     fills: Vec<Given>,
     names: Vec<String>,
     /// The rooms that connections are in; `None`: each has one of its own.
@@ -38,9 +38,9 @@ pub struct Compiled {
     pub(super) before: Vec<Asking>,
     pub(super) steps: Vec<Phase>,
     pub(super) exchanges: Vec<Exchange>,
-    /// The kinds of requests of HTTP, where that carries the conversation.
+    /// The kinds of HTTP requests, where HTTP carries the conversation.
     pub(super) calls: Vec<Call>,
-    /// The messages that may come once the connection is open.
+    /// The messages that may arrive once the connection is open.
     pub(super) rules: Rules<What>,
     pub(super) answers: Vec<Answer>,
     pub(super) pushes: Vec<Stamps>,
@@ -48,7 +48,7 @@ pub struct Compiled {
     pub(super) close: Option<Phase>,
 }
 
-/// A connection that begins: its number, the values that it was given, and where what it draws comes from.
+/// A connection that begins: its number, the values that it was given, and its source of random values.
 #[derive(Debug)]
 pub(crate) struct Start {
     pub(super) member: Member,
@@ -104,7 +104,7 @@ pub(super) struct Stamps {
 pub(super) struct Exchange {
     pub(super) send: template::Compiled,
     pub(super) has_reply: bool,
-    /// True if a reply is that to the oldest message.
+    /// True if a reply answers the oldest message.
     pub(super) is_in_order: bool,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Answer {
 pub(super) enum What {
     /// A push that is answered at once, by the answer with this index.
     Answer(usize),
-    /// The one that a step awaits.
+    /// The message that a step awaits.
     Expected,
     /// The push with this index.
     Push(u16),
@@ -273,12 +273,12 @@ impl Compiled {
         self.frame == Frame::Mqtt
     }
 
-    /// The connection below it where a byte stream carries it.
+    /// The connection below it, where a byte stream carries it.
     pub(crate) fn stream(&self, message_max: usize) -> Stream {
         Stream::new(Cut::new(self.frame, message_max))
     }
 
-    /// Begins connection number `client`; what is drawn comes from `seed`.
+    /// Begins connection number `client`; random values come from `seed`.
     pub(crate) fn start(&self, client: u32, seed: u64) -> Start {
         let mut random = Random::new(seed);
         let member = Member::new(client, self.rooms);
@@ -343,8 +343,8 @@ impl Compiled {
     }
 }
 
-/// The messages that may come once a connection is open, in the order in which they are tried: replies by id,
-/// answers, pushes, and what comes in order.
+/// The rules for messages that may arrive once a connection is open, in the order in which they are tried: replies by
+/// id, messages to answer, pushes, and replies in order.
 fn rules(conversation: &Conversation) -> Result<Rules<What>, CompileError> {
     let mut rules = Rules::default();
     let mut replies: Vec<(&Matcher, Vec<(u16, Role)>)> = Vec::new();
@@ -386,7 +386,7 @@ fn rules(conversation: &Conversation) -> Result<Rules<What>, CompileError> {
     Ok(rules)
 }
 
-/// Messages that may come at any time: messages that are answered, and pushes.
+/// Adds the rules for messages that may arrive at any time: those that are answered, and pushes.
 fn aside(conversation: &Conversation, rules: &mut Rules<What>) -> Result<(), CompileError> {
     let max = MAX;
     if conversation.pushes.len() > usize::from(MAX) {
@@ -411,7 +411,7 @@ fn expect(step: &Step, rules: &mut Rules<What>) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// True if replies are told by their order, not by an id.
+/// True if replies are matched by their order, not by an id.
 fn is_in_order(reply: &Reply) -> bool {
     match reply {
         Reply::Match(matcher) => matcher.id.is_none(),

@@ -1,7 +1,8 @@
 //! The cookies of one connection (RFC 6265): those that its server set are sent back to it.
 //!
-//! A connection speaks to one server, so that of a cookie its name, its value and its path matter, and its end as far
-//! as that needs no clock. Left out: domains, `Secure`, and dates other than those by which a server deletes a cookie.
+//! A connection speaks to one server, so only the name, the value and the path of a cookie matter, and its expiry as
+//! far as that needs no clock. Left out: domains, `Secure`, and dates other than those by which a server deletes a
+//! cookie.
 
 use crate::contract::Response;
 use std::ops::Range;
@@ -20,14 +21,14 @@ struct Cookie {
 }
 
 impl Cookies {
-    /// Takes over what a response sets and deletes.
+    /// Applies what a response sets and deletes.
     pub(super) fn learn(&mut self, response: &Response<'_>) {
         for field in response.fields("set-cookie") {
             self.set(field);
         }
     }
 
-    /// Appends the field `Cookie` with those for the path that stands in `out` at `target`, if there are any.
+    /// Appends the field `Cookie` with the cookies for the path at `target` in `out`, if there are any.
     pub(super) fn write(&self, target: Range<usize>, out: &mut Vec<u8>) {
         let mut separator = &b"Cookie: "[..];
         for cookie in &self.0 {
@@ -104,7 +105,7 @@ fn split(part: &[u8]) -> (&[u8], &[u8]) {
 /// The year of the date by which servers delete cookies.
 const EPOCH: &[u8] = b"1970";
 
-/// The most cookies of a connection (RFC 6265 §6.1 asks for 50 at least).
+/// The most cookies of a connection (RFC 6265 §6.1 asks for at least 50).
 const COUNT_MAX: usize = 50;
 
 /// The longest cookie with its path, in bytes (RFC 6265 §6.1); a longer one is not kept.

@@ -1,4 +1,4 @@
-//! The extent of messages where the transport does not say it, or has several of them in one of its own.
+//! The extent of messages where the transport does not say it, or carries several of them in one of its own.
 
 use super::text::position;
 use super::{PeerError, resp};
@@ -18,7 +18,7 @@ pub(crate) struct Cut {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) message: Range<usize>,
-    /// The index of the first byte behind it.
+    /// The index of the first byte after it.
     pub(crate) next: usize,
 }
 
@@ -51,7 +51,7 @@ impl Cut {
         self.len_max
     }
 
-    /// True if messages are any bytes.
+    /// True if messages may contain any bytes.
     pub(crate) fn is_binary(self) -> bool {
         matches!(self.frame, Frame::Mqtt | Frame::Length { .. })
     }
@@ -70,7 +70,7 @@ impl Cut {
         }
     }
 
-    /// The first message in `bytes`, which begin with it; `None` if it is not whole.
+    /// The message at the start of `bytes`; `None` if it is incomplete.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Cut {
         self.first_from(bytes, &mut Seen::default())
     }
 
-    /// The same where some was seen before.
+    /// The same for bytes that were partly searched before.
     #[inline]
     fn first_from(self, bytes: &[u8], seen: &mut Seen) -> Result<Option<Found>, PeerError> {
         if self.frame == Frame::Resp {
@@ -88,7 +88,7 @@ impl Cut {
             return Ok(end.map(|next| Found { message: 0..next - resp::LINE_END.len(), next }));
         }
         let Some(separator) = self.separator() else { return self.first_by_len(bytes) };
-        // A separator may have begun in what was looked at, and a message end where one may have begun.
+        // A separator may begin in bytes that were searched before, and a message may end where one may have begun.
         let begun = separator.len() - 1;
         let start = seen.len.min(bytes.len()).saturating_sub(begun);
         seen.len = bytes.len();
@@ -103,12 +103,12 @@ impl Cut {
         }))
     }
 
-    /// The number of bytes of `more` that the message needs which begins in `held`; 0 if it is whole.
+    /// The number of bytes of `more` that the message that begins in `held` needs; 0 if it is complete.
     pub(crate) fn missing(self, held: &[u8], more: &[u8]) -> usize {
         if let Some(separator) = self.separator() {
             let begun = (separator.len() - 1).min(held.len());
             let begun = &held[held.len() - begun..];
-            // One that begins in what is held ends before any other.
+            // A separator that begins in the held bytes ends before any other.
             let mut across = [0; 2 * Separator::LEN_MAX];
             let across_len = (begun.len() + separator.len() - 1).min(begun.len() + more.len());
             across[..begun.len()].copy_from_slice(begun);
@@ -133,7 +133,7 @@ impl Cut {
     ///
     /// # Errors
     ///
-    /// The length of a message that is too long; `out` is without it.
+    /// The length of a message that is too long; it is removed from `out`.
     pub(crate) fn finish(self, start: usize, out: &mut Vec<u8>) -> Result<(), usize> {
         let len = out.len() - start;
         if self.frame == Frame::Resp {
@@ -200,7 +200,7 @@ impl Cut {
         Ok((bytes.len() >= next).then_some(Found { message: start..next, next }))
     }
 
-    /// The ends of the length and of the message that begin `bytes`; `None` if the length is not whole.
+    /// The ends of the length and of the message at the start of `bytes`; `None` if the length is incomplete.
     fn length(self, bytes: &[u8]) -> Result<Option<(usize, usize)>, PeerError> {
         let Frame::Length { width, order, includes_itself, .. } = self.frame else {
             return self.packet(bytes);
@@ -233,7 +233,7 @@ impl Cut {
         Ok(Some((field_len, field_len + len)))
     }
 
-    /// The same for a packet of MQTT, which is handed out with its head.
+    /// The same for an MQTT packet, which is handed out with its head.
     fn packet(self, bytes: &[u8]) -> Result<Option<(usize, usize)>, PeerError> {
         match mqtt::head(bytes)? {
             Some((_, len)) if len > self.len_max => Err(PeerError::OverLimit { max: self.len_max }),
@@ -248,7 +248,7 @@ fn error(field: &[u8]) -> PeerError {
     PeerError::Length { said: Excerpt::new(field) }
 }
 
-/// The bytes of a length; `None` if they say it themselves.
+/// The number of bytes of a length; `None` if they say it themselves.
 const fn width_of(width: LengthWidth) -> Option<usize> {
     match width {
         LengthWidth::One => Some(1),
@@ -261,8 +261,7 @@ const fn width_of(width: LengthWidth) -> Option<usize> {
 /// The most bytes of a length.
 const FIELD_LEN_MAX: usize = 5;
 
-/// Bytes that hold messages which were not handed out, or a part of one. Holds no memory when there are none, but for a
-/// few.
+/// Bytes of messages that were not handed out, or of a part of one. Keeps only a little memory when there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     bytes: Vec<u8>,
@@ -271,12 +270,12 @@ pub(crate) struct Held {
     seen: Seen,
 }
 
-/// The part of a message that was looked at and holds no end of it.
+/// The part of a message that was searched and does not contain its end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// The number of its bytes, where a separator ends it.
+    /// The number of its bytes, where a separator ends the message.
     len: usize,
-    /// The same for a reply of RESP.
+    /// The same for a RESP reply.
     reply: resp::Progress,
 }
 
@@ -318,7 +317,8 @@ impl Held {
             self.bytes.clear();
             self.start = 0;
         } else if self.start >= self.bytes.len() - self.start {
-            // No byte is moved but where as many were handed out: many small messages in one do not cost their square.
+            // Bytes are moved only if at least as many were handed out, so that many small messages in one do not take
+            // quadratic time.
             self.bytes.drain(..self.start);
             self.start = 0;
         }
@@ -339,7 +339,7 @@ impl Held {
     }
 }
 
-/// Most memory that a quiet connection keeps, in bytes.
+/// The most memory that a quiet connection keeps, in bytes.
 const KEPT_LEN_MAX: usize = 256;
 
 #[cfg(test)]
@@ -354,7 +354,7 @@ mod tests {
         Cut::new(Frame::Separator { separator, max: Bytes(max) }, 1 << 20)
     }
 
-    /// The messages of a stream whose bytes come in these pieces, and what is left.
+    /// The messages of a stream whose bytes arrive in these pieces, and what is left.
     fn pieced<'b>(cut: Cut, pieces: impl Iterator<Item = &'b [u8]>) -> (Vec<Vec<u8>>, Vec<u8>) {
         let (mut held, mut messages) = (Held::default(), Vec::new());
         for mut piece in pieces {
@@ -378,7 +378,7 @@ mod tests {
     fn messages_between_separators_are_the_same_in_any_pieces() {
         let mut random = Random::new(7);
         for round in 0..2000 {
-            // Few letters: separators begin in vain, overlap, and begin in the middle of themselves.
+            // Few letters, so that separators begin in vain, overlap, and begin within themselves.
             let letter = |random: &mut Random| char::from(b"ab\r\n"[random.below(4)]);
             let separator: String = (0..1 + random.below(4)).map(|_| letter(&mut random)).collect();
             let text: String = (0..random.below(60)).map(|_| letter(&mut random)).collect();

@@ -1,14 +1,14 @@
-//! The ways in which a server can leave its conversation, and the reasons why one cannot be made ready.
+//! Errors of a server that departs from its conversation, and of a conversation that cannot be made ready.
 
 use crate::excerpt::Excerpt;
 use crate::http1;
 use crate::misuse::MisuseError;
 
-/// A server that says or does something else than the conversation expects.
+/// A server that says or does something other than the conversation expects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// A response has another status, or another body, than is expected.
+    /// A response has another status or body than expected.
     #[error("{step}: HTTP status {code}, expected {expected}: {said}")]
     Status {
         /// The step.
@@ -33,7 +33,7 @@ pub enum PeerError {
     /// The connection ended within a stream of events.
     #[error("the stream of events broke off after {events} events")]
     BrokenOff {
-        /// The number of events that had come, from the first that counts on.
+        /// The number of events that had arrived, starting with the first that counts.
         events: u64,
     },
     /// The server ended the connection before it was open.
@@ -43,7 +43,7 @@ pub enum PeerError {
         step: String,
         /// The message that was awaited.
         expected: String,
-        /// The protocol's code for the end.
+        /// The close code of the protocol.
         code: Option<u16>,
         /// The reason that the server gave.
         reason: String,
@@ -56,7 +56,7 @@ pub enum PeerError {
         /// The message that was awaited.
         expected: String,
     },
-    /// The answer to an exchange is no response of HTTP.
+    /// The answer to an exchange is not a valid HTTP response.
     #[error("{step}: {error}")]
     Http {
         /// The exchange before the connection that was under way.
@@ -67,19 +67,19 @@ pub enum PeerError {
     /// The connection ended within a message.
     #[error("the connection ended {len} bytes into a message")]
     CutMessage {
-        /// The number of bytes that had come of it.
+        /// The number of its bytes that had arrived.
         len: usize,
     },
     /// A length that no message has.
     #[error("the length of a message is not one: {said}")]
     Length {
-        /// The bytes from the length on.
+        /// The bytes of the length.
         said: Excerpt,
     },
     /// A violation of MQTT.
     #[error(transparent)]
     Mqtt(#[from] crate::mqtt::PeerError),
-    /// A message is not taken from the connection inside.
+    /// The connection inside does not take a message that is to be sent.
     #[error("cannot send to the server: {0}")]
     Mute(MisuseError),
     /// A message is longer than the limit.
@@ -88,22 +88,22 @@ pub enum PeerError {
         /// The limit in bytes.
         max: usize,
     },
-    /// Bytes that are no reply of RESP.
+    /// Bytes that are not a RESP reply.
     #[error(
         "{said} is no RESP, where an element begins with one of +-:$*_#,(!=%~>|, and says its length"
     )]
     Resp {
-        /// The bytes that make it none.
+        /// The bytes that are wrong.
         said: Excerpt,
     },
-    /// The server sends us elsewhere.
+    /// The server redirects to another place.
     #[error("{step}: HTTP status {code} redirects to {location}, and redirects are not followed")]
     Redirected {
         /// The step.
         step: String,
         /// The status of the response.
         code: u16,
-        /// The beginning of the place that it points to.
+        /// The beginning of the location that it points to.
         location: Excerpt,
     },
     /// The server refused a step.
@@ -114,7 +114,7 @@ pub enum PeerError {
         /// The beginning of the refusal.
         said: Excerpt,
     },
-    /// A value that was taken makes no subprotocol.
+    /// A value that was taken does not make a subprotocol.
     #[error(
         "{step}: the subprotocol `{subprotocol}` is no token with what was taken, it {fault} (RFC 6455, 4.1)"
     )]
@@ -123,7 +123,7 @@ pub enum PeerError {
         step: String,
         /// The subprotocol, with its holes.
         subprotocol: String,
-        /// The fault, in words. The value is not told: it may be a secret.
+        /// The fault, in words. It does not quote the value, which may be a secret.
         fault: String,
     },
     /// The value that a step takes is not in the message.
@@ -133,7 +133,7 @@ pub enum PeerError {
         step: String,
         /// The name of the value.
         var: String,
-        /// The place where it should stand, e.g. `at $.token`.
+        /// The place where it should be, e.g. `at $.token`.
         place: String,
         /// The beginning of the message.
         said: Excerpt,
@@ -150,14 +150,14 @@ pub enum PeerError {
         /// The limit in bytes.
         max: usize,
     },
-    /// Something else came than a step expects.
+    /// A step got something other than it expects.
     #[error("{step}: got {said}, expected {expected}")]
     Unexpected {
         /// The step.
         step: String,
         /// The message that was awaited.
         expected: String,
-        /// The beginning of what came.
+        /// The beginning of what arrived.
         said: Excerpt,
     },
 }
@@ -172,7 +172,7 @@ pub enum CompileError {
         /// The limit.
         max: usize,
     },
-    /// There are too many places of ids.
+    /// There are too many places for ids.
     #[error("the conversation has ids at more than {max} different places")]
     Ids {
         /// The limit.
@@ -202,7 +202,7 @@ pub enum CompileError {
         /// The limit.
         max: usize,
     },
-    /// A value of connections makes no subprotocol.
+    /// A value that connections are given does not make a subprotocol.
     #[error(
         "the value of `{name}` {fault}, and a subprotocol such as `{subprotocol}` is a token: letters, digits and \
          !#$%&'*+-.^_`|~ (RFC 6455, 4.1)"
@@ -212,7 +212,7 @@ pub enum CompileError {
         name: String,
         /// The subprotocol, with its holes.
         subprotocol: String,
-        /// The fault, in words. The value is not told: it may be a secret.
+        /// The fault, in words. It does not quote the value, which may be a secret.
         fault: String,
     },
     /// A template or a step names a value that nothing gives.
@@ -229,7 +229,7 @@ pub enum CompileError {
     },
 }
 
-/// The code and the reason of an end, as far as they were given.
+/// The code and the reason of a close, as far as they were given.
 fn closing(code: Option<u16>, reason: &str) -> String {
     let code = code.map_or(String::new(), |code| format!(" with code {code}"));
     let reason = reason.escape_debug();

@@ -1,4 +1,4 @@
-//! Properties that hold for any input of a client that holds a conversation, and of its finder of ids.
+//! Properties that hold for any input to a client that holds a conversation, and to its finder of ids.
 
 use super::learnt::Learnt;
 use super::rules::{Heard, Hits, Rules};
@@ -22,8 +22,8 @@ use spec::conversation::{ByteOrder, Cue, Frame, LengthWidth, Medium, Separator, 
 use std::sync::Arc;
 use units::{Bytes, Nanos, Random};
 
-/// Frames of WebSocket that come to a client while it opens, and when it is open and awaits three replies; to one of
-/// Socket.IO that comes back; and bytes that come to one on a stream.
+/// WebSocket frames received by a client while it opens, and once it is open and awaits three replies; by a Socket.IO
+/// client that comes back; and bytes received by a client on a stream.
 pub(crate) fn fuzz_conversation(bytes: &[u8]) {
     for conversation in [json_rpc(), socket_io(), on_rs()] {
         let compiled = compiled(&conversation);
@@ -54,10 +54,10 @@ pub(crate) fn fuzz_conversation(bytes: &[u8]) {
     }
 }
 
-/// Responses that come to a client which has made two requests over HTTP: whole ones, and streams of events with and
-/// without an event that ends them. Then to a client whose stream is resumed, with a byte 0x1E between the bytes of one
-/// connection and those of the next. Last to receivers of one stream, of events, of parts and of chunks, and to one
-/// that polls.
+/// Responses to a client that has made two requests over HTTP: whole ones, and streams of events with and without an
+/// event that ends them. Then responses to a client whose stream is resumed, with a byte 0x1E between the bytes of one
+/// connection and those of the next. Last, responses to receivers of a single stream of events, parts or chunks, and to
+/// one that polls.
 pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
     let streams =
         [stream(&["has $.a"], &[], Some(&["is [DONE]"])), stream(&[], &["id $.id"], None)];
@@ -80,8 +80,8 @@ pub(crate) fn fuzz_conversation_http(bytes: &[u8]) {
     }
 }
 
-/// Checks that a stream is resumed as often as it may be at most, and each time by a request with the id of its last
-/// event, and is answered once at most.
+/// Checks that a stream is resumed no more often than allowed, each time by a request with the id of its last event,
+/// and that it is answered at most once.
 fn check_resumed(bytes: &[u8], calls: &mut Calls<Connection>) {
     let (mut answers, mut resumes) = (0, 0);
     for piece in bytes.split(|byte| *byte == RECORD_SEPARATOR) {
@@ -112,8 +112,8 @@ fn check_resumed(bytes: &[u8], calls: &mut Calls<Connection>) {
     }
 }
 
-/// A text with holes, up to the first empty line, and behind that the value of all its vars: a value
-/// breaks out of no place that the text gives it.
+/// A text with holes, up to the first empty line, followed by the value of all its vars: a value never breaks out of
+/// the place that the text gives it.
 pub(crate) fn fuzz_conversation_template(bytes: &[u8]) {
     let Ok(input) = str::from_utf8(bytes) else { return };
     let (text, value) = input.split_once("\n\n").unwrap_or((input, "a\"\\\r\n\0 &/\u{e9}"));
@@ -128,7 +128,7 @@ pub(crate) fn fuzz_conversation_template(bytes: &[u8]) {
         let (plain, filled) = (written(&template, "x"), written(&template, value));
         let count = |bytes: &[u8], of: &[u8]| bytes.iter().filter(|byte| of.contains(byte)).count();
         match medium {
-            // Where a letter fits, that is in a string, so does any text.
+            // Where a letter fits, which is inside a string, any text fits.
             Medium::Message if is_json(&plain) => {
                 assert!(is_json(&filled), "{}", filled.escape_ascii());
             }
@@ -139,7 +139,8 @@ pub(crate) fn fuzz_conversation_template(bytes: &[u8]) {
     }
 }
 
-/// The same text as bytes, if it is such: it is read as it is written, and has its bytes and numbers.
+/// Checks the same text as a template of bytes, if it is one: it is read as it is written, and what it writes is no
+/// shorter than its minimum.
 fn check_bytes(text: &str, value: &str) {
     let Ok(template) = Template::parse_bytes(text) else { return };
     assert_eq!(Template::parse_bytes(&template.to_string()).as_ref(), Ok(&template));
@@ -164,8 +165,8 @@ fn is_json(bytes: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }
 
-/// Messages, one a line, in which an id is looked for: what was learnt from those before never says anything else than
-/// a look at the message, if that is JSON in which no name comes twice.
+/// Messages, one per line, in which an id is looked for: what was learnt from earlier ones never decides differently
+/// from a look at the message itself, if that is JSON in which no name occurs twice.
 pub(crate) fn fuzz_conversation_matcher(bytes: &[u8]) {
     let mut rules = Rules::default();
     for (index, words) in RULES.iter().enumerate() {
@@ -195,7 +196,7 @@ pub(crate) fn fuzz_conversation_matcher(bytes: &[u8]) {
     }
 }
 
-/// The document, if it is the same when it is written again, white space apart: so no name comes twice in it.
+/// The document, if it has as many bytes when it is written again, white space aside: then no name occurs twice in it.
 fn plain_json(bytes: &[u8]) -> Option<Value> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     let length = |bytes: &[u8]| bytes.iter().filter(|byte| !is_space(byte)).count();
@@ -206,7 +207,7 @@ fn plain_json(bytes: &[u8]) -> Option<Value> {
 /// The first of [`RULES`] that holds for a document, and the id in it.
 fn by_definition(document: &Value) -> Option<(usize, Option<u64>)> {
     let something = |name: &str| document.get(name).filter(|value| !value.is_null());
-    // A number that stands there in digits alone, or a string of the digits of one, as a request's id is written.
+    // A number written in digits alone, or a string of such digits, as a request's id is written.
     let natural = |text: &str| {
         let number = text.parse::<u64>().ok()?;
         (number.to_string() == text && text.len() < 20).then_some(number)
@@ -280,7 +281,7 @@ fn of_bytes(speaks: Speaks, frame: Frame) -> Conversation {
     }
 }
 
-/// A client that has made requests of HTTP, the second of another kind if there is one.
+/// A client that has made HTTP requests, the second of another kind if there is one.
 fn calling(compiled: &Arc<Compiled>, requests: u32) -> Calls<Connection> {
     let site = Arc::new(Site::new(Origin::new(false, "h"), &[]).expect("it is a host"));
     let make = Maker::new(|delivery| Connection::from(Http1::exchanges(delivery, HTTP_LIMITS)));
@@ -306,7 +307,7 @@ fn receiving(session: over_http::Session, compiled: &Arc<Compiled>) -> Talk<Conn
     talk
 }
 
-/// A client that has sent three requests, if it is open by itself.
+/// A client that has sent three requests, if it opens without any input.
 fn awaiting(compiled: &Arc<Compiled>) -> Talk<Connection> {
     let is_tcp = compiled.speaks() == Speaks::Tcp;
     let inner = if is_tcp { Connection::from(compiled.stream(64)) } else { websocket() };
@@ -316,7 +317,7 @@ fn awaiting(compiled: &Arc<Compiled>) -> Talk<Connection> {
     for sequence in 0..3 {
         let mut cue = [0; Cue::LEN];
         Cue { sequence, exchange: 0, due: Nanos(0) }.write(&mut cue);
-        // Before it is open nothing is sent.
+        // Nothing is sent before it is open.
         let _sent: Result<_, _> =
             talk.send(Message { kind: Kind::Text, payload: &cue }, &mut Vec::new());
     }
@@ -327,8 +328,8 @@ fn websocket() -> Connection {
     WebSocket::established(Side::Client, Limits::default(), 7).into()
 }
 
-/// The most connections that are made for the rest of a stream.
+/// The most connections made for the rest of a stream.
 const RESUMES_MAX: u32 = 2;
 
-/// The byte between what two connections receive; responses have none of it as a rule.
+/// The byte that separates what two connections receive; responses rarely contain it.
 const RECORD_SEPARATOR: u8 = 0x1e;

@@ -11,7 +11,7 @@ pub(super) struct Text {
     pub(super) is_escaped: bool,
 }
 
-/// The index of the first byte at or after `at` that is no white space.
+/// The index of the first byte at or after `at` that is not white space.
 #[inline]
 pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
@@ -20,7 +20,7 @@ pub(super) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of the string whose first character stands at `at`; `None` if it has no end.
+/// The end of the string whose first character is at `at`; `None` if it has no end.
 #[inline]
 pub(super) fn string(bytes: &[u8], mut at: usize) -> Option<Text> {
     let mut is_escaped = false;
@@ -44,7 +44,7 @@ pub(super) fn string(bytes: &[u8], mut at: usize) -> Option<Text> {
     }
 }
 
-/// The index behind the value that begins at `at`; `None` if it has no end, or none begins there.
+/// The index after the value that begins at `at`; `None` if it has no end, or none begins there.
 #[inline]
 pub(super) fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
@@ -54,7 +54,7 @@ pub(super) fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The index behind the number, `true`, `false` or `null` that begins at `at`.
+/// The index after the number, `true`, `false` or `null` that begins at `at`.
 #[inline]
 pub(super) fn literal(bytes: &[u8], at: usize) -> Option<usize> {
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
@@ -80,7 +80,7 @@ fn skip_container(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The number that a token is, if it is a natural number without sign, leading zeros, point or exponent.
+/// The value of a token, if it is a natural number without sign, leading zeros, point or exponent.
 #[inline]
 pub(super) fn natural(token: &[u8]) -> Option<u64> {
     if token.is_empty() || token.len() > DIGITS_MAX || (token[0] == b'0' && token.len() > 1) {
@@ -91,7 +91,7 @@ pub(super) fn natural(token: &[u8]) -> Option<u64> {
     })
 }
 
-/// The highest bit of each byte of `word` that is zero, and of no byte below the first of them.
+/// The highest bit of each zero byte of `word`, and of no byte below the first zero byte.
 const fn zeros(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & (ONES << 7)
 }

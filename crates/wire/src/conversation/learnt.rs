@@ -1,9 +1,9 @@
-//! The bytes around an id that prove what a message is, learnt from the messages before.
+//! The bytes around an id that prove what a message is, learnt from earlier messages.
 //!
-//! A walk over a message looks at its bytes from the left, so two messages that are equal up to where the walk ended,
-//! digits of the id apart, are decided alike: no guess. An id that comes last is proven by the end of the message: in
-//! JSON the last `}` closes the root, and a name whose opening quote stands behind `,` is that name. That holds for
-//! whole JSON in which no name comes twice.
+//! A walk over a message reads its bytes from the left, so two messages that are equal up to where the walk ended,
+//! except for the digits of the id, are decided alike: this is no guess. An id that comes last is proven by the end of
+//! the message: in JSON the last `}` closes the root, and a name whose opening quote follows a `,` is that name. This
+//! is true of complete JSON in which no name occurs twice.
 
 use super::json;
 
@@ -15,7 +15,7 @@ pub(super) struct Learnt {
     failures: u8,
 }
 
-/// A shape: the message begins with `before`, and then come the digits of the id.
+/// The shape of a message: it begins with `before`, and the digits of the id follow, at once or at the end.
 #[derive(Debug)]
 struct Shape {
     rule: usize,
@@ -37,7 +37,7 @@ pub(super) struct Proof {
     pub(super) rule: usize,
     /// The range of the digits of the id.
     pub(super) id: (usize, usize),
-    /// The number of bytes that decide, from the start; without the id if that comes behind them.
+    /// The number of bytes from the start that decide, without the id if that comes after them.
     pub(super) seen: usize,
 }
 
@@ -49,7 +49,7 @@ impl Proof {
 }
 
 impl Learnt {
-    /// Knows nothing and learns nothing: for messages of which none teaches another.
+    /// Knows nothing and learns nothing: for messages that teach nothing about others.
     pub(super) const fn never() -> Self {
         Self { shapes: Vec::new(), failures: FAILURES_MAX }
     }
@@ -59,7 +59,7 @@ impl Learnt {
         self.shapes.len() < SHAPES_MAX && self.failures < FAILURES_MAX
     }
 
-    /// The rule and the id of a message of a shape that is known.
+    /// The rule and the id of a message whose shape is known.
     #[inline]
     pub(super) fn find(&self, bytes: &[u8]) -> Option<(usize, u64)> {
         self.shapes.iter().find_map(|shape| Some((shape.rule, shape.id(bytes)?)))
@@ -118,7 +118,7 @@ impl Shape {
     }
 }
 
-/// The end of `bytes` from the comma before the last name on: `,"name":`, and the quote of a string.
+/// The end of `bytes` from the comma before the last name: `,"name":`, and the opening quote of a string.
 fn lead(bytes: &[u8]) -> Option<&[u8]> {
     let name = bytes.strip_suffix(b"\"").unwrap_or(bytes).strip_suffix(b"\":")?;
     let quote = name.iter().rposition(|byte| *byte == b'"')?;
@@ -127,17 +127,17 @@ fn lead(bytes: &[u8]) -> Option<&[u8]> {
     (is_first && is_plain && bytes.len() - quote < LEAD_MAX).then(|| &bytes[quote - 1..])
 }
 
-/// The most bytes of a message that are kept to know the next one by.
+/// The most bytes of a message kept to recognize the next one.
 const SEEN_MAX: usize = 96;
 
-/// The longest name of a late id, with what belongs to it.
+/// The longest name of a late id, with its punctuation.
 const LEAD_MAX: usize = 32;
 
-/// The longest end of a message behind its id.
+/// The longest end of a message after its id.
 const TAIL_MAX: usize = 4;
 
 /// The most shapes of a connection.
 const SHAPES_MAX: usize = 3;
 
-/// The most messages from which nothing was learnt: after them no more are tried.
+/// The most messages from which nothing was learnt; after them no more are tried.
 const FAILURES_MAX: u8 = 16;

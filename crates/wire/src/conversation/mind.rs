@@ -44,14 +44,14 @@ pub(super) enum State {
     /// The message that this step expects is awaited; the id of the step.
     AwaitStep(usize, u32),
     Open,
-    /// The answer to the farewell is awaited; the id of that.
+    /// The answer to the farewell is awaited; the id of the farewell.
     AwaitFarewell(u32),
-    /// The answer to the farewell has come.
+    /// The answer to the farewell has arrived.
     Leave,
-    /// The end of the connection inside is awaited; the conversation has said no farewell that was answered.
+    /// The end of the connection inside is awaited; no farewell was answered.
     AwaitClose,
-    /// The farewell was answered. The connection inside is being closed, and may end without more ado: brokers of STOMP
-    /// end it behind their receipt, without a Close frame.
+    /// The farewell was answered. The connection inside is being closed, and may end at once: STOMP brokers end it
+    /// after their receipt, without a Close frame.
     AwaitEnd,
     Over,
 }
@@ -64,7 +64,7 @@ pub(super) struct Pending {
     now: Nanos,
 }
 
-/// The messages that a client says.
+/// The messages that a client sends.
 #[derive(Clone, Copy, Debug)]
 enum Template {
     Answer(usize),
@@ -77,7 +77,7 @@ enum Template {
 /// A message that was understood, without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Understood {
-    /// It is no business of the owner.
+    /// It does not concern the owner.
     Alive,
     Answer {
         sequence: u32,
@@ -96,7 +96,7 @@ pub(super) enum Understood {
     },
 }
 
-/// A message that a rule holds for.
+/// A message that a rule matches.
 #[derive(Clone, Copy, Debug)]
 enum Matched {
     Answer(usize),
@@ -124,8 +124,8 @@ impl Mind {
         }
     }
 
-    /// Begins the step that comes next and is ours: what it sends is the next message. `false` if there is none: the
-    /// conversation is open.
+    /// Begins the next step that this connection takes: what it sends is the next message. `false` if there is none:
+    /// the conversation is open.
     pub(super) fn begin_step(&mut self, index: usize) -> bool {
         let part = self.member.part;
         let mut steps = self.compiled.steps.iter().enumerate().skip(index);
@@ -143,18 +143,18 @@ impl Mind {
         true
     }
 
-    /// Leaves out the steps that have not begun.
+    /// Skips the steps that have not begun.
     pub(super) fn skip_steps(&mut self) {
         if let State::Step(next) = &mut self.state {
             *next = self.compiled.steps.len();
         }
     }
 
-    /// Takes the message that a cue asks for as the next.
+    /// Makes the message that a cue asks for the next one to send.
     ///
     /// # Errors
     ///
-    /// The bytes are no cue of this conversation.
+    /// The bytes are not a cue of this conversation.
     #[inline]
     pub(super) fn request(&mut self, cue: &[u8]) -> Result<(), MisuseError> {
         let malformed = |expected| MisuseError::Malformed { expected };
@@ -171,7 +171,7 @@ impl Mind {
         Ok(())
     }
 
-    /// Takes a heartbeat as the next message; `false` if there is none.
+    /// Makes a heartbeat the next message to send; `false` if there is none.
     pub(super) fn beat(&mut self) -> bool {
         let has_beat = self.compiled.beat.is_some() && self.state == State::Open;
         if has_beat {
@@ -181,7 +181,7 @@ impl Mind {
         has_beat
     }
 
-    /// Takes the farewell as the next message, if there is one; `true` if it is answered.
+    /// Makes the farewell the next message to send, if there is one; `true` if it is answered.
     pub(super) fn farewell(&mut self) -> bool {
         let Some(step) = self.compiled.close.as_ref().filter(|_| self.state == State::Open) else {
             return false;
@@ -197,7 +197,7 @@ impl Mind {
         is_answered
     }
 
-    /// The TLS handshake is complete; if the connection inside has no handshake, the steps come next.
+    /// Takes note that the TLS handshake is complete; if the connection inside has no handshake, the steps come next.
     pub(super) fn secured(&mut self, secured: Secured) -> Secured {
         let mut opening = Opening::Awaited;
         if secured.opening == Opening::Done {
@@ -246,7 +246,7 @@ impl Mind {
         self.tape.as_mut().map(|tape| tape.take()).unwrap_or_default()
     }
 
-    /// The requests whose replies are known by the bytes before their ids by now, and those bytes.
+    /// The requests whose replies are by now recognized by the bytes before their ids, and those bytes.
     pub(super) fn learnt(&self) -> impl Iterator<Item = (u16, &[u8])> {
         self.learnt.shapes().filter_map(|(rule, before)| match self.compiled.rules.what(rule) {
             What::Reply(roles) => Some((roles.first()?.0, before)),
@@ -254,7 +254,7 @@ impl Mind {
         })
     }
 
-    /// Makes of a message what it is.
+    /// Decides what a message means.
     ///
     /// # Errors
     ///
@@ -285,7 +285,7 @@ impl Mind {
             State::AwaitFarewell(id) => {
                 let Self { compiled, hits, .. } = self;
                 let is_it = compiled.close.as_ref().and_then(|step| {
-                    // The shapes that were learnt are those of other rules.
+                    // The learnt shapes belong to other rules.
                     let learnt = &mut Learnt::never();
                     step.rules.decide(heard, learnt, hits, |what, given| of_step(what, given, id))
                 });
@@ -364,7 +364,7 @@ impl Mind {
         }
     }
 
-    /// Takes the answer to a message as the next to be sent.
+    /// Makes the answer to a message the next message to send.
     fn answer(&mut self, index: usize, heard: &[u8]) -> Result<Understood, PeerError> {
         let answer = &self.compiled.answers[index];
         take(&answer.takes, &answer.name, heard, None, &mut self.values)?;
@@ -385,11 +385,11 @@ impl Mind {
         self.pending = Some(Pending { template, id, now });
     }
 
-    /// True if a message is bytes, and no text.
+    /// True if a message is bytes, not text.
     ///
     /// # Errors
     ///
-    /// It has a value that its bytes do not hold.
+    /// It has a value that does not fit its bytes.
     #[inline]
     pub(super) fn is_bytes(&self, pending: Pending) -> Result<bool, MisuseError> {
         let Self { compiled, member, values, .. } = self;
@@ -437,7 +437,7 @@ impl Template {
     }
 }
 
-/// The part of a message that was taken for `understood`, and by which the conversation went from state `before` to
+/// The part played by a message that was taken for `understood`, and that took the conversation from state `before` to
 /// `after`. `answer` is the answer that it gets.
 fn sense(
     understood: &Result<Understood, PeerError>,
@@ -466,7 +466,7 @@ fn sense(
 }
 
 impl Understood {
-    /// A message that no rule holds for.
+    /// A message that no rule matches.
     pub(super) const UNEXPECTED: Self = Self::Pushed { rule: None, sent: None, header: None };
 
     /// The event of a message with this payload.
@@ -492,7 +492,7 @@ impl Understood {
     }
 }
 
-/// The message that a reply answers: by its id, or the oldest whose replies come in order.
+/// The message that a reply answers: the one with its id, or the oldest whose replies come in order.
 #[inline]
 fn reply(
     compiled: &Compiled,
@@ -514,7 +514,7 @@ fn reply(
     Some(Matched::Reply { sequence, exchange, role })
 }
 
-/// The instant that stands at a place.
+/// The instant at a place.
 fn stamp(place: &Place, heard: &[u8]) -> Option<u64> {
     match place {
         Place::Bytes(place) => place.number(heard).and_then(|instant| u64::try_from(instant).ok()),
@@ -554,7 +554,7 @@ fn of_step(what: &What, given: Option<u64>, id: u32) -> Option<Matched> {
     }
 }
 
-/// The event of a message that is no business of the owner.
+/// The event of a message that does not concern the owner.
 pub(super) const ALIVE: Event<'static> = Event::Ping(b"");
 
 const NANOS_IN_MILLI: u64 = 1_000_000;

@@ -1,19 +1,19 @@
 //! Conversations: application protocols that a description ([`spec::Conversation`]) makes into a machine.
 //!
-//! [`Compiled`] is a conversation made ready, once for all connections of a workload; [`Talk`] is one connection that
-//! holds it, over WebSocket, or over a byte stream that [`Stream`] cuts into messages, and [`Calls`] one that holds it
-//! over HTTP, with responses or streams of events; [`Before`] is what it was while it logged in.
+//! [`Compiled`] is a conversation made ready, once for all connections of a workload. [`Talk`] is a connection that
+//! holds it over WebSocket, or over a byte stream that [`Stream`] cuts into messages; [`Calls`] is one that holds it
+//! over HTTP, with responses or streams of events; [`Before`] is the connection while it logs in.
 //!
 //! ```text
 //! a cue -> template: bytes with slots     -> cut: framing -> the connection inside
 //! event <- mind: step, reply, push, beat  <- rules, learnt: what is it, and its id  <- cut <- the connection inside
 //! ```
 //!
-//! Start reading at [`Talk`]; `mind` has what a message means, `rules` how that is found out, `places` the way to an id
-//! in JSON.
+//! Start reading at [`Talk`]; `mind` gives messages their meaning, `rules` decides which kind a message is, `places`
+//! finds ids in JSON.
 //!
-//! Left out: the file that describes a conversation (crate `spec`), and time: steps and heartbeats are timed by the
-//! owner of the machine.
+//! Left out: the file that describes a conversation (crate `spec`), and time: the owner of the machine times steps and
+//! heartbeats.
 
 mod asking;
 mod awaited;

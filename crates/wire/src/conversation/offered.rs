@@ -1,8 +1,8 @@
-//! Subprotocols that a connection offers, with the values that are filled into them: each has to be a token
-//! (RFC 6455, 4.1).
+//! Subprotocols that a connection offers, with the values that are filled into them: each must be a token (RFC 6455,
+//! 4.1).
 //!
-//! Values that connections are given are looked at before anything is sent; what a login gives can only be looked at
-//! when it has come.
+//! Values that connections are given are checked before anything is sent; those that a login gives, only once they have
+//! arrived.
 
 use super::template::{self, Filling, compile};
 use super::{CompileError, PeerError};
@@ -18,7 +18,7 @@ pub(super) struct Offered(Vec<Offer>);
 /// A subprotocol.
 #[derive(Debug)]
 struct Offer {
-    /// The text as the file has it.
+    /// The text as written in the file.
     written: String,
     compiled: template::Compiled,
 }
@@ -28,7 +28,7 @@ impl Offered {
     ///
     /// # Errors
     ///
-    /// A value that connections are given makes no token.
+    /// A value that connections are given does not make a token.
     pub(super) fn of(conversation: &Conversation, names: &[String]) -> Result<Self, CompileError> {
         let offer = |template: &Template| {
             let written = template.to_string();
@@ -53,11 +53,12 @@ impl Offered {
         self.0.iter().map(&mut text).collect()
     }
 
-    /// Refuses values that were taken in `step` and make no token. No value is told: it may be a secret.
+    /// Refuses values that were taken in `step` and do not make a token. The error does not quote the value, which may
+    /// be a secret.
     pub(super) fn check(&self, filling: Filling<'_>, step: &str) -> Result<(), PeerError> {
         for offer in &self.0 {
             let mut text = Vec::new();
-            // What is drawn is a token whatever it is.
+            // Whatever is drawn at random is a token.
             offer.compiled.write(filling, &mut Random::new(0), &mut text);
             if let Some(fault) = fault_of(&text) {
                 let (step, subprotocol) = (step.to_owned(), offer.written.clone());
@@ -68,7 +69,7 @@ impl Offered {
     }
 }
 
-/// Refuses values that connections are given for the holes of `template`, and that are no tokens.
+/// Refuses values that connections are given for the holes of `template` and that are not tokens.
 fn check_given(
     conversation: &Conversation,
     template: &Template,
@@ -104,7 +105,7 @@ fn fault_in<'a>(mut values: impl Iterator<Item = &'a str>) -> Option<String> {
     values.find_map(|value| fault_of(value.as_bytes()))
 }
 
-/// The reason why `text` is no token, in words.
+/// The reason why `text` is not a token, in words.
 fn fault_of(text: &[u8]) -> Option<String> {
     if text.is_empty() {
         return Some("is empty".to_owned());

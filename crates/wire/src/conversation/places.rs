@@ -1,8 +1,8 @@
 //! Finds places in JSON in one pass over it: no allocation, and no more bytes read than needed.
 //!
-//! All places are looked for at once, as a tree of their steps. Members and elements that are on no way are skipped
-//! ([`super::json`]). Where two members have one name, the first counts. A name with a backslash is read by
-//! `serde_json`, so that an odd spelling is found as well.
+//! All places are looked for at once, as a tree of their steps. Members and elements on the way to none of them are
+//! skipped ([`super::json`]). If two members have the same name, the first counts. `serde_json` reads names with a
+//! backslash, so that an odd spelling is found as well.
 
 use super::json::{self, Text};
 use spec::conversation::{Key, Path};
@@ -21,21 +21,22 @@ pub(super) struct Places {
 struct Node {
     /// The place that ends here.
     place: Option<usize>,
-    /// True if the content of a string at that place is asked for; else that one begins there is enough.
+    /// True if the content of a string at that place is needed; otherwise it is enough that a string begins there.
     is_read: bool,
     members: Vec<(Box<[u8]>, usize)>,
     elements: Vec<(u32, usize)>,
 }
 
-/// A value that stands at a place.
+/// A value found at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value<'a> {
     /// The number of the place.
     pub(super) place: usize,
     pub(super) token: Token<'a>,
-    /// The index of its first byte; that of a string is behind the quote.
+    /// The index of its first byte; for a string, of the byte after the quote.
     pub(super) start: usize,
-    /// The number of bytes that tell that this value stands there: up to its end, and the byte behind a number.
+    /// The number of bytes that prove that this value is there: up to its end, with the byte after a literal; for a
+    /// container or a string that is not read, only up to its opening.
     pub(super) seen: usize,
 }
 
@@ -53,7 +54,7 @@ pub(super) enum Token<'a> {
 /// The reason why a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Walked {
-    /// The bytes are no JSON, as far as was looked.
+    /// The bytes are not JSON, as far as they were read.
     Broken,
     /// The visitor wanted no more.
     Stopped,
@@ -65,8 +66,8 @@ impl Places {
     /// The most steps that all places have together.
     pub(super) const NODES_MAX: usize = 128;
 
-    /// The number of a place; the same for the same path. `is_read` asks for the content of a string there. `None` if
-    /// there are more than [`Places::NODES_MAX`] steps.
+    /// Adds a place and returns its number, the same for the same path. `is_read` asks for the content of a string
+    /// there. `None` if there are more than [`Places::NODES_MAX`] steps.
     pub(super) fn add(&mut self, path: &Path, is_read: bool) -> Option<usize> {
         if self.nodes.is_empty() {
             self.nodes.push(Node::default());
@@ -110,13 +111,13 @@ impl Places {
         }))
     }
 
-    /// True if a place is that of a member of the root, whose name has no backslash when it is written.
+    /// True if a place is that of a member of the root.
     pub(super) fn is_root_member(&self, place: usize) -> bool {
         let Some(root) = self.nodes.first() else { return false };
         root.members.iter().any(|(_, node)| self.nodes[*node].place == Some(place))
     }
 
-    /// Looks for all places in `bytes`, and hands each value that it finds to `visit`, until that answers `true`.
+    /// Looks for all places in `bytes`, and hands each value that it finds to `visit`, until that returns `true`.
     #[inline]
     pub(super) fn walk<'a>(
         &self,
@@ -142,7 +143,7 @@ impl<'a> Token<'a> {
         self == Token::Literal(b"null")
     }
 
-    /// The natural number that it is, or that stands in it if it is a string.
+    /// The natural number that it is, or that it contains if it is a string.
     #[inline]
     pub(super) fn natural(self) -> Option<u64> {
         match self {
@@ -164,7 +165,7 @@ impl<'a> Token<'a> {
     }
 }
 
-/// The content of a string with escapes. The one place of a walk that allocates.
+/// The content of a string with escapes. The only part of a walk that allocates.
 #[cold]
 pub(super) fn unescaped(bytes: &[u8]) -> Option<Vec<u8>> {
     let quoted = [b"\"", bytes, b"\""].concat();
@@ -176,7 +177,7 @@ struct Walk<'w, 'a, V> {
     nodes: &'w [Node],
     bytes: &'a [u8],
     odd: &'w mut bool,
-    /// A bit for each node that was found: a second member of its name does not count.
+    /// A bit for each node that was found: a second member of the same name does not count.
     been: u128,
     visit: V,
 }
@@ -301,7 +302,7 @@ impl<'a, V: FnMut(Value<'a>) -> bool> Walk<'_, 'a, V> {
     }
 }
 
-/// The value at one place; the first if there are two. `None` if there is none, or the bytes are no JSON up to there.
+/// The value at one place; the first if there are two. `None` if there is none, or the bytes are not JSON up to there.
 fn find<'a>(path: &Path, bytes: &'a [u8]) -> Option<Value<'a>> {
     let mut places = Places::default();
     places.add(path, true)?;

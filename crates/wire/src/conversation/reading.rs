@@ -1,4 +1,4 @@
-//! The response that is read, where responses are streams of events.
+//! The response being read, where responses are streams of events.
 
 use super::call::{Call, Role};
 use super::response::Judged;
@@ -12,15 +12,15 @@ use units::Nanos;
 #[derive(Debug)]
 pub(super) struct Reading {
     status: u16,
-    /// The bytes of the body that came and were not looked at; of a refusal the beginning of the body.
+    /// The bytes of a stream that are not all parsed yet; of a refusal, the beginning of the body.
     held: Vec<u8>,
-    /// The number of those that were looked at.
+    /// The number of those that are parsed.
     at: usize,
-    /// The whole response has come.
+    /// True once the whole response has arrived.
     is_ended: bool,
-    /// The events of the stream; `None` where the response is no stream.
+    /// The parser of the stream's events; `None` if the response is not a stream.
     parser: Option<Parser>,
-    /// The server refuses with this status: the time at which it wants to be asked again.
+    /// The time at which the server wants to be asked again, if it refuses with this status.
     retry_after: Option<RetryAfter>,
     /// The place that a redirect points to.
     location: Option<Box<[u8]>>,
@@ -29,20 +29,20 @@ pub(super) struct Reading {
     /// The answer, where it waits for the end of the response.
     waiting: Option<Verdict>,
     is_answered: bool,
-    /// The number of events so far, from the first that counts on.
+    /// The number of events so far, starting with the first that counts.
     events: u64,
-    /// The connections that were made to go on with the stream.
+    /// The number of connections made to resume the stream.
     resumed: u32,
-    /// True if the stream broke off and is asked for again: no response to that has come.
+    /// True while a stream that broke off is requested again: no response has arrived yet.
     is_asked_again: bool,
-    /// True once its owner was told that the response ended before the stream.
+    /// True once the owner has been told that the response ended before the stream.
     is_told_short: bool,
 }
 
-/// A find in a response.
+/// Something found in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The event of the stream that ends it, or refuses.
+    /// The event that ends the stream, or refuses.
     Answer(Verdict),
     /// The end of the response.
     End(Verdict),
@@ -53,7 +53,7 @@ pub(super) enum Found {
 }
 
 impl Reading {
-    /// The response that begins with `response`.
+    /// A response whose first part is `response`.
     pub(super) fn new(response: &Response<'_>, event_len_max: usize) -> Self {
         let is_stream = (200..300).contains(&response.status)
             && response.field("content-type").is_none_or(sse::is_type);
@@ -75,7 +75,7 @@ impl Reading {
         }
     }
 
-    /// The response that begins with `response`, which goes on with the stream of this one.
+    /// A response whose first part is `response`, and which resumes the stream of this one.
     pub(super) fn resumed(&self, response: &Response<'_>, event_len_max: usize) -> Self {
         let new = Self::new(response, event_len_max);
         let parser = new.parser.is_some().then_some(self.parser.as_ref());
@@ -83,12 +83,12 @@ impl Reading {
         Self { parser, events: self.events, resumed: self.resumed, ..new }
     }
 
-    /// True if the stream broke off and is asked for again: no response to that has come.
+    /// True while a stream that broke off is requested again: no response has arrived yet.
     pub(super) fn is_asked_again(&self) -> bool {
         self.is_asked_again
     }
 
-    /// The connection ends within the stream, which is asked for again if it can be: the time to wait before that.
+    /// Resumes the stream after its connection has ended within it, if it can be; returns the time to wait before that.
     pub(super) fn resume(&mut self, call: &Call) -> Option<Nanos> {
         let wait = self.can_resume(call)?;
         self.resumed += 1;
@@ -98,11 +98,11 @@ impl Reading {
         Some(wait)
     }
 
-    /// The time to wait before the stream is asked for again, if it can be.
+    /// The time to wait before the stream is requested again, if it can be resumed.
     fn can_resume(&self, call: &Call) -> Option<Nanos> {
         let parser = self.parser.as_ref()?;
         let resume = call.resume().filter(|resume| self.resumed < resume.times)?;
-        // By 204 a server says that nothing follows.
+        // With 204 a server says that nothing follows.
         let is_over = self.is_answered || self.waiting.is_some() || self.status == 204;
         let is_over = is_over || parser.last_id().is_empty();
         let wait = || {
@@ -112,7 +112,7 @@ impl Reading {
         (!is_over).then(wait)
     }
 
-    /// True, once, if the response has come to its end, and the stream has not, which can be resumed.
+    /// True, once, if the response has ended before its stream, which can be resumed.
     pub(super) fn is_first_told_short(&mut self, call: &Call) -> bool {
         self.is_cut_short(call) && !std::mem::replace(&mut self.is_told_short, true)
     }
@@ -128,7 +128,7 @@ impl Reading {
         self.parser.as_ref().map_or(b"", Parser::last_id)
     }
 
-    /// Takes in what has come of the body; of a stream all was looked at that came before.
+    /// Takes in the bytes of the body that have arrived; in a stream, all earlier ones have been parsed.
     pub(super) fn extend(&mut self, response: &Response<'_>) {
         if self.parser.is_some() {
             self.held.extend_from_slice(response.body);
@@ -163,7 +163,7 @@ impl Reading {
                 };
                 match found {
                     Found::Part { .. } => self.events += 1,
-                    // The connection ends with the response, however it is cut.
+                    // The answer waits for the end of the response and of the connection, however the bytes are cut.
                     Found::Answer(verdict) if self.is_last => {
                         self.waiting = Some(verdict);
                         continue;
@@ -185,7 +185,7 @@ impl Reading {
         Ok(Some(self.end(call, id)))
     }
 
-    /// The find that the end of a response is which nothing has answered before.
+    /// The find for the end of a response that nothing has answered before.
     fn end(&self, call: &Call, id: u32) -> Found {
         if let Some(verdict) = self.waiting {
             return Found::End(verdict);
@@ -216,7 +216,7 @@ impl Reading {
         }
     }
 
-    /// True if the whole response has come, and all was found in it.
+    /// True if the whole response has arrived, and everything in it was found.
     pub(super) fn is_whole(&self) -> bool {
         self.is_ended && self.is_answered
     }
@@ -244,7 +244,7 @@ impl Reading {
     }
 }
 
-/// The verdict of a stream of so many events that has ended as it should.
+/// The verdict on a stream that has ended properly after this many events.
 const fn verdict(events: u64) -> Verdict {
     match events {
         0 => Verdict::Wrong("the stream ended without an event that `first` describes"),
@@ -252,9 +252,9 @@ const fn verdict(events: u64) -> Verdict {
     }
 }
 
-/// The reason why a stream failed that broke off, and to whose rest the server gives no stream.
+/// The reason given when a stream broke off and the server does not resume it.
 const NOT_RESUMED: &str =
     "the stream broke off, and the server does not resume it by Last-Event-ID";
 
-/// The most bytes that are kept of the body of a refusal, and the most memory that is between two parts of a stream.
+/// The most bytes kept of the body of a refusal, and the most memory kept between two parts of a stream.
 const KEPT_LEN_MAX: usize = 4096;

@@ -1,4 +1,4 @@
-//! Requests of HTTP, made ready to be written: by the machine of a conversation over HTTP, and before a connection.
+//! HTTP requests, made ready to be written: by the machine of a conversation over HTTP, and before a connection.
 
 use super::CompileError;
 use super::cookies::Cookies;
@@ -18,7 +18,7 @@ pub(super) struct Request {
     /// `None`: that of the site.
     path: Option<template::Compiled>,
     fields: Vec<Named>,
-    /// True if it has a field `Cookie` of its own: those that the server sets are not sent beside it.
+    /// True if it has a `Cookie` field of its own: cookies that the server sets are then not sent.
     has_cookie: bool,
     body: Option<template::Compiled>,
     /// The most redirects that are followed.
@@ -31,22 +31,22 @@ struct Named {
     value: template::Compiled,
 }
 
-/// The server that requests go to: the fields that all of them have.
+/// The server that requests go to, and the header fields that all of them have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Site {
     pub(super) origin: Origin,
     /// `Host` and further fields, as they are written.
     fields: Box<[u8]>,
-    /// The names of the further ones, which no request gives a second time.
+    /// The names of the further fields, which no request gives a second time.
     names: Vec<String>,
-    /// True if `Cookie` is among them: the user's cookies are sent in place of those that the server sets.
+    /// True if `Cookie` is among them: the user's cookies are sent instead of those that the server sets.
     has_cookie: bool,
     /// The path and query of requests that name none.
     path: String,
 }
 
 impl Site {
-    /// The site at `origin`, for requests that have `headers` whatever a conversation says.
+    /// The site at `origin`, for requests that have `headers`, whatever a conversation says.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Site {
         Ok(Self { origin, fields, names, has_cookie, path })
     }
 
-    /// The same for requests that go to this path where they name none.
+    /// The same site, for requests that go to this path if they name none.
     ///
     /// # Errors
     ///
@@ -80,8 +80,8 @@ impl Site {
 }
 
 impl Request {
-    /// Makes `request` ready. It has the fields `common` too, unless it has one of that name itself, and where the body
-    /// is JSON and nobody says its type, that; `names` are those of the values.
+    /// Makes `request` ready. It also has the fields `common`, except those that it has itself, and a `Content-Type` if
+    /// the body is JSON and no field says its type; `names` are those of the values.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Request {
         })
     }
 
-    /// The same with this field, unless it has one of that name.
+    /// The same request with this field, unless it has one of that name.
     #[must_use]
     pub(super) fn with_field(mut self, name: &str, value: template::Compiled) -> Self {
         if !self.fields.iter().any(|field| field.name.eq_ignore_ascii_case(name)) {
@@ -141,8 +141,8 @@ impl Request {
         hops.follow(response, &site.origin, if are_sent { Some(&of) } else { None })
     }
 
-    /// Appends the whole request to `out`, with the exact length of its body, which is returned. A `GET` or `HEAD`
-    /// without a body has no field about one.
+    /// Appends the request to `out`, with the exact length of its body, and returns that length. A `GET` or `HEAD`
+    /// without a body has no `Content-Length`.
     pub(super) fn write(
         &self,
         site: &Site,
@@ -151,7 +151,7 @@ impl Request {
         random: &mut Random,
         out: &mut Vec<u8>,
     ) -> usize {
-        // The length of the body stands before it, so it is written first, and the head is then moved to the front.
+        // The head has the length of the body, so the body is written first, and the head is then moved to the front.
         let start = out.len();
         if let Some(body) = &self.body {
             body.write(filling, random, out);
@@ -207,7 +207,7 @@ mod tests {
         Field { name: name.to_owned(), value }
     }
 
-    /// Message 10000007 of connection 5, where `v` is `value`, as it is written behind other bytes.
+    /// Message 10000007 of connection 5, where `v` is `value`, as it is written after other bytes.
     fn written(request: &HttpRequest, common: &[Field], cookies: &Cookies, value: &str) -> String {
         let request = Request::new(request, common, &["v".to_owned()]).unwrap();
         let site = Site::new(origin("h:9"), &[("User-Agent".to_owned(), "us".to_owned())]).unwrap();

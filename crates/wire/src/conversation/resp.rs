@@ -1,10 +1,10 @@
 //! RESP, the protocol of Redis: the extent of a reply ("Redis serialization protocol specification", versions 2 and 3).
 //!
-//! A reply is an element: a line, a length and as many bytes, or a number of further elements. Elements that are still
-//! to come are counted, so that nesting of any depth takes neither memory nor recursion.
+//! A reply is an element: a line, a length and that many bytes, or a number of further elements. Elements that are
+//! still to come are counted, so that nesting of any depth takes neither memory nor recursion.
 //!
 //! Left out: the meaning of a reply, which matchers find in its bytes, and elements of unknown length (`$?`), which no
-//! server sends that is known to us.
+//! known server sends.
 
 use super::PeerError;
 use super::text::position;
@@ -13,20 +13,20 @@ use crate::excerpt::Excerpt;
 /// The part of a reply that was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// The bytes of whole elements.
+    /// The number of bytes of complete elements.
     whole: usize,
-    /// Elements that are still to come besides the next.
+    /// The number of elements still to come after the next one.
     owed: usize,
-    /// Bytes of the next that hold no end of a line.
+    /// The number of bytes of the next element that contain no line end.
     searched: usize,
 }
 
 impl Progress {
-    /// The length of the reply that begins `bytes`; `None` if it is not whole. It has at most `len_max` bytes.
+    /// The length of the reply at the start of `bytes`; `None` if it is incomplete. It has at most `len_max` bytes.
     ///
     /// # Errors
     ///
-    /// It is longer, or is none.
+    /// It is longer, or is not a reply.
     pub(super) fn end(&mut self, bytes: &[u8], len_max: usize) -> Result<Option<usize>, PeerError> {
         let over = || PeerError::OverLimit { max: len_max };
         loop {
@@ -35,7 +35,7 @@ impl Progress {
             }
             let rest = &bytes[self.whole..];
             let Some(kind) = rest.first() else { return Ok(None) };
-            // An error quotes what decides it, and nothing that came with it by chance.
+            // An error quotes the bytes that decide it, and none that happened to arrive with them.
             let kind = Kind::of(*kind).ok_or_else(|| error(&rest[..1]))?;
             let searched = self.searched.min(rest.len());
             let line_len = position(rest, LINE_END, searched);
@@ -101,7 +101,7 @@ enum Kind {
     Array,
     /// A map of as many pairs as it says.
     Map,
-    /// The same, and behind them the element that they are about.
+    /// The same, followed by the element that they are about.
     Attributes,
 }
 
@@ -140,7 +140,7 @@ mod tests {
 
     type Outcome = Result<Option<usize>, PeerError>;
 
-    /// The length of the first reply in `bytes`, which come in these pieces.
+    /// The length of the first reply in `bytes`, which arrive in pieces that end at `ends`.
     fn pieced(bytes: &[u8], ends: &[usize], len_max: usize) -> Outcome {
         let mut progress = Progress::default();
         for end in ends {
@@ -151,7 +151,7 @@ mod tests {
         Ok(None)
     }
 
-    /// A reply that is nested `depth` deep at most.
+    /// A reply that is nested at most `depth` deep.
     fn reply(random: &mut Random, depth: usize, out: &mut Vec<u8>) {
         let line = |random: &mut Random, out: &mut Vec<u8>| {
             out.push(b"+-:_#,("[random.below(7)]);

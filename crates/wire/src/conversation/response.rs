@@ -1,4 +1,4 @@
-//! The judgement of a response of HTTP, by the request that asked for it.
+//! Judges an HTTP response by the request that asked for it.
 
 use super::rules::{Heard, Hits, Rules};
 use super::{CompileError, PeerError, learnt::Learnt, show};
@@ -10,13 +10,13 @@ use spec::conversation::{Condition, Matcher, Status};
 #[derive(Debug)]
 pub(super) struct Awaits {
     rules: Rules<Judged>,
-    /// The statuses of those that are awaited; a status is one of each.
+    /// The statuses of awaited responses; a status must be in every one of them.
     statuses: Vec<Status>,
     /// The responses that are awaited, in words.
     pub(super) expected: String,
 }
 
-/// The kinds of responses, as a request has them.
+/// The kinds of responses to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judged {
     /// A response that is awaited.
@@ -30,7 +30,8 @@ pub(super) enum Judged {
 }
 
 impl Awaits {
-    /// Makes ready what a request awaits; `None`: any response of the 2xx kind, as where `expect` has no status.
+    /// Makes ready what a request awaits. Without `expect`, that is any 2xx response; `expect` without a status wants
+    /// 2xx, too.
     ///
     /// # Errors
     ///
@@ -83,7 +84,7 @@ impl Awaits {
         self.statuses.iter().all(|awaited| awaited.includes(status))
     }
 
-    /// The error that a response is to `step`, in which one that is awaited has to come.
+    /// The error for a response to `step` that is not the awaited one.
     pub(super) fn error(&self, step: &str, response: &Response<'_>, judged: Judged) -> PeerError {
         let (step, expected) = (step.to_owned(), self.expected.clone());
         let said = Excerpt::new(response.body);
@@ -101,7 +102,7 @@ impl Awaits {
     }
 }
 
-/// The statuses of responses that say yes.
+/// The statuses of success.
 const SUCCESS: Status = Status { first: 200, last: 299 };
 
 #[cfg(test)]

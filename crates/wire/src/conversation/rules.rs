@@ -1,9 +1,9 @@
-//! Decides what a message is: the first rule of a list of which all conditions hold.
+//! Decides what a message is: the first rule of a list whose conditions all hold.
 //!
 //! Conditions on places in JSON are decided in one pass ([`Places`]), which ends as soon as the rule is known; those on
-//! text and bytes are looked at only where no rule before has decided. A rule with an id holds only if whoever asks
-//! accepts the id: so the kind of a message is matched first, and then the id. A decision by the first bytes of a
-//! message is learnt ([`super::learnt`]), and the next message that begins so is not looked at again.
+//! text and bytes are checked only if no earlier rule has decided. A rule with an id holds only if the caller accepts
+//! the id, so the kind of a message is matched first, and then the id. A decision by the first bytes of a message is
+//! learnt ([`super::learnt`]), and the next message that begins the same way is not searched again.
 
 use super::CompileError;
 use super::learnt::{Learnt, Proof};
@@ -13,7 +13,7 @@ use sha2::Digest as _;
 use spec::Sha256;
 use spec::conversation::{Condition, Matcher, Offset, Place, Scalar, Status};
 
-/// A list of rules of which the first that holds counts.
+/// A list of rules, of which only the first that holds counts.
 #[derive(Clone, Debug)]
 pub(super) struct Rules<W> {
     /// The conditions of all rules; a rule has a bit for each.
@@ -21,7 +21,7 @@ pub(super) struct Rules<W> {
     places: Places,
     /// The tests at each place.
     at_place: Vec<Vec<usize>>,
-    /// The tests that are decided by a walk over JSON, and those of them that hold where nothing stands.
+    /// The tests that are decided by a walk over JSON, and those of them that hold where nothing is found.
     json: Bits,
     lacks: Bits,
     rules: Vec<Rule<W>>,
@@ -41,16 +41,16 @@ type Bits = u128;
 /// A condition, ready to be decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Test {
-    /// These bytes stand from this one on.
+    /// These bytes begin at this index.
     Bytes(usize, Box<[u8]>),
     Contains(Box<[u8]>),
     Equals(usize, Literal),
     Has(usize),
-    /// An id stands at the place.
+    /// An id is at the place.
     Id(usize, Slot),
     /// An id is the number in bytes.
     IdInBytes(Offset, Slot),
-    /// An id stands between the texts.
+    /// An id is between the texts.
     IdInText(Box<[u8]>, Box<[u8]>, Slot),
     Is(Box<[u8]>),
     Lacks(usize),
@@ -69,18 +69,18 @@ enum Literal {
     Text(Box<[u8]>),
 }
 
-/// A message that came.
+/// A message that arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard<'a> {
     pub(super) bytes: &'a [u8],
-    /// The status of the response of HTTP in which it came.
+    /// The status of the HTTP response that carried it.
     pub(super) status: Option<u16>,
 }
 
-/// The number of ids that were found, by the way in which they were.
+/// The number of ids found, by the way in which each was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
-    /// Ids found by the bytes around them, which are those of a message before.
+    /// Ids found by the bytes around them, which are known from an earlier message.
     pub learnt: u64,
     /// Ids found by a walk over the message, between two texts, or at their place in bytes.
     pub scanned: u64,
@@ -102,7 +102,7 @@ impl<W> Default for Rules<W> {
 }
 
 impl<W> Rules<W> {
-    /// Adds a rule behind the others.
+    /// Adds a rule after the others.
     ///
     /// # Errors
     ///
@@ -133,8 +133,8 @@ impl<W> Rules<W> {
         Ok(())
     }
 
-    /// Decides what `message` is: the first rule that holds and of which `accept` makes something, of the rule and of
-    /// the id in the message, if the rule has one.
+    /// Decides what `message` is, by the first rule that holds and for which `accept` returns a value, given what the
+    /// rule is about and, if it has an id, the id in the message.
     #[inline]
     pub(super) fn decide<T>(
         &self,
@@ -191,7 +191,7 @@ impl<W> Rules<W> {
         state.accepted
     }
 
-    /// The part of the message that makes any message which has it one of rule `index`.
+    /// The part of the message that proves any message that has it to be one of rule `index`.
     fn prove<T>(
         &self,
         index: usize,
@@ -361,7 +361,7 @@ impl Literal {
     }
 }
 
-/// The tests of a message that are decided, and those that are not.
+/// The tests of a message, decided or not.
 struct State<'r, W, T> {
     rules: &'r Rules<W>,
     message: Heard<'r>,
@@ -374,7 +374,7 @@ struct State<'r, W, T> {
     accepted: Option<T>,
     /// The most bytes that a test of the beginning looked at.
     starts_len: usize,
-    /// True if something decided that is not told by the first bytes.
+    /// True if something other than the first bytes decided.
     is_unprovable: bool,
 }
 
@@ -404,7 +404,7 @@ impl<'r, W, T> State<'r, W, T> {
         }
     }
 
-    /// Decides as far as it is known what the message is.
+    /// Decides what the message is, as far as that is known.
     fn decide(&mut self, accept: &mut impl FnMut(&W, Option<u64>) -> Option<T>) -> Decided {
         let rules = self.rules;
         while let Some(rule) = rules.rules.get(self.next) {
@@ -471,7 +471,7 @@ impl<'r, W, T> State<'r, W, T> {
         }
     }
 
-    /// Decides the tests of a place at which something stands.
+    /// Decides the tests of the place at which a value was found.
     fn found(&mut self, value: Value<'_>, odd: &mut bool) {
         let Value { place, token, start, .. } = value;
         for bit in &self.rules.at_place[place] {
@@ -499,7 +499,7 @@ impl<'r, W, T> State<'r, W, T> {
         }
     }
 
-    /// Decides the tests of places at which nothing stands.
+    /// Decides the tests of the places at which nothing was found.
     fn complete(&mut self, walked: Walked) {
         let open = self.rules.json & !(self.met | self.failed);
         let met = if walked == Walked::Whole { open & self.rules.lacks } else { 0 };

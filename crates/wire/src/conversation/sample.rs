@@ -31,7 +31,7 @@ pub(crate) fn conversation(speaks: Speaks, frame: Frame) -> Conversation {
     }
 }
 
-/// The template of a message; behind `0x` one of bytes.
+/// The template of a message; after `0x`, of a message of bytes.
 pub(crate) fn template(text: &str) -> Template {
     let parsed = match text.strip_prefix("0x") {
         Some(bytes) => Template::parse_bytes(bytes),
@@ -85,7 +85,7 @@ pub(crate) fn place(text: &str) -> Place {
     }
 }
 
-/// A step that sends something, unless it is empty, and expects something, unless that is.
+/// A step that sends `send` and expects `expect`, each unless it is empty.
 pub(crate) fn step(send: &str, expect: &[&str]) -> Step {
     Step {
         by: None,
@@ -129,7 +129,7 @@ pub(crate) fn answer(when: &[&str], send: &str) -> AnswerRule {
     }
 }
 
-/// A request of HTTP: `GET /path`, and a body.
+/// An HTTP request: `GET /path`, and a body.
 pub(crate) fn http(line: &str, body: Option<&str>) -> HttpRequest {
     let (method, path) = line.split_once(' ').expect("it is a method and a path");
     HttpRequest {
@@ -141,7 +141,7 @@ pub(crate) fn http(line: &str, body: Option<&str>) -> HttpRequest {
     }
 }
 
-/// A kind of request of HTTP without a body: `GET /path`.
+/// A kind of HTTP request without a body: `GET /path`.
 pub(crate) fn called(line: &str, reply: Reply, refused: &[&str]) -> Request {
     Request {
         name: "get".to_owned(),
@@ -162,7 +162,7 @@ pub(crate) fn one_stream() -> Conversation {
     }
 }
 
-/// Two kinds of requests of HTTP, of which the second has an id in its reply, and may be refused.
+/// Two kinds of HTTP requests; the second has an id in its reply, and may be refused.
 pub(crate) fn over_http() -> Conversation {
     let reply = |words: &[&str]| Reply::Match(matcher(words));
     Conversation {
@@ -174,7 +174,7 @@ pub(crate) fn over_http() -> Conversation {
     }
 }
 
-/// A request of HTTP whose response is a stream of events.
+/// An HTTP request whose response is a stream of events.
 pub(crate) fn stream(first: &[&str], each: &[&str], last: Option<&[&str]>) -> Conversation {
     let (first, each, last) = (matcher(first), matcher(each), last.map(matcher));
     let reply = Reply::Stream { first, each, last, may_end: false, resume: None };
@@ -194,7 +194,7 @@ pub(crate) fn resumable(mut stream: Conversation, times: u32, wait: Nanos) -> Co
     stream
 }
 
-/// A response of HTTP.
+/// An HTTP response.
 #[cfg(test)]
 pub(crate) struct Said {
     status: u16,

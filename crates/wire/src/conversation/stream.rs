@@ -44,7 +44,7 @@ impl Stream {
     }
 }
 
-/// A byte stream that is cut into packets of MQTT of at most `packet_max` bytes behind their heads.
+/// A byte stream that is cut into MQTT packets of at most `packet_max` bytes after their heads.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn packets(packet_max: usize) -> Stream {
     Stream::new(Cut::new(spec::conversation::Frame::Mqtt, packet_max))

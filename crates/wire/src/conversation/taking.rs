@@ -30,7 +30,7 @@ pub(super) fn takings(takes: &[Take], names: &[String]) -> Vec<Taking> {
 ///
 /// # Errors
 ///
-/// A value is not there, or is too long; `step` is what waited for it.
+/// A value is missing or too long; `step` is what waited for it.
 pub(super) fn take(
     takes: &[Taking],
     step: &str,
@@ -70,8 +70,8 @@ pub(super) fn take(
     Ok(())
 }
 
-/// The value of the first field of this name. Of `Set-Cookie` it is `NAME=VALUE` of each, joined as `Cookie` wants them
-/// (RFC 6265 §4.2.1).
+/// The value of the first field of this name; for `Set-Cookie`, the `NAME=VALUE` of each field, joined as `Cookie`
+/// needs them (RFC 6265 §4.2.1).
 fn field_of<'a>(response: &Response<'a>, name: &str) -> Option<Cow<'a, [u8]>> {
     if !name.eq_ignore_ascii_case("set-cookie") {
         return response.field(name).map(Cow::Borrowed);

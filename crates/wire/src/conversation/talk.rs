@@ -18,19 +18,19 @@ use units::Nanos;
 
 /// A client that holds a conversation over the connection inside.
 ///
-/// **Opening** is by steps, one after the other; [`Event::Open`] comes after the last. A message that is pushed or
-/// wants an answer meanwhile is told apart from what a step expects; anything else ends the connection with an error.
+/// **Opening** takes steps, one after the other; [`Event::Open`] follows the last. Meanwhile, pushes and messages that
+/// want an answer are told apart from what a step expects; anything else ends the connection with an error.
 ///
 /// **Messages.** The payload of a message is a [`Cue`](spec::conversation::Cue): the message is rendered here. Its
-/// reply is an [`Event::Answer`], those of a stream before its end are [`Event::Part`]s. An unasked message is an
-/// [`Event::Pushed`], and so is what nothing matches ([`Push::Unexpected`](contract::Push::Unexpected)). Messages that
-/// are answered here, and those of opening, are an [`Event::Ping`], a sign of life.
+/// reply is an [`Event::Answer`]; replies of a stream before its end are [`Event::Part`]s. An unsolicited message is an
+/// [`Event::Pushed`], and so is one that nothing matches ([`Push::Unexpected`](contract::Push::Unexpected)). Messages
+/// that are answered here, and those of opening, are each an [`Event::Ping`], a sign of life.
 ///
-/// **Encoding** ([`Layers`]) is by how much cues grew to messages.
+/// **Encoding** ([`Layers`]) is the number of bytes by which messages are longer than their cues.
 ///
-/// One message of the connection inside gives one event, which borrows from where it lies; messages that come several
-/// in one are copied first. Answers go out with the next call of [`Protocol::receive`], which its owner makes until
-/// there is nothing left.
+/// One message of the connection inside gives one event, which borrows its bytes in place; several messages that arrive
+/// in one are copied first. Answers are sent by the next call of [`Protocol::receive`], which the owner repeats until
+/// nothing is left.
 #[derive(Debug)]
 pub struct Talk<C> {
     cut: Cut,
@@ -80,33 +80,33 @@ impl<C: InPlace> Talk<C> {
         }
     }
 
-    /// The same, whose messages are packets of Socket.IO if `is_socketio`: then it may come back.
+    /// The same connection; if `is_socketio`, its messages are Socket.IO packets, and it may come back.
     pub(crate) fn over_socketio(self, is_socketio: bool) -> Self {
         Self { returning: is_socketio.then(Box::default), ..self }
     }
 
-    /// Comes back from a connection that was lost, if that can be done. Called before [`Protocol::open`].
+    /// Comes back after a connection was lost, if that is possible. Called before [`Protocol::open`].
     ///
-    /// A server that still knows the client sends what it has missed, and then the steps of opening are over: it is in
-    /// its rooms again ([`Self::is_restored`]). With any other the conversation begins anew.
+    /// A server that still knows the client sends what it has missed, and the steps of opening are then over: it is in
+    /// its rooms again ([`Self::is_restored`]). With any other server the conversation begins anew.
     pub fn come_back(&mut self, ticket: Ticket) {
         if let Some(returning) = &mut self.returning {
             returning.come_back(ticket);
         }
     }
 
-    /// The things by which it comes back over another connection, if it loses this one now; `None` where the protocol
-    /// or the server has no way to.
+    /// The ticket for coming back over another connection, if this one is lost now; `None` if the protocol or the
+    /// server does not allow that.
     pub fn ticket(&self) -> Option<Ticket> {
         self.returning.as_ref()?.ticket()
     }
 
-    /// True once the server has said that it knows the client that has come back.
+    /// True once the server has confirmed that it knows the client that came back.
     pub fn is_restored(&self) -> bool {
         self.returning.as_ref().is_some_and(|returning| returning.is_restored())
     }
 
-    /// The ways in which the ids of replies were found.
+    /// The number of ids of replies found, by the way in which each was found.
     pub fn hits(&self) -> Hits {
         self.mind.hits
     }
@@ -116,8 +116,8 @@ impl<C: InPlace> Talk<C> {
         self.mind.note();
     }
 
-    /// The messages that went and came since the last call, oldest first, if they are noted. There are at most as many
-    /// as one call of [`Protocol::receive`] with all of its input makes, where it is asked for after each.
+    /// The messages sent and received since the last call, oldest first, if they are noted. If this is called after
+    /// each call of [`Protocol::receive`], there are at most as many as that makes of all its input.
     pub fn notes(&mut self) -> Vec<Note> {
         self.mind.notes()
     }
@@ -127,7 +127,7 @@ impl<C: InPlace> Talk<C> {
         self.mind.step()
     }
 
-    /// The kinds of requests whose replies are known by their first bytes by now, and those bytes.
+    /// The kinds of requests whose replies are by now recognized by their first bytes, and those bytes.
     pub fn learnt(&self) -> impl Iterator<Item = (u16, &[u8])> {
         self.mind.learnt()
     }
@@ -147,7 +147,7 @@ impl<C: InPlace> Talk<C> {
         if self.mind.beat() { self.send_pending(tx) } else { Ok(()) }
     }
 
-    /// Does what is to be done without input: sends what waits, and goes on with the steps.
+    /// Does what needs no input: sends the pending message, and goes on with the steps.
     #[inline]
     fn advance(&mut self, tx: &mut Vec<u8>) -> Result<Option<Event<'static>>, PeerError> {
         loop {
@@ -258,7 +258,7 @@ impl<C: InPlace + TwoSockets> Protocol for Talk<C> {
     ///
     /// # Errors
     ///
-    /// The conversation was not open yet, or what the connection inside says about it.
+    /// The conversation was not open yet, a message is cut short, or the connection inside reports an error.
     fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
         let (during, held_len) = (self.mind.step(), self.held.rest().len());
         match std::mem::replace(&mut self.mind.state, State::Over) {
@@ -368,7 +368,7 @@ impl<C: InPlace + TwoSockets> Talk<C> {
             let first = if self.held.is_empty() { self.cut.first(payload)? } else { None };
             match first {
                 Some(first) if first.next == payload.len() => message = first.message,
-                // The end of a message of WebSocket is that of a line, too.
+                // The end of a WebSocket message ends a line, too.
                 None if self.cut.is_lines() && !payload.is_empty() => {
                     message.end -= usize::from(payload.ends_with(b"\r"));
                 }
@@ -387,7 +387,7 @@ impl<C: InPlace + TwoSockets> Talk<C> {
         }
         let payload = &payload[message];
         let understood = match self.mind.understand(Heard { bytes: payload, status: None }) {
-            // No step expects what was kept for the client.
+            // No step expects what the server kept for the client.
             Err(PeerError::Unexpected { .. }) if is_missed => Understood::UNEXPECTED,
             understood => understood?,
         };
@@ -398,7 +398,7 @@ impl<C: InPlace + TwoSockets> Talk<C> {
     }
 }
 
-/// An error of the connection inside, with the step that was under way and what that expects, if there was one.
+/// An error of the connection inside, with the step that was under way and what it expects, if there was one.
 fn in_step(during: Option<(String, String)>, error: contract::PeerError) -> contract::PeerError {
     match during {
         Some((step, expected)) => {

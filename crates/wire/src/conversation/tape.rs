@@ -1,10 +1,10 @@
-//! The messages of one conversation as they go and come, each with what it was taken for: for people who look at it.
+//! The messages of one conversation as they are sent and received, each with what it was taken for, for people to read.
 //!
 //! Left out: times. The owner of the machine takes the notes after each call, and knows when that was.
 
 use crate::contract::Verdict;
 
-/// A message that went or came.
+/// A message that was sent or received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// True if the server said it.
@@ -26,13 +26,13 @@ pub enum Sense {
     Before(usize),
     /// The farewell, or the answer to it.
     Farewell,
-    /// A message that came after the farewell.
+    /// A message that arrived after the farewell.
     Late,
     /// An event of the stream that answers a request of this kind.
     Part(u16),
-    /// A message that comes unasked.
+    /// An unsolicited message.
     Push(u16),
-    /// The response to a request of this kind that names another place, which is asked next.
+    /// The response to a request of this kind that redirects elsewhere, and is followed.
     Redirect(u16),
     /// The reply to a request of this kind that says no.
     Refused(u16),
@@ -91,7 +91,7 @@ mod tests {
     use crate::conversation::{Compiled, Talk};
     use spec::conversation::{Cue, Frame, Reply, Speaks};
 
-    /// The notes of a conversation in lines that hears `said`, after a request of each of two kinds if it opens.
+    /// The notes of a conversation in lines that hears `said`, with a request of each of two kinds once it opens.
     fn notes(said: &str) -> Vec<String> {
         let conversation = spec::Conversation {
             open: vec![step("hello", &["starts welcome"])],

@@ -1,4 +1,4 @@
-//! Texts with holes, made ready to be written: what never changes is bytes, and the rest is written in its place.
+//! Texts with holes, made ready to be written: constant parts are bytes, and the rest is filled in between them.
 
 use super::CompileError;
 use super::awaited::FIRST_ID;
@@ -11,11 +11,11 @@ use spec::rooms::Part;
 use spec::stamp::Header;
 use units::{Nanos, Random};
 
-/// A template whose constant pieces are one, and whose values are known by number.
+/// A template whose adjacent constant pieces are merged, and whose values are known by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Compiled {
     slots: Vec<Slot>,
-    /// The numbers in bytes, each with its hole in words; `None` if it is a text.
+    /// The numbers in bytes, each with its hole as it is written; `None` if the template is a text.
     numbers: Option<Vec<(Slot, Number, String)>>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Member {
     pub(super) client: u32,
     /// Its room; where there are no rooms each connection has one of its own.
     pub(super) room: u32,
-    /// Its part in the room; `None` where there are no rooms: it has both.
+    /// Its part in the room; `None` where there are no rooms: it has both parts.
     pub(super) part: Option<Part>,
 }
 
@@ -75,7 +75,7 @@ impl Filling<'_> {
 }
 
 impl Compiled {
-    /// Makes `template` ready; `number` knows the number of each value.
+    /// Makes `template` ready; `number` returns the number of each value.
     ///
     /// # Errors
     ///
@@ -117,11 +117,11 @@ impl Compiled {
         self.slots.iter().all(|slot| matches!(slot, Slot::Text(_)))
     }
 
-    /// True if it is a message of bytes, all of whose numbers hold their values.
+    /// True if it is a message of bytes; all its values then fit their numbers.
     ///
     /// # Errors
     ///
-    /// The first number that does not.
+    /// The first value that does not fit.
     #[inline]
     pub(super) fn is_bytes(&self, filling: Filling<'_>) -> Result<bool, MisuseError> {
         let Some(numbers) = &self.numbers else { return Ok(false) };
@@ -160,7 +160,7 @@ impl Compiled {
                     out.extend((0..*len).map(|_| ALPHABET[random.below(ALPHABET.len())]));
                 }
                 Slot::Value(number, escape) => write_value(&filling.values[*number], *escape, out),
-                // Those that do not fit were found before (`is_bytes`).
+                // Values that do not fit were refused before (`is_bytes`).
                 Slot::Number(of, form) => form.write(of.number(filling).unwrap_or_default(), out),
             }
         }
@@ -168,7 +168,7 @@ impl Compiled {
 }
 
 impl Slot {
-    /// Makes `piece` ready; `number` knows the number of each value.
+    /// Makes `piece` ready; `number` returns the number of each value.
     fn new(piece: &Piece, number: &impl Fn(&str) -> Option<usize>) -> Result<Self, String> {
         Ok(match piece {
             Piece::Text(text) => Self::Text(text.as_bytes().into()),
@@ -176,7 +176,7 @@ impl Slot {
             Piece::Pad(len) => {
                 Self::Text(PAD.iter().copied().cycle().take(*len as usize).collect())
             }
-            // Filled by then ([`fill_payload`]).
+            // Filled before ([`fill_payload`]).
             Piece::Payload { .. } => Self::Text(Box::default()),
             Piece::Id => Self::Id,
             Piece::Now => Self::Now,
@@ -222,7 +222,7 @@ pub(super) fn compile(template: &Template, names: &[String]) -> Result<Compiled,
         .map_err(|name| CompileError::UnknownVar { name })
 }
 
-/// The number of the value that is called `name`.
+/// The number of the value named `name`.
 pub(super) fn number(name: &str, names: &[String]) -> Option<usize> {
     names.iter().position(|known| known == name)
 }
@@ -257,7 +257,7 @@ fn write_value(value: &[u8], escape: Escape, out: &mut Vec<u8>) {
     }
 }
 
-/// Hands `byte` to `write` as it stands in a JSON string (RFC 8259 §7).
+/// Hands `byte` to `write` as it is written in a JSON string (RFC 8259 §7).
 fn write_json(byte: u8, write: &mut impl FnMut(u8)) {
     let letter = match byte {
         b'"' | b'\\' => byte,
@@ -282,7 +282,7 @@ const fn hex(digit: u8) -> u8 {
 /// The characters of `${random:N}`.
 const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// The characters of `${pad:N}`, over and over.
+/// The characters of `${pad:N}`, repeated.
 const PAD: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 const NANOS_IN_MILLI: u64 = 1_000_000;

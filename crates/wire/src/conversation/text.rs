@@ -3,7 +3,7 @@
 use super::json;
 use memchr::memchr;
 
-/// The index of the first `needle` in `bytes` at or behind `from`.
+/// The index of the first `needle` in `bytes` at or after `from`.
 pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize> {
     let rest = bytes.get(from..)?;
     let Some((first, others)) = needle.split_first() else { return Some(from) };
@@ -40,8 +40,8 @@ pub(super) fn number_between(bytes: &[u8], before: &[u8], after: &[u8]) -> Optio
     }
 }
 
-/// The text at the first place where `before`, something and `after` follow each other: as short as it may be, and up
-/// to the end where `after` is empty.
+/// The text at the first place where `before`, something and `after` follow each other: as short as possible, and up to
+/// the end if `after` is empty.
 pub(super) fn between<'a>(bytes: &'a [u8], before: &[u8], after: &[u8]) -> Option<&'a [u8]> {
     let start = position(bytes, before, 0)? + before.len();
     let end = if after.is_empty() { bytes.len() } else { position(bytes, after, start)? };

@@ -7,12 +7,12 @@ use crate::misuse::MisuseError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// The server sent a binary message, and the protocol has none.
+    /// The server sent a binary message, but the protocol has none.
     #[error("{protocol}: binary message of {len} bytes, only text is allowed")]
     Binary {
         /// The protocol.
         protocol: &'static str,
-        /// The length of the text.
+        /// The length of the message.
         len: usize,
     },
     /// The connection ended before it was open.
@@ -49,7 +49,7 @@ pub enum PeerError {
         /// The reason, in the server's words, escaped.
         said: String,
     },
-    /// The server sent a binary message by itself.
+    /// The server sent a binary message that no text announced.
     #[error("{protocol}: binary message of {len} bytes that no event has announced")]
     Unannounced {
         /// The protocol.

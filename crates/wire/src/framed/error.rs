@@ -7,7 +7,7 @@ pub enum PeerError {
     /// The connection ended inside a frame.
     #[error("the connection ended {len} bytes into a frame")]
     FrameCutOff {
-        /// The bytes that came, with the length field.
+        /// The bytes that arrived, with the length field.
         len: usize,
     },
     /// A frame is longer than the limit.

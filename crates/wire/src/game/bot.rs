@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// A player that plays the load-test game over the connection inside.
 ///
-/// **Opening**: [`Event::Open`] comes when the bot sits.
+/// **Opening**: [`Event::Open`] follows when the bot sits.
 ///
 /// ```text
 /// connected -> LoginRequest               -> LoginResponse
@@ -26,17 +26,17 @@ use std::ops::Range;
 ///           -> JoinRequest                -> JoinResponse -> Open
 /// ```
 ///
-/// **Events of the game.** A message is a [`LoadRequest`]; player, table and sequence number (1 first, then one more
-/// each time) are filled in here, delay and resend are taken as they are. Its answer is the next [`LoadResponse`] with
-/// our player id, an [`Event::Message`] whose payload is that; any other sequence number than the next is an error.
-/// The answer to another player's event is pushed as a [`Push::Delivery`], and every other packet as a
-/// [`Push::Notice`], those of the opening too, and those of a class that [`Packet`] does not know: nothing that the
-/// server says is swallowed. The server's pings are answered here.
+/// **Events of the game.** A message is a [`LoadRequest`]; player, table and sequence number (1, 2 and so on) are
+/// filled in here, delay and resend are left unchanged. Its answer is the next [`LoadResponse`] with our player id,
+/// handed out as the payload of an [`Event::Message`]; any sequence number other than the next is an error. The answer
+/// to another player's event is pushed as a [`Push::Delivery`], and every other packet as a [`Push::Notice`], including
+/// those of the opening and those of a class that [`Packet`] does not know: nothing that the server sends is swallowed.
+/// The server's pings are answered here.
 ///
-/// **Encoding** ([`Layers`]) is by how much game data grew to a packet: a message of the connection inside less the
-/// payload, both for what was sent and for what came as a message or a delivery.
+/// **Encoding** ([`Layers`]) is the growth of game data into packets: the length of a message of the connection inside,
+/// less that of the payload, both for messages sent and for messages and deliveries received.
 ///
-/// **The end.** A bot that is closed logs out, leaving its table. The server's `ForcedLogout` is its end of the
+/// **The end.** A bot that is closed logs out and leaves its table. The server's `ForcedLogout` is its end of the
 /// conversation.
 #[derive(Debug)]
 pub struct Bot<C> {
@@ -129,7 +129,7 @@ impl<C: TwoSockets> Protocol for Bot<C> {
     ///
     /// # Errors
     ///
-    /// The bot did not sit yet, or what the connection inside says about it.
+    /// The bot did not sit yet, or the error of the connection inside.
     fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
         let awaited = match std::mem::replace(&mut self.player.state, State::Over) {
             State::AwaitConnection | State::Seated | State::AwaitClose => {
@@ -266,7 +266,7 @@ impl<C: TwoSockets> Bot<C> {
 }
 
 impl Held {
-    /// Takes a message in: a copy, so that its packets can be answered on the connection that it came from.
+    /// Copies a message, so that its packets can be answered on the connection on which it arrived.
     #[inline]
     fn take(&mut self, message: &[u8], packing: Packing) -> Result<(), JsonError> {
         self.bytes.extend_from_slice(message);
@@ -282,7 +282,7 @@ impl Held {
         Ok(())
     }
 
-    /// Forgets the message. Memory for a few packets of the game is kept, more is freed.
+    /// Drops the message. Keeps memory for a few packets of the game, and frees more.
     #[inline]
     fn release(&mut self) {
         if self.bytes.capacity() > KEPT_LEN_MAX || self.packets.capacity() > KEPT_COUNT_MAX {

@@ -6,7 +6,7 @@ use units::Share;
 /// The bots of a load test: each connection is one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bots {
-    /// The player id of bot number 0; each next bot has the next.
+    /// The player id of bot number 0; each further bot has the next id.
     pub first_player: i32,
     /// The share of the bots that subscribe to the lobby; they are spread evenly over the numbers.
     pub lobby: Share,
@@ -17,14 +17,14 @@ pub struct Bots {
 }
 
 impl Default for Bots {
-    /// Bots from player 1 on, none in the lobby, on any seat.
+    /// Bots from player 1 on, none in the lobby, at any seat.
     fn default() -> Self {
         Self { first_player: 1, lobby: Share::NONE, operator: 0, seat: Seat::Any }
     }
 }
 
 impl Bots {
-    /// Bot number `number`; `None` is a bot beside them, with the last player id and outside of the lobby.
+    /// Bot number `number`; `None` is an additional bot, with the last player id and outside the lobby.
     pub fn bot(&self, number: Option<u64>, packing: Packing) -> Options {
         Options {
             player: number.map_or(i32::MAX, |number| self.player(number)),
@@ -35,7 +35,7 @@ impl Bots {
         }
     }
 
-    /// The player id of bot `number`. Bots beyond the largest id all have that.
+    /// The player id of bot `number`. Bots beyond the largest id all share that.
     fn player(&self, number: u64) -> i32 {
         self.first_player.saturating_add(i32::try_from(number).unwrap_or(i32::MAX))
     }
@@ -48,7 +48,7 @@ impl Bots {
     }
 }
 
-/// The whole of which [`Share::millionths`] are parts.
+/// The number of [`Share::millionths`] in a whole.
 const MILLION: u128 = 1_000_000;
 
 #[cfg(test)]

@@ -22,10 +22,10 @@ pub enum PeerError {
         /// The awaited packet.
         awaited: &'static str,
     },
-    /// Bytes that are no packet, in the binary packing.
+    /// Bytes that are not a packet, in the binary packing.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// Text that is no packet, in JSON.
+    /// Text that is not a packet, in JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
     /// The connection inside refused a packet of the bot.
@@ -38,7 +38,7 @@ pub enum PeerError {
     OutOfSequence {
         /// The event whose answer is awaited.
         awaited: i32,
-        /// The event whose answer came.
+        /// The event whose answer arrived.
         came: i32,
         /// The number of events that were sent.
         sent: i32,
@@ -52,7 +52,7 @@ pub enum PeerError {
         status: &'static str,
         /// Its code; 0 in packets that have none.
         code: i32,
-        /// The text that came with the refusal.
+        /// The text of the refusal.
         said: Excerpt,
     },
     /// HTTP refused a request.

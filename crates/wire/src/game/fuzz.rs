@@ -9,14 +9,14 @@ use crate::styx::packets::{JoinResponse, LoginResponse};
 use crate::styx::{self, Limits, Packet};
 use crate::transcript::check_splits_of_replies;
 
-/// Frames of Styx that come to a bot, when it logs in, and when it sits and has sent three events.
+/// Feeds Styx frames to a bot that logs in, and to one that sits and has sent three events.
 pub fn fuzz_game_binary(bytes: &[u8]) {
     let bot = || opened(styx::frames(Limits { frame_len_max: 1 << 10 }).into(), Packing::Binary);
     check_splits_of_replies(bytes, &bot);
     check_splits_of_replies(bytes, &|| seated(bot()));
 }
 
-/// JSON, each message behind its length, that comes to a bot in the same two states.
+/// Feeds JSON, each message after its length, to a bot in the same two states.
 pub fn fuzz_game_json(bytes: &[u8]) {
     let limits = framed::Limits { frame_len_max: 1 << 10 };
     let bot = || opened(Framed::new(limits).into(), Packing::Json);
@@ -52,7 +52,7 @@ fn seated(mut bot: Bot<Connection>) -> Bot<Connection> {
     bot
 }
 
-/// The packet as it comes to the bot: in one of the two framings the length counts itself.
+/// The packet as it arrives at the bot: in one of the two framings the length counts itself.
 fn frame(packet: &Packet<'_>, bot: &Bot<Connection>) -> Vec<u8> {
     let mut payload = Vec::new();
     let own_len = match bot.packing() {

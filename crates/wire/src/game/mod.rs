@@ -1,4 +1,4 @@
-//! A bot of the load-test game: a layer above the connection that packets of Styx travel on.
+//! A bot of the load-test game: a layer above the connection that carries Styx packets.
 //!
 //! [`Bot`] logs in, finds a seat and plays; start reading there. Packets are [`crate::styx::packets`], binary or JSON.
 //! The bot sends [`LoadRequest`](crate::styx::load_test::LoadRequest)s and receives

@@ -5,7 +5,7 @@
 pub struct Options {
     /// Its player id, which is its password too; its name is `Bot_` and this id.
     pub player: i32,
-    /// The packing of packets on the connection inside.
+    /// The form of packets on the connection inside.
     pub packing: Packing,
     /// The operator that it logs in with.
     pub operator: i32,

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 pub(super) struct Player<C> {
     pub(super) inner: C,
     pub(super) options: Options,
-    /// The last packet that was sent; its memory is used again.
+    /// The last packet that was sent; its memory is reused.
     packed: Vec<u8>,
     pub(super) state: State,
     /// The table at which the bot sits, or is to sit.

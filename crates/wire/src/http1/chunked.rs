@@ -1,7 +1,7 @@
 //! The chunked transfer coding (RFC 9112 §7.1): decoding only.
 //!
-//! A body is a row of chunks: a size in hexadecimal digits, extensions, CRLF, so many bytes, CRLF; then a chunk of
-//! size zero without bytes, fields as in a head, and an empty line. Extensions and trailers are checked for their form,
+//! A body is a sequence of chunks: a size in hexadecimal digits, extensions, CRLF, that many bytes, CRLF; then a chunk
+//! of size zero without bytes, fields as in a head, and an empty line. Extensions and trailers are checked for syntax,
 //! counted against their limits and dropped.
 
 use super::error::{ChunkPart, PeerError};
@@ -15,7 +15,7 @@ pub(super) struct Decoder {
     /// Length of all chunks so far, the current one included.
     body_len: u64,
     extensions_len: u32,
-    /// The bytes of the current chunk that are still to come.
+    /// The bytes of the current chunk still to arrive.
     left: u64,
     state: State,
     trailers_len: u32,
@@ -31,7 +31,7 @@ enum State {
     SizeMore {
         digits: u8,
     },
-    /// White space after a size, which may stand before an extension.
+    /// White space after a size, which may precede an extension.
     BeforeExtension,
     Extension,
     /// The line feed after a size.
@@ -52,14 +52,14 @@ enum State {
     Done,
 }
 
-/// The result of a look at some bytes.
+/// The result of decoding some bytes.
 #[derive(Debug)]
 pub(super) struct Piece {
     /// The number of bytes that were understood.
     pub(super) consumed: usize,
     /// The range of them that belongs to the body.
     pub(super) data: Range<usize>,
-    /// True if a chunk ends with these data.
+    /// True if a chunk ends with this data.
     pub(super) ends_chunk: bool,
     /// True if the body ends with them.
     pub(super) done: bool,
@@ -87,7 +87,7 @@ impl Decoder {
         Ok(Piece { consumed: bytes.len(), data: 0..0, ends_chunk: false, done: false })
     }
 
-    /// The length of a whole body at the front of `bytes`; `None` if it goes on after them.
+    /// The length of the body at the front of `bytes`; `None` if it is not complete.
     pub(super) fn whole_len(bytes: &[u8], limits: &Limits) -> Result<Option<usize>, PeerError> {
         let mut decoder = Self::default();
         let mut len = 0;
@@ -101,8 +101,8 @@ impl Decoder {
         Ok(None)
     }
 
-    /// Moves the data of a whole body, of which [`Decoder::whole_len`] gave the length, together in place. A single
-    /// chunk stays where it is.
+    /// Joins the data of a complete body in place; [`Decoder::whole_len`] gave its length. A single chunk stays where
+    /// it is.
     pub(super) fn join<'b>(bytes: &'b mut [u8], limits: &Limits) -> Result<&'b [u8], PeerError> {
         let mut decoder = Self::default();
         let mut body = 0..0;
@@ -185,7 +185,7 @@ impl Decoder {
         State::SizeMore { digits: digits + 1 }
     }
 
-    /// Begins a chunk whose size is complete: its data follow, or after the last chunk the trailers.
+    /// Begins a chunk whose size is complete: its data follows, or the trailers if it is the last chunk.
     fn begin_chunk(&mut self, limits: &Limits) -> Result<State, PeerError> {
         if self.left == 0 {
             return Ok(State::TrailerStart);

@@ -8,11 +8,11 @@ use super::retry_after::RetryAfter;
 use crate::contract::{Closed, Event, Input, Kind, Message, MisuseError, Response};
 use std::sync::Arc;
 
-/// The client's end of a connection. A stream of events is no reply, unless its status was named: it has parts whose
-/// times count, and may have no end.
+/// The client's end of a connection. A stream of events is not a reply, unless its status was named: the times of its
+/// parts count, and it may never end.
 ///
 /// Every message is the same request with another body, so only the number of requests in flight has to be known:
-/// responses come in their order.
+/// responses arrive in their order.
 #[derive(Debug)]
 pub(super) struct Client {
     request: Arc<Request>,
@@ -71,7 +71,7 @@ fn event<'a>(request: &Request, arrived: Arrived<'a>) -> Event<'a> {
     }
 }
 
-/// A refusal; that of a redirect tells the place that it points to.
+/// A refusal; that of a redirect has as its body the location that it points to.
 #[cold]
 pub(super) fn refusal(response: Response<'_>, retry_after: Option<RetryAfter>) -> Event<'_> {
     let body = response.location().unwrap_or(response.body);

@@ -11,7 +11,7 @@ pub enum PeerError {
     /// The connection ended inside a body of known length, or inside a chunked one.
     #[error("the connection ended {len} bytes into a body")]
     BodyCutOff {
-        /// The bytes of the body that came, decoded.
+        /// The bytes of the body that arrived, decoded.
         len: usize,
     },
     /// A body is longer than [`super::Limits::body_len_max`].
@@ -31,7 +31,7 @@ pub enum PeerError {
     Chunk {
         /// The first byte that is not allowed.
         byte: u8,
-        /// The part of the body in which it stands.
+        /// The part of the body in which it occurs.
         part: ChunkPart,
     },
     /// The extensions of the chunks are longer than [`super::Limits::chunk_extensions_len_max`].
@@ -46,7 +46,7 @@ pub enum PeerError {
         /// The value; if there are several, the one that differs.
         value: Excerpt,
     },
-    /// The bytes are no head of HTTP.
+    /// The bytes are not an HTTP head.
     #[error(transparent)]
     Head(#[from] HeadError),
     /// A request of HTTP/1.1 does not have exactly one `Host` (RFC 9112 §3.2).
@@ -55,7 +55,7 @@ pub enum PeerError {
         /// The number of fields.
         count: usize,
     },
-    /// More requests came than may wait for their answers at once.
+    /// More requests arrived than may wait for their answers at once.
     #[error("more than {max} requests without an answer")]
     Pipelined {
         /// The limit.
@@ -73,7 +73,7 @@ pub enum PeerError {
         /// The limit.
         max: u32,
     },
-    /// The body has another coding than `chunked` alone, or any coding at all in HTTP/1.0.
+    /// The body has a coding other than `chunked` alone, or any coding at all in HTTP/1.0.
     #[error("Transfer-Encoding {value} is not understood")]
     TransferEncoding {
         /// The value.
@@ -115,7 +115,7 @@ impl std::fmt::Display for ChunkPart {
 }
 
 impl PeerError {
-    /// The status line with which a server answers this error.
+    /// The status line of a server's answer to this error.
     pub(super) fn status(&self) -> &'static str {
         match self {
             Self::BodyOverLimit { .. } => "413 Content Too Large",

@@ -1,11 +1,11 @@
-//! A client whose requests are written whole by its owner, and whose responses are handed out with status and head.
+//! A client whose owner writes complete requests and is handed each response with its status and head.
 
 use super::error::PeerError;
 use super::limits::Limits;
 use super::responses::{Arrived, Asked, Delivery, Responses};
 use crate::contract::{Closed, Event, Input, Message, MisuseError};
 
-/// The client's end of a connection on which every request is another.
+/// The client's end of a connection on which every request may differ.
 #[derive(Debug)]
 pub(super) struct Exchanges(Responses);
 
@@ -14,7 +14,7 @@ impl Exchanges {
         Self(Responses::new(delivery, limits))
     }
 
-    /// Sends a request: its payload is head and body.
+    /// Sends a request; the payload of the message is its head and body.
     pub(super) fn send(
         &mut self,
         message: Message<'_>,

@@ -63,7 +63,7 @@ impl Fields {
         !self.close && (minor_version >= 1 || self.keep_alive)
     }
 
-    /// Takes one number, or the same number repeated, which RFC 9112 §6.3 lets a reader take for one.
+    /// Takes one number, or the same number repeated, which RFC 9112 §6.3 lets a reader treat as one.
     fn add_content_length(&mut self, value: &[u8]) -> Result<(), PeerError> {
         let error = || PeerError::ContentLength { value: Excerpt::new(value) };
         for member in value.split(|byte| *byte == b',') {
@@ -76,7 +76,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Takes only `chunked`, once; nothing in HTTP/1.0, whose readers may not know it (RFC 9112 §6.1).
+    /// Accepts only `chunked`, once; nothing in HTTP/1.0, whose readers may not know it (RFC 9112 §6.1).
     fn add_transfer_encoding(&mut self, value: &[u8], minor_version: u8) -> Result<(), PeerError> {
         let mut codings = members(value);
         let alone = codings.next().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))

@@ -13,10 +13,10 @@ use crate::sse;
 use std::sync::Arc;
 use units::Nanos;
 
-/// A client as [`Http1::client`](super::Http1::client) makes it, which asks again where a response redirects to the
-/// same server. The message is answered by the last response, and each redirect before it is an [`Event::Redirected`].
+/// A client like that of [`Http1::client`](super::Http1::client), which follows redirects to the same server. The last
+/// response answers the message; each redirect before it is an [`Event::Redirected`].
 ///
-/// The next request goes over the same connection; if that ended with the redirect, over another: its owner calls
+/// The next request uses the same connection or, if that ended with the redirect, another one: the owner then calls
 /// [`crate::Connection::go_on`].
 #[derive(Debug)]
 pub struct Following<C> {
@@ -48,8 +48,8 @@ impl<C: InPlace> Following<C> {
         }
     }
 
-    /// Goes on over another connection, where a redirect was the last that came on this one; `None` if it was not. The
-    /// time to wait before that connection is made.
+    /// Continues on another connection if a redirect was the last response on this one, and returns the time to wait
+    /// before connecting; `None` otherwise.
     pub(crate) fn go_on(&mut self) -> Option<Nanos> {
         if !self.hops.is_due() {
             return None;

@@ -10,7 +10,7 @@ pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_token_byte)
 }
 
-/// True if `byte` may be in the value of a field: no control character but the tab.
+/// True if `byte` may be in the value of a field: no control character except the tab.
 pub(crate) fn is_text_byte(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }

@@ -1,8 +1,8 @@
 //! Heads: the start line and the field lines of a message (RFC 9112 §2 to §5), for HTTP itself and for the opening
 //! handshake of WebSocket.
 //!
-//! `httparse` reads them; this adds what it is lenient about (bare line feeds), limits, and names for what is not
-//! HTTP at all. Start reading at [`request`] and [`response`].
+//! `httparse` reads them; this adds a check that it leaves out (bare line feeds), limits, and an error that shows what
+//! is not HTTP at all. Start reading at [`request`] and [`response`].
 
 use crate::excerpt::Excerpt;
 use httparse::{Header, ParserConfig, Status};
@@ -17,7 +17,7 @@ pub(crate) struct HeadLimits {
     pub(crate) headers_max: usize,
 }
 
-/// Most field lines of any head, whatever the limits are: their places are on the stack.
+/// Most field lines of any head, whatever the limits are: their slots are on the stack.
 pub(crate) const HEADERS_MAX: usize = 128;
 
 /// Memory for the field lines of one head.
@@ -51,7 +51,7 @@ pub(crate) struct ResponseHead<'h, 'b> {
     pub(crate) status: u16,
 }
 
-/// Reads the head of a request from the front of `bytes`; `None` if it goes on after them.
+/// Reads the head of a request from the front of `bytes`; `None` if it is not complete.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub(crate) fn request<'h, 'b>(
     }
 }
 
-/// Reads the head of a response from the front of `bytes`; `None` if it goes on after them.
+/// Reads the head of a response from the front of `bytes`; `None` if it is not complete.
 ///
 /// # Errors
 ///
@@ -144,7 +144,7 @@ pub(crate) fn trim(value: &[u8]) -> &[u8] {
     &value[start..end]
 }
 
-/// `bytes` without the line ends at their front, which may stand before a head (RFC 9112 §2.2).
+/// `bytes` without the line ends at their front, which may precede a head (RFC 9112 §2.2).
 pub(crate) fn without_empty_lines(bytes: &[u8]) -> &[u8] {
     let blank = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     &bytes[blank..]
@@ -162,7 +162,7 @@ pub enum HeadError {
     /// The connection ended inside a head.
     #[error("the connection ended {len} bytes into a head")]
     CutOff {
-        /// The bytes of the head that came.
+        /// The bytes of the head that arrived.
         len: usize,
     },
     /// The peer speaks another protocol.
@@ -171,13 +171,13 @@ pub enum HeadError {
         /// The beginning of the head.
         start: Excerpt,
     },
-    /// The head has not ended at the limit.
+    /// The head does not end within the limit.
     #[error("head of more than {max} bytes")]
     OverLimit {
         /// The limit in bytes.
         max: usize,
     },
-    /// A byte stands where the grammar does not allow it.
+    /// A byte occurs where the grammar does not allow it.
     #[error("malformed head: {0}")]
     Syntax(httparse::Error),
     /// There are more field lines than the limit.
@@ -217,12 +217,12 @@ impl HeadLimits {
 enum Look<'b> {
     Http,
     NotYetClear,
-    /// They are not; these are their first bytes.
+    /// It is not HTTP; these are its first bytes.
     Other(&'b [u8]),
 }
 
-/// Waits for a line or [`GARBAGE_LEN`] bytes before it says no, so that an error can show what the peer speaks, and
-/// shows the same however its bytes are split.
+/// Looks for the beginning of a response. Says no only after a line or [`GARBAGE_LEN`] bytes, so that an error can show
+/// what the peer speaks, and shows the same however the bytes are split.
 fn looks_like_response(bytes: &[u8]) -> Look<'_> {
     if bytes.starts_with(HTTP) {
         return Look::Http;
@@ -243,16 +243,16 @@ fn line(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-/// True if a request whose version is not one of ours names one at all: `HTTP/` and a digit.
+/// True if a request whose version is not supported names a version at all: `HTTP/` and a digit.
 fn names_other_version(bytes: &[u8]) -> bool {
     let version = bytes.splitn(3, |byte| *byte == b' ').nth(2).unwrap_or_default();
     version.strip_prefix(HTTP).is_some_and(|number| number.first().is_some_and(u8::is_ascii_digit))
 }
 
-/// Refuses line feeds without a carriage return before them, which `httparse` takes for a line end.
+/// Refuses line feeds without a carriage return before them, which `httparse` accepts as line ends.
 #[inline]
 fn check_line_ends(head: &[u8]) -> Result<(), HeadError> {
-    // Without a branch in the loop, so that it is made of vector instructions.
+    // No branch in the loop, so that it compiles to vector instructions.
     let bare = head
         .iter()
         .zip(head.iter().skip(1))
@@ -264,5 +264,5 @@ fn check_line_ends(head: &[u8]) -> Result<(), HeadError> {
 
 const HTTP: &[u8] = b"HTTP/";
 
-/// Bytes without a line end after which a peer is known not to speak HTTP, with enough of them to show what it speaks.
+/// Number of bytes without a line end after which a peer is known not to speak HTTP; enough to show what it speaks.
 const GARBAGE_LEN: usize = 32;

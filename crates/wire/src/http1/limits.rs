@@ -8,7 +8,7 @@ use super::head::HeadLimits;
 pub struct Limits {
     /// The longest body, decoded.
     pub body_len_max: usize,
-    /// The most that the extensions of all chunks of a body may take together.
+    /// The most that the extensions of all chunks of a body may take in total.
     pub chunk_extensions_len_max: u32,
     /// The longest head, with the empty line that ends it.
     pub head_len_max: u32,
@@ -19,7 +19,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Refuses a body of `len` bytes, known or at least, if that is over the limit.
+    /// Refuses a body of `len` bytes, exactly or at least, if that is over the limit.
     pub(super) fn check_body_len(&self, len: u64) -> Result<(), PeerError> {
         let max = self.body_len_max;
         if len > max as u64 { Err(PeerError::BodyOverLimit { len, max }) } else { Ok(()) }
@@ -34,7 +34,7 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// Bodies of 16 MiB, heads of 16 KiB and 100 lines as common servers have them; little for parts that nobody uses.
+    /// Bodies of 16 MiB; heads of 16 KiB and 100 lines, as common servers allow; little for parts that nobody uses.
     fn default() -> Self {
         Self {
             body_len_max: 16 << 20,

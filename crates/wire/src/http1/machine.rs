@@ -13,16 +13,16 @@ use std::sync::Arc;
 /// One end of a connection that speaks HTTP/1.1.
 ///
 /// **Client**: a message becomes a request with that body. The body of its response is a message if the status is 2xx,
-/// and [`Event::Refused`] otherwise; they come in the order of the requests. After a response that ends the connection
-/// (RFC 9112 §9.3) comes [`Event::Closed`]. A body that only the end of the connection ends is the answer of
-/// [`Protocol::end`].
+/// and [`Event::Refused`] otherwise; they arrive in the order of the requests. A response that ends the connection (RFC
+/// 9112 §9.3) is followed by [`Event::Closed`]. [`Protocol::end`] returns a body that only the end of the connection
+/// ends.
 ///
-/// **Server**: the body of every request, of whatever method and target, is a message, and the message that is sent
-/// next answers it. Nothing can be sent before there is a request. After the answer to the last request comes
-/// [`Event::Closed`]. A request that is malformed or beyond the limits is refused with its status.
+/// **Server**: the body of every request, of whatever method and target, is a message, and the next message sent
+/// answers it. Nothing can be sent before there is a request. The answer to the last request is followed by
+/// [`Event::Closed`]. A request that is malformed or beyond the limits is refused with the status for its fault.
 ///
-/// Beside what is not complete, either keeps its peer's last head, if that has at most 512 bytes: the same head often
-/// comes again, and then need not be read again.
+/// Besides incomplete input, either role keeps its peer's last head, if that has at most 512 bytes: the same head often
+/// arrives again, and then need not be parsed again.
 #[derive(Debug)]
 pub struct Http1(Role);
 
@@ -40,9 +40,9 @@ impl Http1 {
     }
 
     /// A client that sends requests as its owner writes them: the payload of a message is a whole request, head and
-    /// body. Every response is an [`Event::Response`], whatever its status is, handed out by `delivery`; where that is
-    /// as it arrives, the longest body has no limit. While a request waits for its response no other kind can be sent:
-    /// `HEAD` after another method, or the other way round, is [`MisuseError::NotOpen`].
+    /// body. Every response is an [`Event::Response`] whatever its status, handed out as `delivery` says; a body that
+    /// is handed out as it arrives has no limit. While a request waits for its response, no request of another kind can
+    /// be sent: `HEAD` after another method, or the other way round, is [`MisuseError::NotOpen`].
     pub fn exchanges(delivery: Delivery, limits: Limits) -> Self {
         Self(Role::Exchanges(Exchanges::new(delivery, limits)))
     }
@@ -52,14 +52,14 @@ impl Http1 {
         Self(Role::Server(Server::new(limits)))
     }
 
-    /// A server whose messages are whole: each request with its head, and each response as its owner writes it. A
-    /// response in chunks begins with [`StreamPiece::OwnHead`].
+    /// A server whose messages are complete requests with their heads, and complete responses as its owner writes them.
+    /// A response in chunks begins with [`StreamPiece::OwnHead`].
     pub fn whole_requests(limits: Limits) -> Self {
         Self(Role::Server(Server::whole(limits)))
     }
 
-    /// A server for which only what is posted to a place of `site` is a message. It answers all else by itself, but
-    /// not while a request that came before is unanswered: that is [`super::PeerError::Pipelined`].
+    /// A server for which only what is posted to a place of `site` is a message. It answers everything else on its own,
+    /// but not while an earlier request is unanswered: that is [`super::PeerError::Pipelined`].
     pub fn server_at(site: Arc<Site>, limits: Limits) -> Self {
         Self(Role::Server(Server::at(site, limits)))
     }

@@ -1,10 +1,10 @@
-//! A way to make connections of HTTP.
+//! A factory of HTTP connections.
 
 use super::Delivery;
 use std::fmt;
 use std::sync::Arc;
 
-/// Makes connections of HTTP for a machine that opens several in its life: clients of
+/// Makes HTTP connections for a machine that opens several in its life: clients of
 /// [`Http1::exchanges`](super::Http1::exchanges), inside TLS or not.
 pub struct Maker<C>(Arc<dyn Fn(Delivery) -> C + Send + Sync>);
 

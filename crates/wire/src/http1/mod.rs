@@ -7,10 +7,10 @@
 //! owner writes every request and is handed status, head and body of every response; it shares `responses` with
 //! `client`.
 //!
-//! A server at a [`Site`] takes only what is posted to one path for messages, and lets pages from anywhere do so.
+//! A server at a [`Site`] treats only what is posted to one path as messages, and lets pages from anywhere post.
 //!
 //! Left out: content codings, ranges, caches, cookies, `CONNECT` and upgrades (the WebSocket handshake is a machine of
-//! its own, [`crate::web`] chooses between the two), and the `Date` field, which asks for a clock.
+//! its own, [`crate::web`] chooses between the two), and the `Date` field, which needs a clock.
 
 mod chunked;
 mod client;

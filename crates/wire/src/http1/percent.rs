@@ -1,6 +1,6 @@
 //! Percent-encoded text: in targets, and in the bodies of forms (RFC 3986 §2.1).
 
-/// Appends `bytes`, with all that is not unreserved encoded.
+/// Appends `bytes`, and encodes all but unreserved characters.
 pub(crate) fn append_percent_encoded(bytes: &[u8], out: &mut Vec<u8>) {
     let digit = |half: u8| b"0123456789ABCDEF"[usize::from(half)];
     for byte in bytes {
@@ -11,7 +11,7 @@ pub(crate) fn append_percent_encoded(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The bytes of a percent-encoded text; `None` for one whose code is cut or has no digits.
+/// The bytes of a percent-encoded text; `None` if a code is cut off or not hexadecimal.
 pub fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = text.iter().copied();
     let mut decoded = Vec::with_capacity(text.len());

@@ -9,7 +9,7 @@ use crate::pieces::Pieces;
 
 /// Reads heads and bodies in turn; `T` holds the facts of a head that one role needs.
 ///
-/// Holds no memory while it waits for neither, except for the last head.
+/// Holds no memory between messages, except for the last head.
 #[derive(Debug)]
 pub(super) struct Reader<T> {
     /// The decoder of the body that is being read, if that is chunked and a part of it has been seen.
@@ -25,7 +25,7 @@ pub(super) struct Reader<T> {
 pub(super) struct Head<T> {
     /// The kind of body that follows the head.
     pub(super) body: Body,
-    /// True if its bytes are asked for later: it is remembered however long it is.
+    /// True if its bytes are asked for later: then it is remembered however long it is.
     pub(super) is_kept: bool,
     /// Length in bytes.
     pub(super) len: usize,
@@ -33,7 +33,7 @@ pub(super) struct Head<T> {
     pub(super) says: T,
 }
 
-/// The ways in which the end of a body is found (RFC 9112 §6.3).
+/// The ways to find the end of a body (RFC 9112 §6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
     /// Its chunks say where it ends.
@@ -44,10 +44,10 @@ pub(super) enum Body {
     UntilEnd,
 }
 
-/// The last head as it came, and the facts in it.
+/// The last head as it arrived, and the facts in it.
 ///
-/// Most peers send the same head again and again, some with another date each second. The same bytes say the same, so
-/// they are compared and not read again: a tenth of the instructions.
+/// Most peers send the same head again and again, some with another date each second. Equal bytes have equal facts, so
+/// heads are compared instead of parsed again: a tenth of the instructions.
 #[derive(Debug)]
 struct Last<T> {
     bytes: Vec<u8>,
@@ -81,16 +81,17 @@ impl<T: Copy> Reader<T> {
         self.last = None;
     }
 
-    /// Frees the body that was handed out before. Called first, on every input.
+    /// Frees the body that was handed out last. Called first, on every input.
     #[inline]
     pub(super) fn release(&mut self) {
         self.pieces.release();
     }
 
-    /// Takes a head from `input` and returns the result of `parse` for it; `None` if it goes on after all of `input`.
+    /// Takes a head from `input` and returns the result of `parse` for it; `None` if it is not complete with all of
+    /// `input`.
     ///
-    /// `parse` is given all bytes of the head that came so far, and maybe more than the head. It must not accept one
-    /// that is longer than the limit, and must answer the same to the same bytes.
+    /// `parse` gets all bytes of the head that have arrived so far, and maybe bytes after it. It must not accept a head
+    /// that is longer than the limit, and must return the same for the same bytes.
     #[inline]
     pub(super) fn head(
         &mut self,
@@ -124,7 +125,7 @@ impl<T: Copy> Reader<T> {
         Ok(Some(head))
     }
 
-    /// Takes the body from `input` and hands it out whole; `None` if it goes on after all of `input`.
+    /// Takes the body from `input` and hands it out whole; `None` if it is not complete with all of `input`.
     #[inline]
     pub(super) fn body<'a, 'b: 'a>(
         &'a mut self,
@@ -134,7 +135,7 @@ impl<T: Copy> Reader<T> {
         Ok(self.whole(body, input)?.map(|whole| whole.data))
     }
 
-    /// The same, with the head before it as it came; that is empty if it was long and not to be kept.
+    /// The same, with the raw head before it, which is empty if it was long and not to be kept.
     #[inline]
     pub(super) fn whole<'a, 'b: 'a>(
         &'a mut self,
@@ -158,9 +159,10 @@ impl<T: Copy> Reader<T> {
         Ok(body.map(|data| Part { head, data, ends_chunk: false, is_last: true }))
     }
 
-    /// Takes from `input` what has come of the body, which becomes what is left of it; `None` if nothing has come.
+    /// Takes from `input` the part of the body that has arrived, and sets `body` to what is left; `None` if nothing has
+    /// arrived.
     ///
-    /// However long the body is, nothing of it is held back.
+    /// Buffers no part of the body, however long it is.
     pub(super) fn part<'a, 'b: 'a>(
         &'a mut self,
         body: &mut Body,
@@ -192,7 +194,7 @@ impl<T: Copy> Reader<T> {
         Ok(has_news.then(|| Part { head: head_of(last), data, ends_chunk, is_last }))
     }
 
-    /// The last head as it came; empty if it was long and not to be kept.
+    /// The last head as it arrived; empty if it was long and not to be kept.
     pub(super) fn last_head(&self) -> &[u8] {
         head_of(&self.last)
     }
@@ -207,13 +209,13 @@ impl<T: Copy> Reader<T> {
         self.pieces.bytes()
     }
 
-    /// Hands out the head and the bytes that came, as a body that the connection has ended.
+    /// Hands out the head, and the bytes that have arrived as a body that the end of the connection completes.
     pub(super) fn ended_body(&mut self) -> (&[u8], &[u8]) {
         (head_of(&self.last), self.pieces.hand_out())
     }
 }
 
-/// A part of a body that has newly come.
+/// A newly arrived part of a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part<'a> {
     /// The head before the body.
@@ -258,7 +260,7 @@ fn head_of<T>(last: &Option<Box<Last<T>>>) -> &[u8] {
 /// Keeps `head`, read from `bytes`, as the last one, unless it is long and nobody asks for it.
 fn remember<T>(last: &mut Option<Box<Last<T>>>, bytes: &[u8], head: Head<T>) {
     if bytes.len() > LAST_LEN_MAX && !head.is_kept {
-        // A head that is not remembered must not be taken for the one before it.
+        // The head before this one must not be taken for this one.
         *last = None;
         return;
     }

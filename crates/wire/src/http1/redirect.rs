@@ -1,30 +1,30 @@
-//! Redirects that a client follows (RFC 9110 §15.4): the next request is made of the last one and the response to it.
+//! Redirects that a client follows (RFC 9110 §15.4): the next request is made from the last one and the response to it.
 //!
-//! Left out: caches of permanent redirects, and places at other servers, which no connection here leads to.
+//! Left out: caches of permanent redirects, and locations on other servers, to which no connection here leads.
 
 use super::request::check_target;
 use crate::contract::{InPlace, Kind, Response};
 use crate::excerpt::Excerpt;
 
-/// The scheme, host and port that requests go to, as places are written.
+/// The scheme, host and port that requests go to, as locations name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
     is_tls: bool,
     authority: String,
 }
 
-/// The request that is under way on a connection, and the redirects that it met.
+/// The request that is in flight on a connection, and the redirects that it met.
 #[derive(Debug, Default)]
 pub(crate) struct Hops {
     /// Head and body; empty where redirects are not followed.
     request: Vec<u8>,
     max: u8,
     followed: u8,
-    /// True if the request has yet to be sent again, to its new place.
+    /// True if the request has yet to be sent again, to its new location.
     is_due: bool,
 }
 
-/// The reasons why a redirect cannot be followed. Places are the server's own words and are shown escaped.
+/// The reasons why a redirect cannot be followed. Locations are the server's own text and are shown escaped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectError {
     /// It points to another server.
@@ -40,7 +40,7 @@ pub enum RedirectError {
         /// The server that was asked.
         origin: String,
     },
-    /// Too many followed one after the other.
+    /// Too many redirects followed one another.
     #[error(
         "HTTP status {code} redirects to {location} after {max} redirects, the limit that `redirects` sets"
     )]
@@ -70,7 +70,7 @@ impl Origin {
         Self { is_tls, authority: authority.to_owned() }
     }
 
-    /// The host, and the port where it is not the usual one.
+    /// The host, and the port if it is not the default.
     pub(crate) fn authority(&self) -> &str {
         &self.authority
     }
@@ -91,7 +91,7 @@ impl Origin {
 }
 
 impl Hops {
-    /// A new request is under way, of which at most `max` redirects are followed.
+    /// Begins a new request, of which at most `max` redirects are followed.
     pub(crate) fn begin(&mut self, max: u8, request: &[u8]) {
         self.request.clear();
         (self.max, self.followed, self.is_due) = (max, 0, false);
@@ -110,8 +110,9 @@ impl Hops {
         self.is_due
     }
 
-    /// Makes the next request if `response` is a redirect that is followed: then [`Self::ask`] sends it. `cookies` are
-    /// those that the server has set, for a target; `None` if the request has a field `Cookie` of its own.
+    /// Makes the next request if `response` is a redirect that is followed; [`Self::ask`] then sends it. `cookies`
+    /// returns those that the server has set, for a target; it is `None` if the request has a field `Cookie` of its
+    /// own.
     ///
     /// # Errors
     ///
@@ -183,13 +184,13 @@ impl Hops {
     }
 }
 
-/// True for a status by which a server sends the client to another place.
+/// True for a status that sends the client to another location.
 const fn is_followed(code: u16) -> bool {
     matches!(code, 301 | 302 | 303 | 307 | 308)
 }
 
-/// True if the next request is a `GET` without a body: behind 303 (RFC 9110 §15.4.4), and, as browsers do, behind 301
-/// and 302 that answer a `POST` (§15.4.2, §15.4.3).
+/// True if the next request is a `GET` without a body: after 303 (RFC 9110 §15.4.4), and, as browsers do, after 301 and
+/// 302 that answer a `POST` (§15.4.2, §15.4.3).
 fn becomes_get(code: u16, method: &str) -> bool {
     (code == 303 && method != "HEAD") || (matches!(code, 301 | 302) && method == "POST")
 }
@@ -212,10 +213,10 @@ fn head_len(request: &[u8]) -> usize {
     end.map_or(request.len(), |end| end + 4)
 }
 
-/// Another server is meant.
+/// The location is on another server.
 struct Other;
 
-/// The target that `place` names, seen from the target `from` (RFC 3986 §5.2).
+/// The target that `place` names relative to the target `from` (RFC 3986 §5.2).
 fn target(from: &str, place: &str, origin: &Origin) -> Result<String, Other> {
     let place = place.split('#').next().unwrap_or_default();
     let (from_path, _) = split_query(from);
@@ -320,7 +321,7 @@ mod tests {
     const POST: &str = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\nX-Y: 1\r\nCookie: a=1\r\n\
                         Content-Length: 2\r\n\r\nhi";
 
-    /// The request that follows from `status` with a place as answer to `request`.
+    /// The request that follows when a response with `status` and a location answers `request`.
     fn next(
         request: &str,
         max: u8,

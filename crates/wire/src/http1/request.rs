@@ -1,4 +1,4 @@
-//! The requests that a client sends: all of them the same apart from their bodies.
+//! The requests that a client sends: all the same except for their bodies.
 
 use super::grammar::{is_text_byte, is_token};
 use super::head::has_member;
@@ -10,7 +10,7 @@ use spec::conversation::{Status, WRITTEN_FIELDS};
 pub struct Request {
     /// True if the request says `Connection: close`.
     pub(super) closes: bool,
-    /// The start line and all fields but the length of the body, and then the name of that field.
+    /// The start line, all fields except the length of the body, and at the end the name of that field.
     head: Vec<u8>,
     method: Method,
     /// The statuses of responses that are replies; empty: 2xx.
@@ -67,7 +67,7 @@ impl Request {
         Ok(Self { closes, head: head.into_bytes(), method, statuses: Vec::new() })
     }
 
-    /// The same request, for which responses with these statuses are replies, and all others refusals; empty: 2xx.
+    /// The same request, but responses with these statuses are replies, and all others refusals; empty: 2xx.
     #[must_use]
     pub fn accepting(self, statuses: Vec<Status>) -> Self {
         Self { statuses, ..self }
@@ -88,7 +88,7 @@ impl Request {
         tx.extend_from_slice(body);
     }
 
-    /// True if a response with this status is a reply, and no refusal.
+    /// True if a response with this status is a reply, not a refusal.
     #[inline]
     pub(super) fn accepts(&self, status: u16) -> bool {
         match &self.statuses[..] {
@@ -108,7 +108,7 @@ impl Request {
     }
 }
 
-/// Refuses a text that cannot be a `Host` field: a comma would make two of it, a slash belongs to the target.
+/// Refuses a text that cannot be a `Host` field: a comma would split it in two, and a slash belongs to the target.
 pub(crate) fn check_host(host: &str) -> Result<(), InvalidRequest> {
     let fine = |byte: u8| byte.is_ascii_graphic() && !b",/?#@\\".contains(&byte);
     if host.bytes().all(fine) { Ok(()) } else { Err(InvalidRequest::Host(host.to_owned())) }

@@ -1,4 +1,4 @@
-//! Responses, read one after the other: the half that all clients share, whoever writes their requests.
+//! Responses, read in order: the half that all clients share, whoever writes their requests.
 
 use super::error::PeerError;
 use super::fields::Fields;
@@ -11,7 +11,7 @@ use crate::sse;
 
 /// The responses that arrive on a connection, in the order of the requests.
 ///
-/// Requests that wait at the same time are alike: all of them `HEAD`, or none, so that their number is enough to know.
+/// Requests in flight at the same time are alike, all of them `HEAD` or none, so it is enough to count them.
 #[derive(Debug)]
 pub(super) struct Responses {
     /// The number of requests without a response.
@@ -25,7 +25,7 @@ pub(super) struct Responses {
 /// The ways in which the body of a response is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// The body in parts as they arrive, each as soon as it is there, however long the body gets.
+    /// The body in parts, each as soon as it arrives, however long the body gets.
     AsItArrives,
     /// Whole.
     Whole,
@@ -52,7 +52,7 @@ enum State {
         /// True if a part of the body was handed out.
         has_begun: bool,
     },
-    /// The last response was handed out; the end of the conversation has yet to be told.
+    /// The last response was handed out; the end of the conversation has yet to be reported.
     AwaitClosed,
     Over,
 }
@@ -62,17 +62,17 @@ enum State {
 struct Facts {
     /// True if the connection stays open after it.
     persists: bool,
-    /// The time at which a server that refuses wants to be asked again.
+    /// The time at which a server that refuses wants a retry.
     retry_after: Option<RetryAfter>,
     /// True if its type is that of a stream of events.
     is_stream: bool,
     status: u16,
 }
 
-/// The facts about a response that its head alone says.
+/// The facts about a response that only its head has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Says {
-    /// The time at which a server that refuses wants to be asked again.
+    /// The time at which a server that refuses wants a retry.
     pub(super) retry_after: Option<RetryAfter>,
     /// True if its type is that of a stream of events.
     pub(super) is_stream: bool,
@@ -90,7 +90,7 @@ pub(super) enum Arrived<'a> {
 impl Responses {
     pub(super) fn new(delivery: Delivery, limits: Limits) -> Self {
         let limits = match delivery {
-            // Nothing of a body is held back.
+            // No part of a body is buffered.
             Delivery::AsItArrives => Limits { body_len_max: usize::MAX, ..limits },
             Delivery::Whole => limits,
         };
@@ -103,11 +103,11 @@ impl Responses {
         }
     }
 
-    /// A request is about to be written.
+    /// Counts a request that is about to be written.
     ///
     /// # Errors
     ///
-    /// No response would come to it: the connection is at its end, or one that waits is of another kind.
+    /// It would get no response: the connection is at its end, or a request that waits is of another kind.
     #[inline]
     pub(super) fn asked(&mut self, request: Asked) -> Result<(), MisuseError> {
         let was_last = self.awaited > 0 && (self.request.closes || self.request != request);
@@ -115,7 +115,7 @@ impl Responses {
             return Err(MisuseError::NotOpen);
         }
         if self.request != request {
-            // The same head says something else to another request: behind `HEAD` it announces no body.
+            // The same head means something else for another request: after `HEAD` it announces no body.
             self.reader.forget_head();
             self.request = request;
         }
@@ -206,7 +206,7 @@ impl Responses {
     #[inline]
     fn head(&mut self, input: &mut Input<'_>) -> Result<Option<Head<Facts>>, PeerError> {
         if self.awaited == 0 {
-            // RFC 9112 §9.2: bytes that answer no request are no response, but line ends may be skipped.
+            // RFC 9112 §9.2: bytes that answer no request are not a response, but line ends may be skipped.
             let rest = head::without_empty_lines(input.peek()).len();
             input.take(input.len() - rest);
             return if rest == 0 { Ok(None) } else { Err(PeerError::Unsolicited) };
@@ -231,8 +231,8 @@ pub(crate) fn persists(head: &[u8]) -> bool {
 }
 
 impl Facts {
-    /// Reads a head from the front of `bytes`; `None` if it goes on after them. Which body follows is decided by
-    /// RFC 9112 §6.3, the rules for responses.
+    /// Reads a head from the front of `bytes`; `None` if it is not complete. RFC 9112 §6.3, the rules for responses,
+    /// decides which body follows.
     #[inline]
     fn read(
         bytes: &[u8],

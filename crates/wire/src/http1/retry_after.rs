@@ -1,13 +1,13 @@
-//! `Retry-After`: the time at which a server that refuses wants to be asked again (RFC 9110 §10.2.3).
+//! `Retry-After`: the time at which a server that refuses wants a retry (RFC 9110 §10.2.3).
 
 use super::head;
 use crate::contract::Response;
 use std::fmt;
 
-/// The time at which a server wants to be asked again.
+/// The time at which a server wants a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryAfter {
-    /// A date in UTC. Its parts are numbers of the right length; no calendar was asked whether there is such a day.
+    /// A date in UTC. Its parts are numbers of the right length; whether the day exists is not checked.
     Date {
         /// The year of the common era.
         year: u16,
@@ -22,19 +22,19 @@ pub enum RetryAfter {
         /// The second of the minute.
         second: u8,
     },
-    /// Seconds after the answer; [`u32::MAX`] is that or more.
+    /// Seconds after the answer; [`u32::MAX`] means that many or more.
     Seconds(u32),
 }
 
 impl RetryAfter {
-    /// The first `Retry-After` of `headers` that is one.
+    /// The first `Retry-After` of `headers` that is valid.
     pub(crate) fn of(headers: &[httparse::Header<'_>]) -> Option<Self> {
         let mut named =
             headers.iter().filter(|header| header.name.eq_ignore_ascii_case("retry-after"));
         named.find_map(|header| Self::read(head::trim(header.value)))
     }
 
-    /// The time that a response names which refuses; `None` for one that does not refuse.
+    /// The time that a refusal names; `None` for a response that is not a refusal.
     pub(crate) fn of_response(response: &Response<'_>) -> Option<Self> {
         let is_refusal = !(200..300).contains(&response.status);
         response.field(NAME).filter(|_| is_refusal).and_then(Self::read)
@@ -63,7 +63,7 @@ impl RetryAfter {
     }
 }
 
-/// The parts of `text`, if there are as many.
+/// The parts of `text`, if there are exactly `COUNT`.
 fn parts<const COUNT: usize>(text: &str, separator: char) -> Option<[&str; COUNT]> {
     text.split(separator).collect::<Vec<_>>().try_into().ok()
 }

@@ -1,4 +1,4 @@
-//! The server's half: takes the bodies of requests for messages, and answers each with one. At a [`Site`] only some
+//! The server's half: treats the bodies of requests as messages, and answers each with one. At a [`Site`] only some
 //! requests are messages; the others are answered here.
 
 use super::error::PeerError;
@@ -17,9 +17,9 @@ use std::sync::Arc;
 pub enum StreamPiece<'a> {
     /// Status and head of the response.
     Head,
-    /// The same, as the owner of a server of whole requests writes it; it announces chunks.
+    /// The same, as written by the owner of a server of whole requests; the head announces chunks.
     OwnHead(&'a [u8]),
-    /// Bytes of the stream, a chunk of the body; none are no chunk.
+    /// Bytes of the stream, as one chunk of the body; no bytes, no chunk.
     Bytes(&'a [u8]),
     /// The end of the response.
     End,
@@ -39,10 +39,10 @@ pub(super) struct Server {
     tells_keep_alive: bool,
 }
 
-/// The requests that are messages, where not the body of every one is.
+/// The requests that are messages, if not the body of every request is one.
 #[derive(Debug)]
 enum Special {
-    /// Requests at one place of a site, which answers the others by itself.
+    /// Requests at one place of a site, which answers the others on its own.
     Site(AtSite),
     /// Whole requests, answered by whole responses: the one that was handed out last, head and body.
     Whole(Vec<u8>),
@@ -53,7 +53,7 @@ enum Special {
 enum State {
     AwaitHead,
     AwaitBody(Request, Body),
-    /// The last request was handed out; the end of the conversation is told once it is answered.
+    /// The last request was handed out; the end of the conversation is reported once it is answered.
     AwaitAnswer,
     Over,
 }
@@ -143,7 +143,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// No request waits for an answer, or its client speaks HTTP/1.0, which knows no chunks.
+    /// No request waits for an answer, or its client speaks HTTP/1.0, which has no chunks.
     pub(super) fn stream(
         &mut self,
         piece: StreamPiece<'_>,
@@ -195,7 +195,7 @@ impl Server {
         if let Err(error) = &result
             && may_refuse
         {
-            // Before the answer to an earlier request the client would take this one for that.
+            // Sent before the answer to an earlier request, this one would be taken for that.
             refuse(error, is_whole, tx);
         }
         result
@@ -219,13 +219,13 @@ impl Server {
         }
     }
 
-    /// The head of the request whose body has not come whole, if requests are handed out whole.
+    /// The head of the request whose body is incomplete, if requests are handed out whole.
     pub(super) fn begun(&self) -> Option<&[u8]> {
         let is_begun = matches!(self.state, State::AwaitBody(..)) && self.is_whole();
         is_begun.then(|| self.reader.last_head())
     }
 
-    /// True while the rest of a request is awaited. A body that waits for our 100 is not.
+    /// True while the rest of a request is awaited. A body that waits for our 100 does not count.
     pub(super) fn awaits_rest(&self) -> bool {
         match self.state {
             State::AwaitHead => self.reader.is_amid(),
@@ -277,7 +277,7 @@ impl Server {
                 Ok(Some(Event::Message(Message { kind: Kind::Binary, payload })))
             }
             State::AwaitAnswer => {
-                // RFC 9112 §9.6: nothing that follows the last request is looked at.
+                // RFC 9112 §9.6: whatever follows the last request is ignored.
                 input.take_all();
                 if self.unanswered.count > 0 {
                     return Ok(None);
@@ -292,7 +292,7 @@ impl Server {
         }
     }
 
-    /// Reads the next head, if all of it is there.
+    /// Reads the next head, if all of it has arrived.
     #[inline]
     fn head(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) -> Result<(), PeerError> {
         let is_kept = self.is_whole();
@@ -309,11 +309,11 @@ impl Server {
         Ok(())
     }
 
-    /// Answers a request that is no message.
+    /// Answers a request that is not a message.
     ///
     /// # Errors
     ///
-    /// An earlier request waits for its answer, and would take this one for it.
+    /// An earlier request waits for its answer, and this one would be taken for it.
     fn answer_alone(&self, request: Request, tx: &mut Vec<u8>) -> Result<(), PeerError> {
         if self.unanswered.count > 0 {
             return Err(PeerError::Pipelined { max: self.unanswered.count });
@@ -363,8 +363,8 @@ fn site_of(special: &Option<Box<Special>>) -> Option<&AtSite> {
 }
 
 impl Request {
-    /// Reads a head from the front of `bytes`; `None` if it goes on after them. Which body follows is decided by
-    /// RFC 9112 §6.3, the rules for requests.
+    /// Reads a head from the front of `bytes`; `None` if it is not complete. RFC 9112 §6.3, the rules for requests,
+    /// decides which body follows.
     #[inline]
     fn read(
         bytes: &[u8],
@@ -415,7 +415,8 @@ impl Unanswered {
     }
 }
 
-/// Tells the client its fault, in words where requests are whole and come from people, and that the connection ends.
+/// Reports its fault to the client, in words where requests are whole and come from people, and announces the end of
+/// the connection.
 #[cold]
 fn refuse(error: &PeerError, in_words: bool, tx: &mut Vec<u8>) {
     let words = if in_words { format!("{error}\n") } else { String::new() };
@@ -427,10 +428,10 @@ fn refuse(error: &PeerError, in_words: bool, tx: &mut Vec<u8>) {
     tx.extend_from_slice(response.as_bytes());
 }
 
-/// Most bytes that are kept for the next request, where requests are handed out whole.
+/// Largest buffer that is kept for the next request, where requests are handed out whole.
 const WHOLE_LEN_KEPT_MAX: usize = 512;
 
-/// The head of a response that is a stream of events, but for what ends it.
+/// The head of a response that is a stream of events, without its end.
 const STREAM_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
     Cache-Control: no-store\r\nTransfer-Encoding: chunked\r\n";
 

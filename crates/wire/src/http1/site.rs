@@ -1,5 +1,5 @@
-//! Requests that a server answers by itself, because they come from browsers and clients of all kinds: only those that
-//! are posted to one place are messages.
+//! Requests that a server answers on its own, because they come from browsers and clients of all kinds: only what is
+//! posted to one place is a message.
 
 use super::head::RequestHead;
 use std::cell::RefCell;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// The place that messages are posted to, and the form of the answers to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// The path that messages are posted to; those below it are as good.
+    /// The path that messages are posted to; paths below it count too.
     pub posts: String,
-    /// The path of WebSocket: a request for it that does not ask for an upgrade is answered with that.
+    /// The path of WebSocket: the answer to a request for it without an upgrade says that one is required.
     pub socket: String,
     /// The `Content-Type` of answers.
     pub content_type: String,
@@ -35,8 +35,8 @@ pub(crate) enum Route {
 #[derive(Debug)]
 pub(super) struct AtSite {
     site: Arc<Site>,
-    /// The origin of the page that posts: the `Origin` field of the last head that was read, if it had one. The same
-    /// head again is not read again, and has the same.
+    /// The origin of the page that posts: the `Origin` field of the last head that was read, if it had one. A repeated
+    /// head is not parsed again, and has the same origin.
     origin: RefCell<Option<Box<str>>>,
 }
 
@@ -78,7 +78,7 @@ impl AtSite {
         &self.site.content_type
     }
 
-    /// Lets the page that posts read the answer, wherever it is from.
+    /// Lets the page that posts read the answer, whatever its origin.
     pub(super) fn append_permission(&self, tx: &mut Vec<u8>) {
         if let Some(origin) = &*self.origin.borrow() {
             append_permission(origin, tx);
@@ -86,7 +86,7 @@ impl AtSite {
     }
 }
 
-/// Appends the fields by which a browser lets the page at `origin` read an answer to a request with its cookies (CORS).
+/// Appends the fields that make a browser let the page at `origin` read the answer to a request with cookies (CORS).
 pub(crate) fn append_permission(origin: &str, tx: &mut Vec<u8>) {
     tx.extend_from_slice(b"Access-Control-Allow-Origin: ");
     tx.extend_from_slice(origin.as_bytes());
@@ -94,7 +94,7 @@ pub(crate) fn append_permission(origin: &str, tx: &mut Vec<u8>) {
 }
 
 impl Route {
-    /// The status and the fields with which a request is answered that is no message.
+    /// The status and the fields of the answer to a request that is not a message.
     pub(crate) fn answer(self) -> &'static str {
         match self {
             Self::Message => "200 OK\r\n",

@@ -9,7 +9,7 @@ use std::sync::Arc;
 fn responses_become_replies() {
     #[rustfmt::skip]
     let table: [(&str, &[&str]); _] = [
-        // how it is framed, and what a connection with two requests in flight answers
+        // the response, and the events of a connection with two requests in flight
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", &["Binary \"ab\"", UNANSWERED]),
         ("HTTP/1.1 200\r\ncontent-LENGTH:2 \r\n\r\nab", &["Binary \"ab\"", UNANSWERED]),
         ("\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", &["Binary \"ab\"", UNANSWERED]),
@@ -403,7 +403,7 @@ fn malformed_requests_are_told_why() {
         let refusal =
             format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         check_server(input, &[&format!("error: {error}")], &refusal);
-        // The answer to an earlier request stays in its place before the refusal.
+        // The answer to an earlier request stays in place, before the refusal.
         let twice = format!("GET / HTTP/1.1\r\nHost: h\r\n\r\n{input}");
         check_server(
             &twice,

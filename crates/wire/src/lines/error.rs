@@ -7,7 +7,7 @@ pub enum PeerError {
     /// The connection ended inside a line.
     #[error("the connection ended {len} bytes into a line")]
     LineCutOff {
-        /// The bytes that came.
+        /// The bytes that arrived.
         len: usize,
     },
     /// A line is not text.

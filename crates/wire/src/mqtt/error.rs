@@ -9,7 +9,7 @@ pub enum PeerError {
     /// The connection ended within a packet.
     #[error("MQTT: the connection ended {len} bytes into a packet")]
     Cut {
-        /// The number of bytes that had come of it.
+        /// The number of its bytes that had arrived.
         len: usize,
     },
     /// The lowest four bits of the first byte are not those of the packet (§2.2.2).
@@ -37,7 +37,7 @@ pub enum PeerError {
         expected: &'static str,
         /// The section of the standard.
         section: &'static str,
-        /// The packet behind its length.
+        /// The packet after its length.
         said: Excerpt,
     },
     /// The remaining length has more than four bytes (§2.2.3).
@@ -52,7 +52,7 @@ pub enum PeerError {
         /// The type.
         kind: u8,
     },
-    /// The packet is sent at another time, or not to a client that asked for what this one did.
+    /// The packet is not allowed at this time, or not to a client that asked for what this one did.
     #[error("MQTT: {name} {when} (MQTT 3.1.1, §{section})")]
     Unexpected {
         /// The packet.

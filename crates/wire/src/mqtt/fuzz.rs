@@ -1,4 +1,4 @@
-//! Properties that hold for any bytes that come to a client of MQTT.
+//! Properties that hold for any bytes that arrive at an MQTT client.
 
 use super::Mqtt;
 use crate::connection::Connection;
@@ -7,8 +7,8 @@ use crate::conversation::packets;
 use crate::transcript::check_splits_of_replies;
 use crate::websocket::{Limits, WebSocket};
 
-/// Packets on a byte stream, and frames of WebSocket with packets in them, to a client that awaits the answer to
-/// CONNECT, and acknowledgements of packets 1 to 3.
+/// Feeds packets on a byte stream, and in WebSocket frames, to a client that awaits the answer to CONNECT and
+/// acknowledgements of packets 1 to 3.
 pub(crate) fn fuzz_mqtt(bytes: &[u8]) {
     check_splits_of_replies(bytes, &|| awaiting(packets(PACKET_MAX).into()));
     let websocket = || WebSocket::established(crate::contract::Side::Client, Limits::default(), 7);
@@ -28,5 +28,5 @@ pub(super) fn awaiting(inner: Connection) -> Mqtt<Connection> {
     client
 }
 
-/// The longest packet here, in bytes behind its head.
+/// The longest packet here, in bytes after its head.
 pub(super) const PACKET_MAX: usize = 200;

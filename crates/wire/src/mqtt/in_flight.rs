@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 /// The packets of one connection that await an acknowledgement, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    /// The identifier that was taken last; 0: none was.
+    /// The identifier that was taken last; 0 if none was.
     last: u16,
     packets: VecDeque<Sent>,
-    /// True once identifiers have begun again.
+    /// True once identifiers have wrapped around.
     has_wrapped: bool,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 }
 
 impl InFlight {
-    /// Takes an identifier for a packet: never 0, and none that is in flight (§2.3.1); `None` if all are.
+    /// Takes an identifier for a packet: never 0, and never one that is in flight (§2.3.1); `None` if all are.
     pub(super) fn take(&mut self, kind: Kind, id: Option<u64>) -> Option<u16> {
         let mut packet = self.last.checked_add(1).unwrap_or(1);
         self.has_wrapped |= packet < self.last;
@@ -41,14 +41,14 @@ impl InFlight {
         Some(packet)
     }
 
-    /// The first identifier from `packet` on, and from 1 on behind the last, that is not in flight.
+    /// The first identifier that is not in flight, from `packet` on and then from 1 on.
     fn free(&self, packet: u16) -> Option<u16> {
         let mut is_taken = vec![false; 1 << u16::BITS];
         self.packets.iter().for_each(|sent| is_taken[usize::from(sent.packet)] = true);
         (packet..=u16::MAX).chain(1..packet).find(|packet| !is_taken[usize::from(*packet)])
     }
 
-    /// Ends the packet that an acknowledgement is for: its `id`; `None` if no such packet awaits one.
+    /// Ends the packet that an acknowledgement is for, and returns its `id`; `None` if no such packet awaits one.
     #[inline]
     pub(super) fn end(&mut self, kind: Kind, packet: u16) -> Option<Option<u64>> {
         let is_it = |sent: &Sent| sent.packet == packet && sent.kind == kind;

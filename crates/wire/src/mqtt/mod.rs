@@ -1,7 +1,7 @@
 //! MQTT 3.1.1 (OASIS Standard, 29 October 2014), a client's end: packets for texts, and texts for packets.
 //!
 //! [`Mqtt`] is a layer between a conversation and the connection that carries it. A text that is sent is a
-//! [`MqttCommand`](spec::conversation::MqttCommand); a packet that comes is a text again:
+//! [`MqttCommand`](spec::conversation::MqttCommand); a packet that arrives becomes a text:
 //!
 //! ```text
 //! CONNACK accepted                  PUBACK id=10000017        PUBLISH bench/3 qos=0 retain dup

@@ -13,7 +13,7 @@ pub(super) enum Packet<'p> {
     Publish { topic: &'p str, packet: Option<u16>, retain: bool, dup: bool, payload: &'p [u8] },
     /// The acknowledgement of a PUBLISH of QoS 1 (§3.4).
     PubAck { packet: u16 },
-    /// The answer to a SUBSCRIBE with one filter (§3.9); `None`: refused.
+    /// The answer to a SUBSCRIBE with one filter (§3.9); `qos` is `None` if refused.
     SubAck { packet: u16, qos: Option<u8> },
     /// The answer to UNSUBSCRIBE (§3.11).
     UnsubAck { packet: u16 },
@@ -21,7 +21,7 @@ pub(super) enum Packet<'p> {
     PingResp,
 }
 
-/// The lengths of the head of a packet and of what follows it; `None` if the head is not whole (§2.2).
+/// The lengths of the head of a packet and of what follows it; `None` if the head is not complete (§2.2).
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub(crate) fn head(bytes: &[u8]) -> Result<Option<(usize, usize)>, PeerError> {
 }
 
 impl<'p> Packet<'p> {
-    /// The packet whose first byte is `first`, and which has `body` behind its head.
+    /// Reads the packet whose first byte is `first` and whose head `body` follows.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ fn publish(flags: u8, body: &[u8]) -> Result<Packet<'_>, PeerError> {
     Ok(Packet::Publish { topic, packet, retain: flags & 1 == 1, dup: flags & 8 == 8, payload })
 }
 
-/// A string that begins `bytes`, and what is behind it (§1.5.3).
+/// The string at the front of `bytes`, and what follows it (§1.5.3).
 fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = bytes.split_at_checked(2)?;
     rest.split_at_checked(usize::from(u16::from_be_bytes([len[0], len[1]])))
@@ -210,14 +210,14 @@ fn write_head(first: u8, len: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// `string` has at most 65 535 bytes: commands are checked.
+/// Appends `string` after its length. It has at most 65 535 bytes: commands are checked.
 fn write_string(string: &str, out: &mut Vec<u8>) {
     let len = u16::try_from(string.len()).expect("a command has no longer strings");
     out.extend_from_slice(&len.to_be_bytes());
     out.extend_from_slice(string.as_bytes());
 }
 
-/// The reason that a code of CONNACK other than 0 gives (§3.2.2.3).
+/// The meaning of a CONNACK code other than 0 (§3.2.2.3).
 pub(super) const fn refusal(code: u8) -> &'static str {
     match code {
         1 => "unacceptable protocol version",

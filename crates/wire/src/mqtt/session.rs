@@ -1,4 +1,4 @@
-//! The machine: texts of a conversation become packets, and packets texts.
+//! The machine: texts of a conversation become packets, and packets become texts.
 
 use super::PeerError;
 use super::in_flight::{InFlight, Kind as Awaited};
@@ -14,9 +14,9 @@ use std::io::Write as _;
 /// A client of MQTT over the connection inside, whose messages are texts.
 ///
 /// The connection inside may deliver packets whole, in parts, or several at once. CONNECT is the first message of the
-/// owner; nothing is accepted before the answer to it. [`Protocol::close`] says DISCONNECT.
+/// owner; nothing is accepted before the answer to it. [`Protocol::close`] sends DISCONNECT.
 ///
-/// **Encoding** ([`Layers`]) is by how much texts grew to packets, which is negative: packets are shorter.
+/// **Encoding** ([`Layers`]) is the growth of texts into packets, which is negative: packets are shorter.
 #[derive(Debug)]
 pub struct Mqtt<C> {
     cut: Cut,
@@ -28,12 +28,12 @@ pub struct Mqtt<C> {
 /// The state of a client, without the connection that carries it.
 #[derive(Debug, Default)]
 struct Session {
-    /// The delivery that is to be acknowledged with the next output.
+    /// The delivery to acknowledge with the next output.
     acknowledge: Option<u16>,
     encoding: (i64, i64),
     in_flight: InFlight,
     state: State,
-    /// The text that is read or written. Holds no memory between messages, but for a few bytes.
+    /// The text that is read or written. Holds no memory between messages, except for a few bytes.
     text: Vec<u8>,
 }
 
@@ -50,7 +50,7 @@ enum State {
 }
 
 impl<C: InPlace> Mqtt<C> {
-    /// A client over `inner`. Packets have at most `packet_max` bytes behind their heads.
+    /// A client over `inner`. Packets have at most `packet_max` bytes after their heads.
     pub fn new(inner: C, packet_max: usize) -> Self {
         let cut = Cut::new(Frame::Mqtt, packet_max);
         Self { cut, held: Held::default(), inner, session: Session::default() }
@@ -60,7 +60,7 @@ impl<C: InPlace> Mqtt<C> {
     ///
     /// # Errors
     ///
-    /// It stands for none, comes at the wrong time, or is not taken by the connection inside.
+    /// The text is not a command, is sent at the wrong time, or is refused by the connection inside.
     #[inline]
     pub(crate) fn send_in_place(
         &mut self,
@@ -106,7 +106,7 @@ impl<C: InPlace> Mqtt<C> {
         Ok(())
     }
 
-    /// Acknowledges the delivery that was handed out last, if it wants that.
+    /// Acknowledges the delivery that was handed out last, if it requires that.
     #[inline]
     fn acknowledge(&mut self, tx: &mut Vec<u8>) -> Result<(), MisuseError> {
         let Some(packet) = self.session.acknowledge.take() else { return Ok(()) };
@@ -116,7 +116,7 @@ impl<C: InPlace> Mqtt<C> {
 }
 
 impl Session {
-    /// Refuses a packet at the wrong time; the acknowledgement that it awaits, and its `id`.
+    /// Refuses a packet at the wrong time; returns the acknowledgement that it awaits, and its `id`.
     fn check(
         &self,
         command: &MqttCommand<'_>,
@@ -142,7 +142,7 @@ impl Session {
         }
     }
 
-    /// A text of `text_len` bytes was sent as a packet of `len` bytes.
+    /// Notes that a text of `text_len` bytes was sent as a packet of `len` bytes.
     fn sent(&mut self, command: &MqttCommand<'_>, text_len: usize, len: usize) {
         self.encoding.0 += growth(text_len, len);
         match command {
@@ -159,7 +159,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// It is no packet of MQTT, or not allowed at this time.
+    /// It is not a packet of MQTT, or not allowed at this time.
     #[inline]
     fn read(&mut self, bytes: &[u8]) -> Result<(), PeerError> {
         let unexpected = |name, when, section| PeerError::Unexpected { name, when, section };
@@ -266,7 +266,7 @@ impl<C: InPlace> Protocol for Mqtt<C> {
     ) -> Result<Option<Event<'a>>, AnyPeerError> {
         self.held.release();
         self.session.release();
-        // Where nothing can be sent any more, nothing is acknowledged.
+        // If nothing can be sent any more, nothing is acknowledged.
         let _acknowledged: Result<_, _> = self.acknowledge(tx);
         let Self { cut, held, inner, session } = self;
         if let Some(packet) = held.next(*cut)? {
@@ -289,7 +289,7 @@ impl<C: InPlace> Protocol for Mqtt<C> {
 
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
         if matches!(self.session.state, State::AwaitConnAck | State::Open) {
-            // Where nothing can be sent any more, the connection ends without a farewell.
+            // If nothing can be sent any more, the connection ends without a DISCONNECT.
             let _farewell: Result<_, _> = self.write(b"DISCONNECT", tx);
         }
         self.inner.close(tx)
@@ -318,7 +318,7 @@ fn put(text: &mut Vec<u8>, words: std::fmt::Arguments<'_>) {
     text.write_fmt(words).expect("memory takes all");
 }
 
-/// A sign of life, which is no business of the owner.
+/// A sign of life, which does not concern the owner.
 const ALIVE: Event<'static> = Event::Ping(b"");
 
 /// The most bytes of the text of a PUBLISH besides its topic and its payload.

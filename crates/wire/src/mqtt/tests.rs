@@ -240,8 +240,8 @@ fn what_is_written_reads_back() {
     }
 }
 
-/// The command of a packet and its identifier, read as a server does. 0: it has none; that of CONNECT is its
-/// keep-alive.
+/// The command of a packet and its identifier, read as a server does. The identifier is 0 if it has none, and the
+/// keep-alive for CONNECT.
 fn read_command(first: u8, body: &[u8]) -> (MqttCommand<'_>, u16) {
     let number = |at: usize| u16::from_be_bytes([body[at], body[at + 1]]);
     let string = |at: usize| {

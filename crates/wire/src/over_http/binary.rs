@@ -2,7 +2,7 @@
 
 use crate::styx::{append_base64, decode_base64};
 
-/// Bytes as such a packet.
+/// Encodes bytes as a binary packet.
 pub(crate) fn binary_packet(bytes: &[u8]) -> Vec<u8> {
     let mut packet = vec![b'b'];
     append_base64(bytes, &mut packet);
@@ -14,17 +14,17 @@ pub(crate) fn is_binary(packet: &[u8]) -> bool {
     packet.starts_with(b"b")
 }
 
-/// The bytes in a binary packet; `None` if it is none.
+/// The bytes in a binary packet; `None` if it is not one.
 pub(crate) fn bytes_in(packet: &[u8]) -> Option<Vec<u8>> {
     decode_base64(packet.strip_prefix(b"b")?).ok()
 }
 
-/// The longest packet that has so many bytes.
+/// The length of the packet of this many bytes.
 pub(crate) const fn packet_len(len: usize) -> usize {
     len.div_ceil(3).saturating_mul(4).saturating_add(1)
 }
 
-/// True for a packet of Socket.IO that announces binary ones: they go into the same body.
+/// True for a Socket.IO packet that announces binary ones, which go into the same body.
 pub(crate) fn announces(packet: &[u8]) -> bool {
     matches!(packet, [b'4', b'5' | b'6', b'1'..=b'9', ..])
 }

@@ -9,21 +9,21 @@ use crate::excerpt::Excerpt;
 use crate::sse;
 use std::ops::Range;
 
-/// Finds frames in what arrives of responses, one response after the other.
+/// Finds frames in the bodies of responses as they arrive, one response after the other.
 #[derive(Debug)]
 pub(crate) struct Cutter {
-    /// Bytes of the body, those before `taken` are done with.
+    /// The bytes of the body; those before `taken` are done with.
     bytes: Vec<u8>,
     taken: usize,
     finder: Finder,
-    /// The frames that this response has brought.
+    /// The number of frames that this response has brought.
     count: u64,
     frame_len_max: usize,
-    /// Bytes that binary frames were longer by in all responses.
+    /// The bytes by which binary frames were longer in all responses.
     growth: i64,
 }
 
-/// The place in a body where the search for frames is.
+/// The search for frames in a body, by their form.
 #[derive(Debug)]
 enum Finder {
     Chunks {
@@ -38,7 +38,7 @@ enum Finder {
         line: Range<usize>,
         /// No line ends before this byte.
         looked: usize,
-        /// The byte behind a line.
+        /// The byte that ends a line.
         end: u8,
         reader: Reader,
         /// The frame in the line, where it is not the line itself.
@@ -59,9 +59,9 @@ enum Reader {
         /// True before the first line of a response that may begin with a prelude.
         may_be_prelude: bool,
     },
-    /// A frame is what this function is called with.
+    /// A frame is the argument with which this function is called.
     Call(&'static str),
-    /// Frames are what scripts of a page call a function with.
+    /// Frames are the arguments with which scripts of a page call a function.
     Page(Page),
     /// Frames are packets of Engine.IO.
     Packets {
@@ -73,12 +73,12 @@ enum Reader {
 /// The part of a page that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Page {
-    /// All up to the end of the first script.
+    /// Everything up to the end of the first script.
     Head,
     Between,
     /// A script has begun.
     Script,
-    /// It has called the function; it has to end.
+    /// The script has called the function, and must end next.
     Called,
 }
 
@@ -88,12 +88,12 @@ impl Cutter {
         Self { bytes: Vec::new(), taken: 0, finder, count: 0, frame_len_max, growth: 0 }
     }
 
-    /// A response begins.
+    /// Begins a response.
     pub(crate) fn begin(&mut self, form: Form) {
         *self = Self { growth: self.growth, ..Self::new(form, self.frame_len_max) };
     }
 
-    /// The parts of the response that has begun end by this boundary, if they are its frames.
+    /// Sets the boundary of the parts of the response that has begun, if they are its frames.
     pub(crate) fn end_parts_by(&mut self, boundary: &[u8]) {
         if let Finder::Parts(parts) = &mut self.finder {
             **parts = Parts::new(boundary);
@@ -101,14 +101,14 @@ impl Cutter {
         }
     }
 
-    /// A chunk of the body has come to its end.
+    /// Ends a chunk of the body.
     pub(crate) fn end_chunk(&mut self) {
         if let Finder::Chunks { has_come, .. } = &mut self.finder {
             *has_come = true;
         }
     }
 
-    /// These bytes of the body have come.
+    /// Adds bytes of the body that have arrived.
     pub(crate) fn extend(&mut self, more: &[u8]) {
         self.bytes.drain(..self.taken);
         match &mut self.finder {
@@ -129,7 +129,7 @@ impl Cutter {
         self.bytes.extend_from_slice(more);
     }
 
-    /// All of the body has come: the last packet has no end of its own, and no more has a frame that is the body.
+    /// Ends the body: the last packet has no end of its own, and neither has a frame that is the body.
     pub(crate) fn finish(&mut self) {
         if let Finder::Whole { has_come } = &mut self.finder {
             *has_come = true;
@@ -142,7 +142,7 @@ impl Cutter {
         }
     }
 
-    /// Goes on to the next frame; `false` if it has not come whole.
+    /// Goes on to the next frame; `false` if it is incomplete.
     ///
     /// # Errors
     ///
@@ -207,12 +207,12 @@ impl Cutter {
         }
     }
 
-    /// The bytes that frames were longer by in the bodies so far.
+    /// The bytes by which frames were longer in the bodies so far.
     pub(crate) const fn growth(&self) -> i64 {
         self.growth
     }
 
-    /// The response is over.
+    /// Checks the end of the response.
     ///
     /// # Errors
     ///
@@ -320,7 +320,7 @@ impl Reader {
     }
 }
 
-/// The text that a line calls `function` with.
+/// The text with which a line calls `function`.
 fn argument(line: &[u8], function: &str) -> Option<Vec<u8>> {
     let call = line.strip_prefix(function.as_bytes())?.strip_prefix(b"(")?.strip_suffix(b");")?;
     serde_json::from_slice(call).ok().map(String::into_bytes)
@@ -357,7 +357,7 @@ impl Finder {
 /// The line that ends a script.
 const SCRIPT_END: &[u8] = b"</script>";
 
-/// Most memory that a quiet connection keeps for a body, in bytes.
+/// The most memory that a quiet connection keeps for a body, in bytes.
 const KEPT_LEN_MAX: usize = 256;
 
 #[cfg(test)]
@@ -365,7 +365,7 @@ mod tests {
     use super::*;
     use crate::over_http::binary_packet;
 
-    /// The frames of a response that comes in pieces of so many bytes, and its end.
+    /// The frames of a response that arrives in pieces of `piece_len` bytes, and its end.
     fn frames(form: Form, body: &[u8], piece_len: usize) -> (Vec<String>, String) {
         let mut cutter = Cutter::new(form, 64);
         cutter.begin(form);

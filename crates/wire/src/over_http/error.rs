@@ -9,7 +9,7 @@ pub enum PeerError {
     /// A response ended in the middle of a frame.
     #[error("a response ended in the middle of a frame")]
     CutFrame,
-    /// A response brought nothing: the next one would be asked for without end.
+    /// A response brought no frame: the client would ask for the next one endlessly.
     #[error("a response without a frame")]
     Empty,
     /// A response has not the chunked transfer coding.
@@ -39,7 +39,7 @@ pub enum PeerError {
         /// The limit.
         max: usize,
     },
-    /// A line is not what the transport has there.
+    /// A line is not what the transport expects there.
     #[error("got {said}, expected {awaited}")]
     Unexpected {
         /// The line that was awaited.

@@ -13,36 +13,36 @@ use crate::excerpt::Excerpt;
 use crate::http1::{Delivery, Maker};
 use crate::sse;
 
-/// A client's end of a session over two connections of HTTP. Frames are its text messages; what it is given to send are
-/// arrays of texts, or packets. It is open when it has asked: a server may have nothing to say for long.
+/// A client's end of a session over two HTTP connections. Frames are its messages; it is given arrays of texts, or
+/// packets, to send. It is open once it has asked: a server may have nothing to say for a long time.
 ///
 /// ```text
 /// first:   ask -> frames, the response ends -> ask -> …
-/// second:  post -> post, with all that came to wait meanwhile -> …
+/// second:  post -> post, with everything that waited meanwhile -> …
 /// ```
 ///
-/// **Receiving.** The next response is asked for when the last one has ended and all of its frames were handed out.
-/// The session is its owner's to end: what the frames say is not looked at here, but for the first one where the
-/// server names the session in it (Engine.IO). A client that only receives has one connection. One of a stream of
-/// events ends with the response; what the end cuts off of an event is lost, as it is in browsers. One that polls takes
-/// the statuses 204 and 304 for a poll without a message, and asks again.
+/// **Receiving.** The next response is requested once the last one has ended and all of its frames were handed out. The
+/// owner has to end the session: the content of frames is not looked at here, except for the first one if the server
+/// names the session in it (Engine.IO). A client that only receives has one connection. A client of a stream of events
+/// ends with the response; an event that this end cuts off is lost, as it is in browsers. A client that polls takes the
+/// statuses 204 and 304 for a poll without a message, and asks again.
 ///
-/// **Sending.** One post is under way at a time; texts that come meanwhile wait and go together in the next one. The
-/// second connection is opened when something is to be posted. A server may end it while it is idle, as many do after
-/// some seconds; then it is opened anew for the next post.
+/// **Sending.** One post is under way at a time; texts sent meanwhile wait and go together in the next one. The second
+/// connection is opened when there is something to post. A server may end it while it is idle, as many do after a few
+/// seconds; it is then reopened for the next post.
 #[derive(Debug)]
 pub struct OverHttp<C> {
     cutter: Cutter,
-    /// Bytes that binary packets grew by that were to be posted.
+    /// The bytes by which binary packets to be posted grew.
     encoding_sent: i64,
     first: C,
     /// True once all of a response has arrived.
     has_response: bool,
     /// The layers of second connections that are gone.
     past: Layers,
-    /// The words of a server that refuses a request, as far as they are kept.
+    /// The body with which the server refuses a request, as far as it is kept.
     refusal: Vec<u8>,
-    /// Requests that were sent.
+    /// The number of requests sent.
     requests: u64,
     second: Option<(C, Second)>,
     second_tx: Vec<u8>,
@@ -59,7 +59,7 @@ pub struct OverHttp<C> {
 pub struct Limits {
     /// The longest frame.
     pub frame_len_max: usize,
-    /// The longest that the body of waiting texts may become.
+    /// The longest body of waiting texts.
     pub waiting_len_max: usize,
 }
 
@@ -77,7 +77,7 @@ enum Second {
     AwaitSecured,
     /// It can take a post.
     Idle,
-    /// A post is not answered.
+    /// A post is not answered yet.
     Posting,
     /// It takes no more posts, and ends.
     Over,
@@ -114,14 +114,14 @@ impl<C: InPlace> OverHttp<C> {
         Ok(())
     }
 
-    /// Posts the texts that wait, unless a post is under way. Where the connection takes no more, they go on waiting.
+    /// Posts the texts that wait, unless a post is under way. If the connection takes no more, they keep waiting.
     fn post(&mut self) {
         if let Some((_, Second::Idle)) = self.second {
             self.post_now();
         }
     }
 
-    /// Posts the texts that wait, also behind a post that is not answered.
+    /// Posts the texts that wait, even after a post that is not answered yet.
     fn post_now(&mut self) {
         let (Some((second, state)), Some(post)) = (&mut self.second, &self.session.post) else {
             return;
@@ -165,7 +165,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
         let is_alone = post.body.waits_alone(&self.waiting);
         post.body.add(&texts, &mut self.waiting);
         let len = self.waiting.len();
-        // One that waits alone is no longer than messages are anyway.
+        // A message that waits alone is no longer than messages are anyway.
         if len > max && !is_alone {
             post.body.take_back(before, &mut self.waiting);
             return Err(MisuseError::TooLong { len: len as u64, max: max as u64 });
@@ -203,7 +203,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
                     return Ok(Some(Event::Closed(Closed::default())));
                 }
                 self.cutter.end()?;
-                // Where the server ends the connection behind the response, its end is told next.
+                // If the server ends the connection after the response, its end is reported next.
                 let _asked: Result<_, _> = self.ask(tx);
             }
             match self.first.receive(input, tx)? {
@@ -259,7 +259,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
     }
 
     /// Ends both connections; texts that wait are posted at once, if they may be. The session ends with the response
-    /// that is torn off.
+    /// that is cut off.
     fn close(&mut self, tx: &mut Vec<u8>) -> bool {
         self.state = State::Over;
         if let Some((_, Second::Idle | Second::Posting)) = self.second {
@@ -358,7 +358,7 @@ impl<C: InPlace> TwoSockets for OverHttp<C> {
         }
     }
 
-    /// True unless a post is under way, which is lost.
+    /// True unless a post is under way, which is then lost.
     fn end_second(&mut self) -> bool {
         let Some((second, _)) =
             self.second.take_if(|(_, state)| matches!(state, Second::Idle | Second::Over))
@@ -371,7 +371,7 @@ impl<C: InPlace> TwoSockets for OverHttp<C> {
 }
 
 impl Form {
-    /// Refuses a response that cannot have such frames. The boundary of its parts, which others do not have.
+    /// Refuses a response that cannot have such frames; returns the boundary of its parts, empty for other forms.
     fn check(self, response: &Response<'_>) -> Result<Vec<u8>, PeerError> {
         let content_type = response.field("content-type");
         let excerpt = || Excerpt::new(content_type.unwrap_or_default());
@@ -391,11 +391,11 @@ impl Form {
         }
     }
 
-    /// True if a response of this status is no refusal.
+    /// True if a response of this status is not a refusal.
     fn takes(self, status: u16) -> bool {
         status == 200 || (self == Self::Whole && matches!(status, 204 | 304))
     }
 }
 
-/// Most bytes that are kept of the words of a server that refuses a request.
+/// The most bytes kept of the body with which a server refuses a request.
 const REFUSAL_LEN_MAX: usize = 1024;

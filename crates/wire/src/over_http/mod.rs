@@ -1,10 +1,10 @@
-//! Texts over requests and responses of HTTP, the client's half: one connection asks for them, another posts.
+//! Texts over HTTP requests and responses, the client's half: one connection asks for them, another posts.
 //!
-//! [`OverHttp`] is the machine. [`Session`] has its requests, and the form that texts have in the bodies of
-//! responses, where `cutter` finds them. SockJS gives it sessions ([`crate::sockjs::session`]) and so does Socket.IO
-//! ([`crate::socketio::session`]), each with the layer of its frames on top; streams of server-sent
-//! events ([`Session::of_events`]), of parts ([`Session::of_parts`]) and of chunks ([`Session::of_chunks`]), and plain
-//! polls ([`Session::of_polls`]) are sessions that post nothing.
+//! [`OverHttp`] is the machine. [`Session`] has its requests, and the form that texts have in the bodies of responses,
+//! where `cutter` finds them. SockJS ([`crate::sockjs::session`]) and Socket.IO ([`crate::socketio::session`]) give it
+//! sessions, each with its layer of frames on top; streams of server-sent events ([`Session::of_events`]), of parts
+//! ([`Session::of_parts`]) and of chunks ([`Session::of_chunks`]), and plain polls ([`Session::of_polls`]) are sessions
+//! that post nothing.
 //!
 //! Left out: the meaning of the texts, and reconnects.
 

@@ -1,11 +1,11 @@
-//! The parts of a response (RFC 2046 §5.1.1): each has a head and a body, and a boundary stands around them.
+//! The parts of a response (RFC 2046 §5.1.1): each has a head and a body, between two boundaries.
 //!
 //! ```text
 //! --boundary CRLF  head  CRLF CRLF  body  CRLF --boundary CRLF  head  CRLF CRLF  body  CRLF --boundary--
 //! ```
 //!
-//! A part is there once the boundary behind it is, whatever follows that. Heads are skipped, and so is what stands
-//! before the first boundary and behind the last.
+//! A part is complete once the boundary after it has arrived, whatever follows that. Heads are skipped, and so is
+//! everything before the first boundary and after the last.
 
 use super::error::PeerError;
 use std::ops::Range;
@@ -22,31 +22,31 @@ pub(super) struct Parts {
     found: Range<usize>,
 }
 
-/// The place in a body where the search is.
+/// The place in a body that the search has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     BeforeFirst,
-    /// Behind a boundary, which may be the last.
+    /// After a boundary, which may be the last.
     Head,
     Body,
     BehindLast,
 }
 
 impl Parts {
-    /// A reader at the beginning of a body, to which a line end was given: the first boundary need not have one.
+    /// A reader at the beginning of a body, before which a line end was inserted: the first boundary need not have one.
     pub(super) fn new(boundary: &[u8]) -> Self {
         let delimiter = [b"\r\n--", boundary].concat();
         Self { delimiter, place: Place::BeforeFirst, looked: 0, found: 0..0 }
     }
 
-    /// The bytes up to `taken` were removed from the front of what has come.
+    /// Takes note that the bytes up to `taken` were removed from the front.
     pub(super) fn removed(&mut self, taken: usize) {
         self.looked -= taken.min(self.looked);
         self.found = 0..0;
     }
 
-    /// Goes on in what has come behind `taken`, which is set behind what needs not be kept; `false` if no part has come
-    /// whole.
+    /// Searches on in `bytes` from `taken`, which is advanced past what need not be kept; `false` if no part is
+    /// complete.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Parts {
             };
             let from = self.looked.max(*taken);
             let found = bytes[from..].windows(wanted.len()).position(|found| found == wanted);
-            // What is wanted may have come in part.
+            // A part of what is wanted may have arrived.
             let looked = (bytes.len() + 1).saturating_sub(wanted.len()).max(from);
             self.looked = found.map_or(looked, |at| from + at);
             if self.looked - *taken > len_max {
@@ -98,14 +98,14 @@ impl Parts {
         self.found.clone()
     }
 
-    /// True if a part has begun whose end has not come.
+    /// True if a part has begun and has not ended.
     pub(super) fn is_amid(&self) -> bool {
         self.place == Place::Body
     }
 }
 
-/// The boundary that a `Content-Type` of parts names (RFC 2046 §5.1.1), a token or a quoted string; `None` if it is of
-/// another type, or names none of 1 to 70 bytes.
+/// The boundary that a `Content-Type` of parts names (RFC 2046 §5.1.1), a token or a quoted string; `None` for another
+/// type, or without a boundary of 1 to 70 bytes.
 pub(super) fn boundary(content_type: &[u8]) -> Option<Vec<u8>> {
     let is_multipart =
         content_type.get(..10).is_some_and(|it| it.eq_ignore_ascii_case(b"multipart/"));

@@ -1,4 +1,4 @@
-//! The requests of a client, and the forms of what goes and comes.
+//! The requests of a client, and the forms of the bodies that are sent and received.
 
 use super::binary::{announces, binary_packet};
 use super::error::PeerError;
@@ -12,21 +12,21 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     pub(crate) form: Form,
-    /// The request that asks for frames, whole but for `conditions`.
+    /// The request that asks for frames, complete except for `conditions`.
     pub(crate) receive: Box<[u8]>,
     /// The fields that name the last response, where each request does ([`Session::of_polls`]).
     pub(crate) conditions: Option<Vec<u8>>,
     /// The way in which it posts; `None` for a client that only receives.
     pub(crate) post: Option<Post>,
-    /// True until the server has named the session in its first frame: the requests behind it have that name in their
-    /// query ([`Session::name`]).
+    /// True until the server has named the session in its first frame: later requests have that name in their query
+    /// ([`Session::name`]).
     pub(crate) awaits_name: bool,
 }
 
 /// The requests that post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Post {
-    /// The head, but for the length of the body.
+    /// The head, without the length of the body.
     pub(crate) head: Box<[u8]>,
     pub(crate) body: Body,
 }
@@ -45,7 +45,7 @@ pub(crate) enum Body {
 /// The form that frames have in the body of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// One is the text that a script calls this function with.
+    /// Each is the text with which a script calls this function.
     Call(&'static str),
     /// Each is a chunk of the chunked transfer coding.
     Chunks,
@@ -53,12 +53,12 @@ pub(crate) enum Form {
     Events,
     /// Each is a line.
     Lines {
-        /// True if a response may begin with a prelude: so many letters `h` that browsers hand out what follows.
+        /// True if a response may begin with a prelude: enough letters `h` for browsers to hand out what follows.
         has_prelude: bool,
     },
     /// They have [`SEPARATOR`] between them, and the last one ends with the body.
     Packets,
-    /// Each is the text that a script in a page calls the function `p` with.
+    /// Each is the text with which a script in a page calls the function `p`.
     Page,
     /// Each is the body of a part, which a boundary ends (RFC 2046 §5.1).
     Parts,
@@ -67,8 +67,8 @@ pub(crate) enum Form {
 }
 
 impl Session {
-    /// The server-sent events at `target`. `host` and `headers` stand in the request as they are: whoever gives them
-    /// has checked them.
+    /// The server-sent events at `target`. `host` and `headers` go into the request as they are: the caller has checked
+    /// them.
     pub fn of_events(host: &str, target: &str, headers: &[(String, String)]) -> Self {
         let head = head_of("GET", target, host, headers);
         let receive = [&*head, b"Accept: text/event-stream\r\n\r\n"].concat().into();
@@ -106,7 +106,7 @@ impl Session {
         }
     }
 
-    /// Names `response` in the requests that follow, if they do that, and if it has a name.
+    /// Names `response` in later requests, if these name responses and it has a name.
     pub(super) fn follow(&mut self, response: &Response<'_>) {
         let Some(conditions) = &mut self.conditions else { return };
         let named =
@@ -123,13 +123,13 @@ impl Session {
         }
     }
 
-    /// True if the session is over with its first response.
+    /// True if the session ends with its first response.
     pub(super) fn is_one_response(&self) -> bool {
         self.post.is_none() && self.conditions.is_none()
     }
 
-    /// Reads the name of the session in its first `frame`, if it is there, and puts it in the query of the requests
-    /// that follow; `None` where it names nothing.
+    /// Reads the name of the session in its first `frame`, if that has it, and puts it into the query of later
+    /// requests; `None` where a frame names nothing.
     ///
     /// # Errors
     ///
@@ -175,9 +175,9 @@ impl Session {
     }
 }
 
-/// The things that the server says about the session in its first frame.
+/// The server's description of the session in its first frame.
 pub(crate) struct Named {
-    /// The name of the session, as the queries of all its requests end with it.
+    /// The name of the session, as it ends the queries of all its requests.
     pub(crate) query: String,
     /// The longest body of a post that the server takes, in bytes.
     pub(crate) body_len_max: usize,
@@ -218,13 +218,13 @@ impl Body {
         waiting.extend_from_slice(texts);
     }
 
-    /// True if a message waits alone that comes to `waiting`: nothing is there, or the packet that announces it.
+    /// True if a message added to `waiting` waits alone: nothing is there, or only the packet that announces it.
     pub(crate) fn waits_alone(self, waiting: &[u8]) -> bool {
         let is_announced = || self == Self::Packets && announces(waiting);
         waiting.is_empty() || is_announced() && !waiting.contains(&SEPARATOR)
     }
 
-    /// Takes back a message that makes what waits too long, and the packet that has announced it; `before` has the
+    /// Takes back a message that makes what waits too long, and the packet that has announced it; `before` is the
     /// length without the message.
     pub(crate) fn take_back(self, before: usize, waiting: &mut Vec<u8>) {
         waiting.truncate(before);
@@ -234,7 +234,7 @@ impl Body {
         }
     }
 
-    /// The bytes behind the texts.
+    /// The bytes after the texts.
     pub(super) const fn end(self) -> &'static [u8] {
         match self {
             Self::Array | Self::Form => b"]",
@@ -242,7 +242,7 @@ impl Body {
         }
     }
 
-    /// True if a post may be sent before the one before is answered; Engine.IO closes such a session.
+    /// True if a post may be sent before the previous one is answered; Engine.IO closes a session that does so.
     pub(super) const fn may_overlap(self) -> bool {
         match self {
             Self::Array | Self::Form => true,

@@ -7,7 +7,7 @@ pub enum PeerError {
     /// The connection ended inside a reply.
     #[error("the connection ended after {len} of {expected} bytes of a reply")]
     ReplyCutOff {
-        /// The bytes that came.
+        /// The bytes that arrived.
         len: usize,
         /// The length of a reply.
         expected: usize,

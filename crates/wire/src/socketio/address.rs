@@ -1,4 +1,4 @@
-//! The addresses of a service of Socket.IO: its path, and the query that says what is asked for there.
+//! The addresses of a service of Socket.IO: its path, and the query that says what a request wants there.
 
 use crate::http1::site::path_of;
 
@@ -7,17 +7,17 @@ use crate::http1::site::path_of;
 pub enum Entry {
     /// A new one.
     Open,
-    /// One that polls, and is to go on over this connection: the upgrade.
+    /// One that polls and is to continue over this connection: the upgrade.
     Upgrade {
         /// The name of the session.
         sid: Box<str>,
     },
-    /// None, since the address breaks a rule: the connection is to be closed.
+    /// None, because the address breaks a rule: the connection must be closed.
     Wrong,
 }
 
 impl Entry {
-    /// Understands the address of a WebSocket; `None` if it is none of Socket.IO.
+    /// Reads the address of a WebSocket; `None` if it is not one of Socket.IO.
     pub(crate) fn at(target: &str) -> Option<Self> {
         let value = query_of(target)?;
         Some(match (value("transport"), value("EIO"), value("sid")) {
@@ -28,7 +28,8 @@ impl Entry {
     }
 }
 
-/// Finds the values in the query of an address by their keys; `None` if the address is none of Socket.IO.
+/// Returns a function that finds the values in the query of an address by their keys; `None` if the address is not one
+/// of Socket.IO.
 pub(super) fn query_of<'a>(target: &'a str) -> Option<impl Fn(&str) -> Option<&'a str>> {
     let path = path_of(target);
     if !path.strip_suffix('/').unwrap_or(path).ends_with("/socket.io") {

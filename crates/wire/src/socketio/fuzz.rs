@@ -1,5 +1,5 @@
-//! Properties that hold for any input: a client answers the same however its input is cut, what a server writes of
-//! what it has read is read the same, and a client that upgrades sends each message once and in order.
+//! Properties that hold for any input: a client answers the same however its input is cut, what a server has read and
+//! writes again reads the same, and a client that upgrades sends each message once and in order.
 
 use super::server::{self, Packet, Said};
 use super::{Packets, Returning, SocketIo, Upgrading, session, websocket_target};
@@ -13,8 +13,8 @@ use crate::websocket::handshake::{Request, ServerOptions};
 use crate::websocket::{self, WebSocket};
 use std::sync::Arc;
 
-/// Frames of WebSocket that come to a client; and packets, with a NUL between them, that come to one which then comes
-/// back: a server understands what it says.
+/// Feeds WebSocket frames to a client, and packets, with a NUL between them, to one that then comes back: a server must
+/// understand what it says.
 pub(crate) fn fuzz_socketio(bytes: &[u8]) {
     crate::envelope::fuzz::fuzz::<Packets>(bytes, &["0{}", "40{}"]);
     let mut client = Returning::default();
@@ -32,8 +32,8 @@ pub(crate) fn fuzz_socketio(bytes: &[u8]) {
     assert!(is_numbered || packet == Packet::Connect, "{said}: {packet:?}");
 }
 
-/// Bytes that come to a client on the connection that polls, and to one that posts on the connection for that; and a
-/// post to a server.
+/// Feeds bytes to a client on the connection that polls, to one that posts on the connection for that, and to a server
+/// as a post.
 pub(crate) fn fuzz_socketio_http(bytes: &[u8]) {
     for said in server::packets(bytes).into_iter().flatten() {
         let (written, expected) = match said {
@@ -58,7 +58,7 @@ pub(crate) fn fuzz_socketio_http(bytes: &[u8]) {
     check_splits_of_replies(bytes, &|| On::posting(client(), OPENING));
 }
 
-/// Bytes that come to a client that upgrades: on its connection of HTTP, and behind each NUL on the other one in turn.
+/// Feeds bytes to a client that upgrades: first on its HTTP connection, and after each NUL on the other of the two.
 /// Messages are sent back, each with a number, every second one in binary.
 pub(crate) fn fuzz_socketio_upgrading(bytes: &[u8]) {
     let whole = Both::play(bytes, &|_| false);
@@ -77,12 +77,12 @@ struct Both {
     /// The bytes that it sent on its WebSocket, and on its connection of HTTP.
     first: Vec<u8>,
     second: Vec<u8>,
-    /// The packets of messages that it took to be sent.
+    /// The packets of the messages that it accepted.
     sent: Vec<String>,
 }
 
 impl Both {
-    /// Plays `bytes`, cut behind each place that `is_cut` is true for.
+    /// Plays `bytes`, cut after each position for which `is_cut` is true.
     fn play(bytes: &[u8], is_cut: &dyn Fn(usize) -> bool) -> Self {
         let (mut told, mut client) = (Self::default(), upgrading());
         client.open(&mut told.first);
@@ -154,7 +154,7 @@ impl Both {
         true
     }
 
-    /// The packets of messages that went, those that were posted first.
+    /// The packets of the messages that were sent, those that were posted first.
     fn went(&self) -> Vec<String> {
         let options = ServerOptions::default();
         let limits = websocket::Limits::default();
@@ -206,7 +206,7 @@ fn upgrading() -> SocketIo<Connection> {
     SocketIo::client(Upgrading::new(session("h", "/", &[]), &http, websocket, limits).into())
 }
 
-/// A client whose first connection is there.
+/// A client whose first connection is open.
 fn client() -> SocketIo<Connection> {
     let mut client = SocketIo::client(over_http(session("h", "/", &[])).into());
     client.open(&mut Vec::new());

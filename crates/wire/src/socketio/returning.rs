@@ -1,5 +1,5 @@
-//! The client's half of the recovery of connections, as Socket.IO 4.6 has it: a client whose connection was lost says
-//! who it was and what it has seen, and the server goes on behind that.
+//! The client's half of connection state recovery, as in Socket.IO 4.6: a client whose connection was lost says who it
+//! was and what it has seen, and the server continues from there.
 //!
 //! ```text
 //! server: 40{"sid":…,"pid":…}                 and events that end with an offset: 42["message",text,"7"]
@@ -7,44 +7,44 @@
 //! server: the events that were missed, and 40{"sid":…,"pid":…} with the same pid: the client is in its rooms again
 //! ```
 //!
-//! Another pid, or none, is the answer of a server that does not know the client any more. Over a connection on which
-//! several namespaces are joined nobody comes back.
+//! A server that no longer knows the client answers with another pid, or none. On a connection that joins several
+//! namespaces, the client does not come back.
 
 use crate::contract::Kind;
 use crate::styx::write_text;
 
-/// The things by which a client whose connection was lost comes back to what it has missed.
+/// The data with which a client whose connection was lost comes back to what it has missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
     /// The id that the server has given it.
     pid: Box<str>,
-    /// The offset of the last event that has come.
+    /// The offset of the last event that has arrived.
     offset: Box<[u8]>,
 }
 
 impl Ticket {
-    /// The ticket of the client that the server knows by `pid`, and that has seen all events up to `offset`.
+    /// The ticket of the client that the server knows as `pid`, and that has seen all events up to `offset`.
     pub fn new(pid: &str, offset: &[u8]) -> Self {
         Self { pid: pid.into(), offset: offset.into() }
     }
 
-    /// True if both are of one client: what came before the one and the other belongs together.
+    /// True if both are of the same client: what arrived before either belongs together.
     pub fn is_of_client_of(&self, other: &Self) -> bool {
         self.pid == other.pid
     }
 }
 
-/// The things that a client keeps of the packets of a connection, so that it can come back over another.
+/// The data from the packets of a connection that a client keeps, so that it can come back over another.
 #[derive(Debug, Default)]
 pub(crate) struct Returning {
-    /// The namespace as it stands in packets, with its slash and a comma behind it; empty for the default one.
+    /// The namespace as written in packets, with its leading slash and a trailing comma; empty for the default one.
     namespace: Box<[u8]>,
     state: State,
-    /// The id by which the server knows it; until the server has answered, that of the connection before.
+    /// The id by which the server knows it; until the server has answered, that of the previous connection.
     pid: Option<Box<str>>,
-    /// The offset of the last event that came whole; empty if none came.
+    /// The offset of the last event that arrived completely; empty if none did.
     offset: Vec<u8>,
-    /// The offset of an event whose attachments come, and how many are still to come.
+    /// The offset of an event whose attachments are arriving, after the number of those still missing.
     announced: Option<(u32, Box<[u8]>)>,
 }
 
@@ -53,7 +53,7 @@ enum State {
     /// The client has not joined a namespace yet.
     #[default]
     Begun,
-    /// The answer to that is awaited.
+    /// The answer to joining one is awaited.
     Asked,
     /// The server has answered.
     Joined {
@@ -65,19 +65,19 @@ enum State {
 }
 
 impl Returning {
-    /// The client comes back. Called before it says anything.
+    /// Makes the client come back. Called before it says anything.
     pub(crate) fn come_back(&mut self, ticket: Ticket) {
         let Ticket { pid, offset } = ticket;
         (self.pid, self.offset) = (Some(pid), offset.into());
     }
 
-    /// The things by which it comes back if the connection is lost now; `None` if the server has given it none.
+    /// The ticket with which it comes back if the connection is lost now; `None` if the server has given it none.
     pub(crate) fn ticket(&self) -> Option<Ticket> {
         let pid = self.pid.as_deref().filter(|_| !self.offset.is_empty())?;
         Some(Ticket::new(pid, &self.offset))
     }
 
-    /// True once the server has said that it knows the client that has come back.
+    /// True once the server has said that it still knows the client that came back.
     pub(crate) fn is_restored(&self) -> bool {
         self.state == State::Joined { is_restored: true }
     }
@@ -101,7 +101,7 @@ impl Returning {
             name => [name, b","].concat().into(),
         };
         let Some(pid) = &self.pid else { return };
-        // A conversation may say more about its client in this place.
+        // A conversation may say more about its client here.
         let more = out[at..].trim_ascii();
         let more = match more.strip_prefix(b"{").and_then(|it| it.strip_suffix(b"}")) {
             Some(fields) => fields.trim_ascii().to_vec(),
@@ -125,8 +125,8 @@ impl Returning {
         out.push(b'}');
     }
 
-    /// Takes note of a packet of the server. True for one that comes before the server has answered a client that comes
-    /// back: it was missed.
+    /// Notes a packet of the server. True for one that arrives before the server has answered a client that comes back:
+    /// it was missed.
     #[inline]
     pub(crate) fn heard(&mut self, kind: Kind, packet: &[u8]) -> bool {
         if self.pid.is_none() && self.state != State::Asked {
@@ -150,7 +150,7 @@ impl Returning {
         self.state == State::Asked && self.pid.is_some()
     }
 
-    /// The server has answered the packet that joins a namespace.
+    /// Handles the server's answer to the packet that joins a namespace.
     fn answered(&mut self, rest: &[u8]) {
         let Some(answer) = self.own(rest) else { return };
         let pid = pid_of(answer).filter(|pid| pid.len() <= LEN_MAX);
@@ -162,7 +162,7 @@ impl Returning {
         self.pid = pid;
     }
 
-    /// The attachments of an event that has an offset, and that.
+    /// The number of attachments of an event that has an offset, and that offset.
     fn announced(&self, rest: &[u8]) -> Option<(u32, Box<[u8]>)> {
         let dash = rest.iter().position(|byte| *byte == b'-')?;
         let count = str::from_utf8(&rest[..dash]).ok()?.parse().ok().filter(|count| *count > 0)?;
@@ -178,28 +178,28 @@ impl Returning {
         }
     }
 
-    /// The rest of a packet of the client's namespace, of which `rest` stands behind its kind; `None` for that of
-    /// another.
+    /// The rest of a packet of the client's namespace, where `rest` follows the kind of the packet; `None` for a packet
+    /// of another namespace.
     fn own<'p>(&self, rest: &'p [u8]) -> Option<&'p [u8]> {
         let rest = rest.strip_prefix(&*self.namespace)?;
         (!rest.starts_with(b"/")).then_some(rest)
     }
 }
 
-/// The id by which a client may come back that has joined a namespace, given what the server says of that as JSON.
+/// The id with which a client that has joined a namespace may come back, from the server's answer as JSON.
 pub(super) fn pid_of(answer: &[u8]) -> Option<Box<str>> {
     let connected: Result<Connected, _> = serde_json::from_slice(answer);
     connected.ok()?.pid
 }
 
-/// The things that a server says of a client that has joined.
+/// The server's data about a client that has joined.
 #[derive(serde::Deserialize)]
 struct Connected {
     pid: Option<Box<str>>,
 }
 
-/// The offset behind what an event carries, given as JSON; `None` if it has none. One that wants to be acknowledged, by
-/// the number before it, has none.
+/// The offset after what an event carries, given as JSON; `None` if it has none. An event that wants to be
+/// acknowledged, by the number before it, has none.
 #[inline]
 fn offset_of(event: &[u8]) -> Option<&[u8]> {
     let inside = event.strip_prefix(b"[")?.strip_suffix(b"\"]")?;
@@ -221,7 +221,7 @@ mod tests {
         Ticket::new(pid, offset.as_bytes())
     }
 
-    /// A client that has said `connect`, and heard `packets`, of which those behind a NUL are binary.
+    /// A client that has said `connect` and heard `packets`; those after a NUL are binary.
     fn client(connect: &str, packets: &[&str]) -> Returning {
         let mut client = Returning::default();
         assert_eq!(said(&mut client, connect), connect);
@@ -264,7 +264,7 @@ mod tests {
             ("40",    &[r#"40/x,{"pid":"p"}"#, r#"42["a","7"]"#],                   None),
             ("40/x,", &[r#"40/x,{"pid":"p"}"#, r#"42/x,["a","7"]"#, r#"42["a","8"]"#], Some("7")),
             ("40/x",  &[r#"40/x,{"pid":"p"}"#, r#"42/x,["a","7"]"#],                Some("7")),
-            // An event has come whole with its attachments.
+            // An event is complete with its attachments.
             ("40",    &[JOINED, r#"452-["a",{},"7"]"#, "\0a"],                     None),
             ("40",    &[JOINED, r#"452-["a",{},"7"]"#, "\0a", "\0b"],              Some("7")),
             ("40",    &[JOINED, r#"452-["a",{},"7"]"#, "\0a", "2", "\0b", "\0c"],  Some("7")),

@@ -1,5 +1,5 @@
-//! The server's half of Engine.IO 4 and of the packets of Socket.IO in it, without sessions: requests of HTTP polling
-//! and packets are read, and what answers them is written.
+//! The server's half of Engine.IO 4 and of the packets of Socket.IO in it, without sessions: it reads the requests of
+//! HTTP polling and packets, and writes the answers.
 
 use super::address::query_of;
 use super::{PLACE, announcement_of, digits_of, is_binary_message, message_of};
@@ -14,7 +14,7 @@ use units::{Nanos, Random};
 
 pub use super::upgrade::{NOOP, PROBE, PROBED, UPGRADE};
 
-/// The thing that a request asks for.
+/// The action that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked<'a> {
     /// It asks for a new session.
@@ -38,20 +38,20 @@ pub enum Asked<'a> {
 /// The ways in which a request can be wrong, by the numbers that Engine.IO gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It names no transport that is there.
+    /// It names a transport that does not exist.
     UnknownTransport = 0,
-    /// It names no session that is there.
+    /// It names a session that does not exist.
     UnknownSession = 1,
-    /// It asks for a new session by another method than `GET`.
+    /// It asks for a new session with a method other than `GET`.
     BadHandshakeMethod = 2,
     /// It is wrong in another way.
     BadRequest = 3,
-    /// It is made for another version of the protocol than 4.
+    /// It is for a version of the protocol other than 4.
     UnsupportedVersion = 5,
 }
 
 impl<'a> Asked<'a> {
-    /// Understands a request; `None` if its address is none of Socket.IO.
+    /// Reads a request; `None` if its address is not one of Socket.IO.
     pub fn read(request: &Request<'a>) -> Option<Self> {
         let value = query_of(request.target)?;
         Some(match (request.method, value("transport"), value("sid"), value("EIO")) {
@@ -80,7 +80,7 @@ pub enum Said {
     Close,
     /// A packet of Socket.IO.
     Inside {
-        /// The namespace as it stands in packets, with its slash and a comma behind it; empty for the default one.
+        /// The namespace as written in packets, with its leading slash and a trailing comma; empty for the default one.
         namespace: String,
         /// The packet.
         packet: Packet,
@@ -96,18 +96,18 @@ pub enum Said {
 /// A packet of a client of Socket.IO, which is about a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Packet {
-    /// It says that an event of the server came.
+    /// It acknowledges an event of the server.
     Acknowledged,
     /// An event called `message` whose only attachment is a message.
     Binary {
-        /// The number under which the client wants to hear that it came.
+        /// The number under which the client wants an acknowledgement.
         ack: Option<u64>,
     },
     /// It joins the namespace.
     Connect,
-    /// It joins the namespace again, in which it was.
+    /// It joins the namespace again, after a lost connection.
     Return {
-        /// The id by which it comes back.
+        /// The id with which it comes back.
         pid: String,
         /// The offset of the last event that it has seen.
         offset: u64,
@@ -118,17 +118,17 @@ pub enum Packet {
     Message {
         /// The text.
         text: String,
-        /// The number under which the client wants to hear that it came.
+        /// The number under which the client wants an acknowledgement.
         ack: Option<u64>,
     },
     /// Any other event.
     OtherEvent {
-        /// The number under which the client wants to hear that it came.
+        /// The number under which the client wants an acknowledgement.
         ack: Option<u64>,
     },
 }
 
-/// The packets in the body of a post; `None` if one of them is none: the session is to be closed.
+/// The packets in the body of a post; `None` if one of them is not a packet: the session must be closed.
 pub fn packets(body: &[u8]) -> Option<Vec<Said>> {
     let read = |packet| match is_binary(packet) {
         true => Some(Said::Attachment(bytes_in(packet)?.into())),
@@ -145,7 +145,7 @@ struct Return {
 }
 
 impl Said {
-    /// Reads one packet of text; `None` if it is none that a client sends in a session: the session is to be closed.
+    /// Reads one packet of text; `None` if it is not one that a client sends in a session: the session must be closed.
     pub fn read(packet: &str) -> Option<Self> {
         match (packet, packet.split_at_checked(1)?) {
             _ if packet.contains(char::from(SEPARATOR)) => None,
@@ -153,7 +153,7 @@ impl Said {
             (_, ("3", _)) => Some(Self::Pong),
             (_, ("4", packet)) => Self::read_inside(packet),
             ("6", _) => Some(Self::Nothing),
-            // Pings are the server's, and so is the opening packet; an upgrade has a connection of its own.
+            // Only servers send pings and the opening packet; an upgrade has a connection of its own.
             _ => None,
         }
     }
@@ -184,7 +184,7 @@ impl Said {
             "2" => match message_of(data, false) {
                 Ok(Some(text)) => Packet::Message { text: text.into_owned(), ack },
                 Ok(None) => Packet::OtherEvent { ack },
-                // A message that carries something else than a text.
+                // A message that carries something other than a text.
                 Err(_) => {
                     let _event: Vec<IgnoredAny> = serde_json::from_str(data).ok()?;
                     Packet::OtherEvent { ack }
@@ -202,7 +202,7 @@ impl Said {
     }
 }
 
-/// The event of a namespace that carries a text, given as JSON; behind it stands an offset, if it has one.
+/// The event of a namespace that carries a text, given as JSON, followed by an offset if it has one.
 pub fn message(namespace: &str, json: &str, offset: Option<u64>) -> String {
     format!("42{namespace}[\"message\",{json}{}]", behind(offset))
 }
@@ -212,22 +212,22 @@ pub fn binary_message(namespace: &str, offset: Option<u64>) -> String {
     format!("451-{namespace}[\"message\",{PLACE}{}]", behind(offset))
 }
 
-/// An offset, as it stands behind what an event carries.
+/// An offset, as written after what an event carries.
 fn behind(offset: Option<u64>) -> String {
     offset.map_or_else(String::new, |offset| format!(",\"{offset}\""))
 }
 
-/// The packet of a binary message, as polls bring it.
+/// The packet of a binary message, as delivered by polls.
 pub fn attachment(bytes: &[u8]) -> String {
     String::from_utf8(binary_packet(bytes)).expect("Base64 is ASCII")
 }
 
-/// The packet that says that an event came.
+/// The packet that acknowledges an event.
 pub fn acknowledged(namespace: &str, ack: u64) -> String {
     format!("43{namespace}{ack}[]")
 }
 
-/// The packet that opens a session: what both ends keep to, and the transport that polling may be left for.
+/// The packet that opens a session: the settings of both ends, and the transport to which polling may be upgraded.
 pub fn opening(sid: &str, transport: Transport) -> String {
     let [every, timeout] = [PING_EVERY, PING_TIMEOUT].map(|time| time.0 / 1_000_000);
     let upgrades = if transport == Transport::Polling { "\"websocket\"" } else { "" };
@@ -237,13 +237,13 @@ pub fn opening(sid: &str, transport: Transport) -> String {
     )
 }
 
-/// The packet that says that a client has joined a namespace, as which it is called `sid`, and may come back by `pid`.
+/// The packet that says that a client has joined a namespace, where its name is `sid`, and may come back with `pid`.
 pub fn connected(namespace: &str, sid: &str, pid: Option<&str>) -> String {
     let pid = pid.map_or_else(String::new, |pid| format!(",\"pid\":\"{pid}\""));
     format!("40{namespace}{{\"sid\":\"{sid}\"{pid}}}")
 }
 
-/// The packet that says that a client cannot join a namespace; of a long name it has the beginning.
+/// The packet that says that a client cannot join a namespace; it has only the beginning of a long name.
 pub fn no_namespace(namespace: &str) -> String {
     let name = cut(namespace.strip_suffix(',').unwrap_or(namespace), NAMESPACE_LEN_MAX);
     format!("44{name},{{\"message\":\"Invalid namespace\"}}")
@@ -257,7 +257,7 @@ pub fn add(packet: &str, waiting: &mut String) {
     waiting.push_str(packet);
 }
 
-/// A new name for a session. It has a dot in it, as names of sessions of SockJS have not.
+/// A new name for a session. It contains a dot, unlike names of SockJS sessions.
 pub fn new_sid(random: &mut Random) -> String {
     let letters = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     let mut sid: String =
@@ -294,7 +294,7 @@ pub const POLL: Receiver<'static> = Receiver { transport: Transport::Polling, ca
 /// The way in which packets reach a client over WebSocket: each is a message.
 pub const SOCKET: Receiver<'static> = Receiver { transport: Transport::Usual, callback: "" };
 
-/// An upgrade that is not complete so long after its WebSocket was opened is given up, as with Socket.IO.
+/// Time from the opening of its WebSocket after which an incomplete upgrade is given up, as with Socket.IO.
 pub const UPGRADE_TIMEOUT: Nanos = Nanos::from_secs(10);
 
 /// The packet that answers a poll of a session that the server has ended.
@@ -303,7 +303,7 @@ pub const CLOSE: &str = "1";
 /// The packet that a client answers with a pong.
 pub const PING: &str = "2";
 
-/// The longest name of a namespace that is kept or repeated, in bytes, its slash among them.
+/// The longest name of a namespace that is kept or repeated, in bytes, including its slash.
 pub const NAMESPACE_LEN_MAX: usize = 256;
 
 /// The longest body of a post, in bytes, as with Socket.IO.
@@ -312,10 +312,11 @@ pub const PAYLOAD_LEN_MAX: usize = 1_000_000;
 /// Time from the last pong to the next ping, as with Socket.IO.
 pub const PING_EVERY: Nanos = Nanos::from_secs(25);
 
-/// A session whose ping is not answered for so long ends, as with Socket.IO.
+/// Time after which a session ends whose ping is not answered, as with Socket.IO.
 pub const PING_TIMEOUT: Nanos = Nanos::from_secs(20);
 
-/// A session ends whose client has not joined the default namespace so long after it began, as with Socket.IO.
+/// Time after its beginning at which a session ends if its client has not joined the default namespace, as with
+/// Socket.IO.
 pub const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(45);
 
 #[cfg(test)]

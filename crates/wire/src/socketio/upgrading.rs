@@ -1,4 +1,4 @@
-//! The client's end of a session that begins over HTTP polling and goes on over WebSocket.
+//! The client's end of a session that begins over HTTP polling and continues over WebSocket.
 
 use crate::contract::{
     self, Closed, Event, InPlace, Input, Kind, Layers, Message, MisuseError, Opening, Protocol,
@@ -13,20 +13,19 @@ use crate::socketio::upgrade::{NOOP, PROBE, PROBED, UPGRADE};
 use std::fmt;
 use std::sync::Arc;
 
-/// A client's end of a session of Engine.IO that is upgraded, as browsers do it: packets are its text messages. Its
-/// first connection becomes the WebSocket, the second has the requests of HTTP until then.
+/// A client's end of an Engine.IO session that is upgraded, as browsers do: packets are its text messages. Its first
+/// connection becomes the WebSocket, the second carries the HTTP requests until then.
 ///
 /// ```text
 /// second:  poll: 0{"sid":…}   post, if something waits; else poll; and again        6 ends the last poll
 /// first:                       GET …&sid=… -> 101, 2probe -> 3probe                                      5, packets
 /// ```
 ///
-/// The upgrade begins as soon as the session has a name. Packets that come to wait are posted meanwhile, one request
-/// at a time; once the server has answered the probe, and the last request is answered, all that waits goes over
-/// WebSocket, and all that follows. A server that refuses the upgrade breaks the session: to measure polling in its
-/// place would be another measurement.
+/// The upgrade begins as soon as the session has a name. Meanwhile, waiting packets are posted, one request at a time;
+/// once the probe and the last request are answered, all waiting and later packets go over WebSocket. A server that
+/// refuses the upgrade breaks the session: to measure polling instead would be another measurement.
 ///
-/// The second connection is idle from there on, and its end is no loss.
+/// The second connection is idle from then on, and its end is no loss.
 pub struct Upgrading<C> {
     /// The WebSocket, once the session has a name.
     first: Option<C>,
@@ -36,33 +35,33 @@ pub struct Upgrading<C> {
     session: Session,
     state: State,
     asked: Asked,
-    /// True if the request has been answered, and nothing was asked since.
+    /// True if the last request has been answered and no other was sent since.
     is_answered: bool,
     /// The packets of the last poll.
     cutter: Cutter,
-    /// Bytes that binary packets grew by which wait for a post, or were posted.
+    /// Bytes that binary packets grew by that wait for a post or were posted.
     encoding_sent: i64,
-    /// The words of a server that refuses a request.
+    /// The text of a server that refuses a request.
     refusal: Vec<u8>,
     /// Requests that were sent.
     requests: u64,
-    /// Packets that wait: a body of a post.
+    /// Waiting packets, as the body of a post.
     waiting: Vec<u8>,
     waiting_len_max: usize,
     websocket: MakeWebSocket<C>,
 }
 
-/// Makes the client's end of a WebSocket, of what its address has behind its query: the name of the session.
+/// Makes the client's end of a WebSocket from what is appended to the query of its address: the name of the session.
 pub type MakeWebSocket<C> = Arc<dyn Fn(&str) -> C + Send + Sync>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     AwaitConnection,
-    /// The session is opened, or polls and posts.
+    /// The session is being opened, or polls and posts.
     Polling,
     /// The server has answered the probe; the last request may be on its way.
     Probed,
-    /// All goes over WebSocket.
+    /// Everything goes over WebSocket.
     Upgraded,
     Over,
 }
@@ -101,7 +100,7 @@ impl<C: InPlace> Upgrading<C> {
         }
     }
 
-    /// Sends the next request: what waits is posted, else it polls. Where the connection takes none, its end is told
+    /// Sends the next request: posts what waits, or else polls. If the connection takes no request, its end is reported
     /// next.
     fn ask(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
@@ -117,7 +116,7 @@ impl<C: InPlace> Upgrading<C> {
         self.requests += 1;
     }
 
-    /// Does what follows when a request is answered, and all that it brought was handed out.
+    /// Continues when a request is answered and everything in its response was handed out.
     fn go_on(&mut self, tx: &mut Vec<u8>) {
         match (self.state, &mut self.first) {
             (State::Polling, _) => self.ask(),
@@ -135,7 +134,7 @@ impl<C: InPlace> Upgrading<C> {
                     if bytes.is_some() {
                         self.encoding_sent -= growth(message.payload.len(), packet.len());
                     }
-                    // Where the WebSocket takes none, its end is told next.
+                    // If the WebSocket takes no message, its end is reported next.
                     let _sent: Result<_, _> = first.send(message, tx);
                 }
             }
@@ -143,7 +142,7 @@ impl<C: InPlace> Upgrading<C> {
         }
     }
 
-    /// Opens the WebSocket that the session is to go on over, if the packet that came last gives it its name.
+    /// Opens the WebSocket on which the session is to continue, if the last packet gives the session its name.
     fn begin_upgrade(&mut self, tx: &mut Vec<u8>) -> Result<(), PeerError> {
         let Some(named) = self.session.name(self.cutter.frame())? else { return Ok(()) };
         self.waiting_len_max = self.waiting_len_max.min(named.body_len_max);
@@ -282,7 +281,7 @@ impl<C: InPlace> InPlace for Upgrading<C> {
                     Kind::Text => append(&mut self.waiting),
                 }
                 let (len, max) = (self.waiting.len(), self.waiting_len_max);
-                // One that waits alone is no longer than messages are anyway.
+                // A packet that waits alone is no longer than messages are anyway.
                 if len > max && !is_alone {
                     Body::Packets.take_back(before, &mut self.waiting);
                     return Err(MisuseError::TooLong { len: len as u64, max: max as u64 });
@@ -374,7 +373,7 @@ impl<C: InPlace> TwoSockets for Upgrading<C> {
         }
     }
 
-    /// True once all goes over WebSocket.
+    /// True once everything goes over WebSocket.
     fn end_second(&mut self) -> bool {
         self.state == State::Upgraded
     }
@@ -386,5 +385,5 @@ impl<C: fmt::Debug> fmt::Debug for Upgrading<C> {
     }
 }
 
-/// The packet that has to come over the WebSocket before the session goes on there.
+/// The packet that must arrive over the WebSocket before the session continues there.
 const AWAITED: &str = "the packet `3probe`";

@@ -7,12 +7,12 @@ use crate::http1::append_percent_encoded;
 use crate::transcript::{On, check_splits_of_replies, over_http};
 use spec::Transport;
 
-/// Frames of WebSocket that come to a client.
+/// Feeds WebSocket frames to a client.
 pub(crate) fn fuzz_sockjs(bytes: &[u8]) {
     crate::envelope::fuzz::fuzz::<Frames>(bytes, &["o"]);
 }
 
-/// A request that comes to a server, and a text that it writes.
+/// Feeds a request to a server, and checks the texts that it writes.
 fn fuzz_server(bytes: &[u8]) {
     if let server::Asked::Post { body, sender, .. } = server::Request::read(bytes).asked
         && let Ok(texts) = sender.texts(body)
@@ -30,8 +30,8 @@ fn fuzz_server(bytes: &[u8]) {
     }
 }
 
-/// Bytes that come to a client on the connection that receives, over each transport, and to one that posts on the
-/// connection for that; and to a server.
+/// Feeds bytes to a client on the connection that receives, over each transport, to one that posts on the connection
+/// for that, and to a server.
 pub(crate) fn fuzz_sockjs_http(bytes: &[u8]) {
     fuzz_server(bytes);
     for transport in [
@@ -46,7 +46,7 @@ pub(crate) fn fuzz_sockjs_http(bytes: &[u8]) {
     check_splits_of_replies(bytes, &|| On::posting(client(Transport::XhrStreaming), OPENING));
 }
 
-/// A client whose first connection is there.
+/// A client whose first connection is open.
 fn client(transport: Transport) -> SockJs<Connection> {
     let session = session(transport, "h", "/echo", &[], 7);
     let mut client = SockJs::client(over_http(session).into());

@@ -1,5 +1,5 @@
-//! The server's half of the transports over HTTP, without sessions: requests are read, and responses written. Its owner
-//! may answer other requests as well, in the same way.
+//! The server's half of the transports over HTTP, without sessions: it reads requests and writes responses. Its owner
+//! may answer other requests in the same way.
 
 use super::session::transport_of;
 use crate::connection::Connection;
@@ -24,24 +24,25 @@ pub struct Request<'a> {
     pub target: &'a str,
     /// The body, without chunks.
     pub body: &'a [u8],
-    /// The thing that it asks for.
+    /// The action that it asks for.
     pub asked: Asked<'a>,
-    /// The header fields that a page wants to send, where its browser asks for that first ([`permit`]); not empty.
+    /// The header fields that a page wants to send, if its browser asks for permission first ([`permit`]); not empty.
     pub headers: Option<&'a str>,
-    /// The origin of the page that it comes from, where a browser names it. Answers name it, too.
+    /// The origin of the page that sends it, if a browser names it. Answers name it too.
     pub origin: Option<&'a str>,
-    /// The tag of the response before, of a request that names it (`If-None-Match`).
+    /// The tag of the previous response, if the request names it (`If-None-Match`).
     pub tag: Option<&'a str>,
 }
 
-/// The thing that a request asks for.
+/// The action that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked<'a> {
-    /// It asks for the page by which browsers without CORS reach the service from pages of other origins ([`iframe`]).
+    /// It asks for the page through which browsers without CORS reach the service from pages of other origins
+    /// ([`iframe`]).
     Iframe,
     /// It asks for the facts about the service ([`info`]).
     Info,
-    /// It is no request of SockJS.
+    /// It is not a SockJS request.
     Nothing,
     /// It posts messages to a session.
     Post {
@@ -49,12 +50,12 @@ pub enum Asked<'a> {
         session: &'a str,
         /// An array of texts ([`Sender::texts`]).
         body: &'a [u8],
-        /// The request that it is.
+        /// The kind of request.
         sender: Sender,
     },
-    /// A browser asks if the page of another origin may make a request (CORS), which is one of SockJS ([`permit`]).
+    /// A browser asks if the page of another origin may make a SockJS request (CORS, [`permit`]).
     Preflight {
-        /// The one method of the address.
+        /// The only method of the address.
         method: &'static str,
     },
     /// It asks for the frames of a session.
@@ -68,7 +69,7 @@ pub enum Asked<'a> {
     Wrong {
         /// The status of the answer.
         status: &'static str,
-        /// The words of the answer.
+        /// The text of the answer.
         words: &'static str,
     },
 }
@@ -82,7 +83,7 @@ pub struct Receiver<'a> {
     pub callback: &'a str,
 }
 
-/// The way in which messages that are no frames of SockJS stand in one response.
+/// The form of messages other than SockJS frames in one response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Each is a chunk of the chunked transfer coding (RFC 9112 §7.1).
@@ -94,7 +95,8 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// True for a message that can stand there: an empty one is no chunk, and one with our boundary in it is no part.
+    /// True for a message that has this form: an empty one cannot be a chunk, and one that contains our boundary cannot
+    /// be a part.
     pub fn takes(self, text: &str) -> bool {
         match self {
             Self::Chunks => !text.is_empty(),
@@ -117,7 +119,7 @@ pub enum Sender {
 }
 
 impl<'a> Request<'a> {
-    /// Reads a whole request, head and body; bytes that are none are a request without a method.
+    /// Reads a whole request, head and body; bytes that are not a request become one without a method.
     pub fn read(request: &'a [u8]) -> Self {
         let mut slots = head::slots();
         let limits = HeadLimits { head_len_max: usize::MAX, headers_max: HEADERS_MAX };
@@ -165,7 +167,7 @@ impl<'a> Asked<'a> {
         let (method, asked) = match transport_of(path) {
             _ if path.ends_with("/info") => ("GET", Self::Info),
             _ if is_iframe(path) => ("GET", Self::Iframe),
-            // One that opens it does not come here.
+            // A request that opens a WebSocket does not reach this code.
             _ if path.ends_with("/websocket") => {
                 let (status, words) = match head.method {
                     "GET" => ("400 Bad Request", "Can \"Upgrade\" only to \"WebSocket\"."),
@@ -195,7 +197,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// True for the path of the page that [`iframe`] writes; a version may stand in its name.
+/// True for the path of the page that [`iframe`] writes; its name may contain a version.
 fn is_iframe(path: &str) -> bool {
     let path = path.strip_suffix('/').unwrap_or(path);
     let name = path.rsplit_once('/').map_or("", |(_, name)| name);
@@ -209,7 +211,7 @@ fn is_iframe(path: &str) -> bool {
 ///
 /// # Errors
 ///
-/// The words of the response, whose status is 500.
+/// The text of the response, whose status is 500.
 fn callback_of(target: &str) -> Result<&str, &'static str> {
     let (_, query) = target.split_once('?').unwrap_or((target, ""));
     let named = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name));
@@ -226,7 +228,7 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// The words of the response, whose status is 500.
+    /// The text of the response, whose status is 500.
     pub fn texts(self, body: &[u8]) -> Result<Vec<String>, &'static str> {
         if self != (Self::Jsonp { is_form: true }) {
             return texts(body);
@@ -244,7 +246,7 @@ impl Sender {
 ///
 /// # Errors
 ///
-/// The words of the response, whose status is 500.
+/// The text of the response, whose status is 500.
 fn texts(body: &[u8]) -> Result<Vec<String>, &'static str> {
     match body {
         b"" => Err("Payload expected."),
@@ -252,11 +254,11 @@ fn texts(body: &[u8]) -> Result<Vec<String>, &'static str> {
     }
 }
 
-/// The texts in a message over WebSocket: an array of them, or one alone. A message without a byte has none.
+/// The texts in a message over WebSocket: an array of them, or one alone. An empty message has none.
 ///
 /// # Errors
 ///
-/// The words for a message that is neither; the connection ends.
+/// The text for a message that is neither; the connection ends.
 pub fn framed_texts(message: &[u8]) -> Result<Vec<String>, &'static str> {
     match message {
         b"" => Ok(Vec::new()),
@@ -270,7 +272,7 @@ pub fn message_frame(texts: &str) -> String {
     format!("a[{texts}]")
 }
 
-/// Appends `text` as JSON, with the letters escaped that some browsers change on their way.
+/// Appends `text` as JSON, and escapes the letters that some browsers change in transit.
 pub fn write_text(text: &str, json: &mut String) {
     json.push('"');
     for letter in text.chars() {
@@ -290,8 +292,8 @@ pub fn write_text(text: &str, json: &mut String) {
     json.push('"');
 }
 
-/// Begins the response that brings frames, on the connection of a request that waits for it: in a poll nothing is
-/// written before the frame is there.
+/// Begins the response that carries frames, on the connection of the request that waits for it: a poll is answered only
+/// once there is a frame.
 ///
 /// # Errors
 ///
@@ -332,8 +334,8 @@ fn begin_chunks(
     machine.stream(StreamPiece::Bytes(prelude), tx)
 }
 
-/// Writes a frame; a poll is answered by it, and over WebSocket each packet in it is a message. Returns the bytes of a
-/// stream that count towards its end.
+/// Writes a frame; it answers a poll, and over WebSocket each packet in it is a message. Returns the number of bytes
+/// that count towards the end of a stream.
 ///
 /// # Errors
 ///
@@ -361,7 +363,7 @@ pub fn frame(
             respond(machine, "200 OK", JAVASCRIPT, &format!("{frame}\n"), origin, tx)?;
             return Ok(0);
         }
-        // A session that is upgraded polls until then.
+        // A session that will be upgraded polls until then.
         Transport::Polling | Transport::Upgrade => {
             respond(machine, "200 OK", PLAIN, frame, origin, tx)?;
             return Ok(0);
@@ -379,14 +381,15 @@ pub fn frame(
     Ok(body.len())
 }
 
-/// A frame as a text in a script, which it does not end.
+/// A frame as a text in a script, escaped so that it cannot end the script.
 fn quoted(frame: &str) -> String {
     let mut text = String::with_capacity(frame.len() + 16);
     write_text(frame, &mut text);
     text.replace("</", "<\\/")
 }
 
-/// The beginning of a page whose scripts call a function of the page around it: so long that browsers run them at once.
+/// The beginning of a page whose scripts call a function of the page around it: long enough that browsers run them at
+/// once.
 fn page_head(callback: &str) -> Vec<u8> {
     let text = format!("{PAGE_BEFORE}{callback}{PAGE_BEHIND}");
     let len = PAGE_LEN + callback.len();
@@ -419,8 +422,8 @@ pub fn accept(
     say_nothing(machine, "", origin, tx)
 }
 
-/// Answers a request for the facts about the service: WebSocket is there, pages from anywhere may connect, and no
-/// cookie is needed. `entropy` is another number each time, for clients without a source of their own.
+/// Answers a request for the facts about the service: WebSocket is available, pages from anywhere may connect, and no
+/// cookie is needed. `entropy` is a new number each time, for clients without a source of their own.
 ///
 /// # Errors
 ///
@@ -437,7 +440,7 @@ pub fn info(
     respond(machine, "200 OK", JSON, &body, origin, tx)
 }
 
-/// Greets whoever asks for the address of the service itself.
+/// Answers a request for the address of the service itself with a greeting.
 ///
 /// # Errors
 ///
@@ -451,7 +454,7 @@ pub fn greet(machine: &mut Connection, tx: &mut Vec<u8>) -> Result<(), MisuseErr
 }
 
 /// Answers a request for the page that loads the library of SockJS inside the origin of the service. Browsers keep it
-/// for a year; one that has it already, and names its `tag`, is told so.
+/// for a year; the answer to one that has it already, and names its `tag`, is that it has not changed.
 ///
 /// # Errors
 ///
@@ -499,7 +502,7 @@ pub fn permit(
     send(machine, &response, tx)
 }
 
-/// Begins the response that brings messages as a stream.
+/// Begins the response that carries messages as a stream.
 ///
 /// # Errors
 ///
@@ -522,7 +525,7 @@ pub fn begin_stream(
 ///
 /// # Errors
 ///
-/// As [`Connection::stream`]; or the message cannot stand there ([`Stream::takes`]).
+/// As [`Connection::stream`]; or the stream cannot carry the message ([`Stream::takes`]).
 pub fn append(
     machine: &mut Connection,
     stream: Stream,
@@ -563,7 +566,7 @@ pub fn end_stream(
     end(machine, tx)
 }
 
-/// Answers a long poll by a message, or by none, under a `tag` that the next poll has to name.
+/// Answers a long poll with a message, or with none, under a `tag` that the next poll has to name.
 ///
 /// # Errors
 ///
@@ -582,7 +585,7 @@ pub fn answer_poll(
     }
 }
 
-/// Answers a request by the status 204, with further fields if there are any.
+/// Answers a request with status 204, and with further fields if there are any.
 fn say_nothing(
     machine: &mut Connection,
     fields: &str,
@@ -594,7 +597,7 @@ fn say_nothing(
     send(machine, &response, tx)
 }
 
-/// Answers a request by a status, with further fields behind it if there are any, and words; without words the answer
+/// Answers a request with a status, followed by further fields if there are any, and `words`; without words the answer
 /// has no type.
 ///
 /// # Errors
@@ -634,7 +637,7 @@ fn send(machine: &mut Connection, response: &[u8], tx: &mut Vec<u8>) -> Result<(
     machine.send(Message { kind: Kind::Binary, payload: response }, tx)
 }
 
-/// The head of a response that nobody keeps, but for the length of its body and the empty line behind it.
+/// The head of a response that must not be cached, without the length of its body and the empty line after that.
 fn head_of(status: &str, content_type: &str, origin: Option<&str>) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{NOT_CACHED}");
     let mut head = head.into_bytes();
@@ -642,7 +645,7 @@ fn head_of(status: &str, content_type: &str, origin: Option<&str>) -> Vec<u8> {
     head
 }
 
-/// Lets the page at `origin` read the answer, or any page where the request names none.
+/// Lets the page at `origin` read the answer, or any page if the request names none.
 fn append_permission_for(origin: Option<&str>, tx: &mut Vec<u8>) {
     match origin {
         Some(origin) => append_permission(origin, tx),
@@ -650,22 +653,23 @@ fn append_permission_for(origin: Option<&str>, tx: &mut Vec<u8>) {
     }
 }
 
-/// A stream ends once so many bytes of frames were written, as that of sockjs-node does.
+/// Bytes of frames after which a stream ends, as with sockjs-node.
 pub const STREAM_LEN_MAX: usize = 128 << 10;
 
-/// The field of responses that nobody may keep, exactly as the protocol wants it.
+/// The field of responses that must not be cached, exactly as the protocol requires.
 const NOT_CACHED: &str =
     "Cache-Control: no-store, no-cache, no-transform, must-revalidate, max-age=0\r\n";
 
-/// The fields of responses that are kept for a year. The date is for caches that do not know `max-age`: there is no
-/// clock here to work out another.
+/// The fields of responses that are cached for a year. The date is for caches that do not know `max-age`: there is no
+/// clock here to compute another.
 const CACHED: &str =
     "Cache-Control: public, max-age=31536000\r\nExpires: Thu, 31 Dec 2037 23:55:55 GMT\r\n";
 
-/// The words for whoever asks for the address of the service itself.
+/// The answer to a request for the address of the service itself.
 const GREETING: &str = "Welcome to SockJS!\n";
 
-/// The page inside the origin of a service, exactly as the protocol wants it. The library is where sockjs-node says.
+/// The page inside the origin of a service, exactly as the protocol requires. The address of the library is that of
+/// sockjs-node.
 const IFRAME: &str = "<!DOCTYPE html>\n<html>\n<head>\n  \
     <meta http-equiv=\"X-UA-Compatible\" content=\"IE=edge\" />\n  \
     <meta http-equiv=\"Content-Type\" content=\"text/html; charset=UTF-8\" />\n  \
@@ -680,13 +684,13 @@ const JAVASCRIPT: &str = "application/javascript; charset=UTF-8";
 /// The type of an answer that is a script, whatever it looks like.
 const SCRIPT: &str = "application/javascript; charset=UTF-8\r\nX-Content-Type-Options: nosniff";
 const PLAIN: &str = "text/plain; charset=UTF-8";
-/// The boundary of the parts of all streams: a message is written once for all who get it.
+/// The boundary of the parts of all streams: a message is written once for all its receivers.
 const BOUNDARY: &str = "part-of-a-room-8c1f6a0e2d9b4735";
 
 /// The longest name of a function that scripts call, as with sockjs-node.
 const CALLBACK_LEN_MAX: usize = 32;
 
-/// The head of a page before the name of the function and behind it, exactly as the protocol wants it.
+/// The head of a page before and after the name of the function, exactly as the protocol requires.
 const PAGE_BEFORE: &str = "<!doctype html>\n<html><head>\n  \
     <meta http-equiv=\"X-UA-Compatible\" content=\"IE=edge\" />\n  \
     <meta http-equiv=\"Content-Type\" content=\"text/html; charset=UTF-8\" />\n\
@@ -694,10 +698,10 @@ const PAGE_BEFORE: &str = "<!doctype html>\n<html><head>\n  \
 const PAGE_BEHIND: &str = ";\n    c.start();\n    function p(d) {c.message(d);};\n    \
     window.onload = function() {c.stop();};\n  </script>";
 
-/// The length of that head with the blanks behind it, but for the name of the function, as with sockjs-node.
+/// The length of that head and the blanks after it, without the name of the function, as with sockjs-node.
 const PAGE_LEN: usize = 1023;
 
-/// The letters before the first frame of a stream of lines, which make browsers hand out what follows.
+/// Number of letters before the first frame of a stream of lines, which make browsers hand out what follows.
 const PRELUDE_LEN: usize = 2048;
 
 #[cfg(test)]

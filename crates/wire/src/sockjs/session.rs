@@ -1,4 +1,4 @@
-//! The addresses of a session, and its requests of HTTP.
+//! The addresses of a session, and its HTTP requests.
 
 use crate::http1::request::path_and_query;
 use crate::http1::site::path_of;
@@ -6,20 +6,20 @@ use crate::over_http::{Body, Form, Post, Session, head_of};
 use spec::Transport;
 use units::Random;
 
-/// The path and query of a new session of the service at `target` over WebSocket; server and session follow from
-/// `seed`.
+/// The path and query of a new session of the service at `target` over WebSocket; `seed` determines the names of server
+/// and session.
 pub fn websocket_target(target: &str, seed: u64) -> String {
     let (_, query) = path_and_query(target);
     format!("{}/websocket{query}", session_path(target, seed))
 }
 
-/// True if `target` is the address of a session over WebSocket; that of the raw endpoint of a service is not.
+/// True if `target` is the address of a session over WebSocket; the address of the raw endpoint of a service is not.
 pub(crate) fn is_websocket_of_session(target: &str) -> bool {
     transport_of(path_of(target)).is_some_and(|(_, transport)| transport == "websocket")
 }
 
 /// The name of the session that a path leads to, and that of its transport; `None` for a path without a session. The
-/// part of the path that is for load balancers is passed over.
+/// part of the path for load balancers is skipped.
 pub(super) fn transport_of(path: &str) -> Option<(&str, &str)> {
     let mut parts = path.rsplit('/');
     let (transport, session, server) = (parts.next()?, parts.next()?, parts.next()?);
@@ -27,7 +27,7 @@ pub(super) fn transport_of(path: &str) -> Option<(&str, &str)> {
     (is_part(session) && is_part(server)).then_some((session, transport))
 }
 
-/// The path of a new session, without the transport behind it.
+/// The path of a new session, without the transport.
 fn session_path(target: &str, seed: u64) -> String {
     let (path, _) = path_and_query(target);
     let mut random = Random::new(seed);
@@ -38,8 +38,8 @@ fn session_path(target: &str, seed: u64) -> String {
     format!("{path}/{server:03}/{session}")
 }
 
-/// A new session of the service at `target` over HTTP; server and session follow from `seed`. Every request has `host`
-/// and `headers` as they are: whoever gives them has checked them.
+/// A new session of the service at `target` over HTTP; `seed` determines the names of server and session. Every request
+/// has `host` and `headers` as they are: the caller has checked them.
 pub fn session(
     transport: Transport,
     host: &str,
@@ -79,7 +79,7 @@ pub fn session(
     Session { form, receive, conditions: None, post: Some(post), awaits_name: false }
 }
 
-/// The function that scripts of a server call, as long as those of sockjs-client.
+/// The function that scripts of a server call, with a name as long as those of sockjs-client.
 const CALLBACK: &str = "_jp.wirebnch";
 
 /// The longest name of a session that a server takes.

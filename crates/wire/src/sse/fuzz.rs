@@ -3,7 +3,7 @@
 use super::{Event, Limits, MARK, Parser, PeerError};
 use crate::contract::Input;
 
-/// Holds a stream against its definition, and against itself split in other ways.
+/// Compares a stream with its definition, and with itself split in other ways.
 pub(crate) fn fuzz_sse(bytes: &[u8]) {
     let limits = Limits { event_len_max: 1 << 10 };
     let whole = events_of([bytes], limits);
@@ -20,7 +20,7 @@ pub(crate) fn fuzz_sse(bytes: &[u8]) {
 /// The name, the data and the id of an event.
 pub(super) type Found = (Vec<u8>, Vec<u8>, Vec<u8>);
 
-/// The events of a stream in pieces, and the last id or the error behind them.
+/// The events of a stream in pieces, and then the last id or the error.
 pub(super) fn events_of<'p>(
     pieces: impl IntoIterator<Item = &'p [u8]>,
     limits: Limits,
@@ -44,7 +44,7 @@ pub(super) fn events_of<'p>(
     (events, Ok(parser.last_id().to_vec()))
 }
 
-/// The same of a whole stream, line by line as the definition has it.
+/// The same for a whole stream, line by line as in the definition.
 fn by_definition(bytes: &[u8]) -> (Vec<Found>, Vec<u8>) {
     let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
     let one_end: Vec<u8> = bytes

@@ -1,5 +1,5 @@
-//! Definitions of packets that are known at run time only; [`super::packets`] is the table of those known when
-//! compiled.
+//! Definitions of packets that are known only at run time; [`super::packets`] is the table of those known at compile
+//! time.
 
 use super::fault::{XmlFault, excerpt};
 use super::field::Type;
@@ -21,9 +21,9 @@ use std::fmt::Write;
 /// ```
 ///
 /// Types are `bool`, `int8`, `int16`, `int32`, `int64`, `uint8`, `uint16`, `uint32`, `string`, and the names of enums
-/// and structs. A type with `[]` behind it is a list, and `<list type="T">` is the same as `<var type="T[]">`. A list
-/// of `int8` is bytes: Base64 in JSON. Structs without an id get 1, 2 and so on, in their order. Names are letters,
-/// digits and underscores, and are the same in JSON.
+/// and structs. A type followed by `[]` is a list, and `<list type="T">` is the same as `<var type="T[]">`. A list of
+/// `int8` is bytes: Base64 in JSON. Structs without an id get 1, 2 and so on, in order. Names are letters, digits and
+/// underscores, and are the same in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub(super) enums: Vec<Enum>,
@@ -191,7 +191,7 @@ pub(super) struct DraftField {
     pub(super) type_name: String,
 }
 
-/// A fault in a definition, and the byte of the text at which it stands.
+/// A fault in a definition, and its offset in the text in bytes.
 pub(super) type Fault = (usize, XmlFault);
 
 impl Draft {
@@ -377,5 +377,5 @@ const INTEGERS: [Integer; 7] = [
 /// Deepest nesting of lists in lists.
 const LISTS_MAX: usize = 8;
 
-/// Largest least length of a struct: a longer one fits in no frame.
+/// Largest least length of a struct: a longer one does not fit in a frame.
 const STRUCT_LEN_MIN_MAX: usize = 32 << 10;

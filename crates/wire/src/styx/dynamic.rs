@@ -1,6 +1,6 @@
 //! Packing by a definition: JSON to the payload of a frame, and back.
 //!
-//! The same rules hold as for [`super::Packet`], and for its packets the same bytes come out.
+//! The rules are those of [`super::Packet`], and its packets get the same bytes.
 
 use super::TEXT_LEN_MAX;
 use super::definition::{Definition, Integer, Kind};
@@ -16,7 +16,7 @@ impl Definition {
     ///
     /// # Errors
     ///
-    /// The first fault; a value of the wrong type is named with its place and the right type.
+    /// The first fault; for a value of the wrong type, its place and the right type.
     pub fn pack_json(&self, text: &[u8]) -> Result<Vec<u8>, PackError> {
         let value = serde_json::from_slice(text).map_err(JsonError::from)?;
         let Value::Object(object) = &value else {
@@ -35,7 +35,7 @@ impl Definition {
     ///
     /// # Errors
     ///
-    /// The first fault; bytes that are left over are a fault too.
+    /// The first fault; leftover bytes are a fault too.
     pub fn unpack_json(&self, payload: &[u8]) -> Result<String, DecodeError> {
         let (class_id, fields) = payload.split_first().ok_or(DecodeError::NoClassId)?;
         let index = self
@@ -111,7 +111,7 @@ impl Integer {
         bytes.iter().fold(start, |value, byte| value << 8 | i64::from(*byte))
     }
 
-    /// The big-endian bytes of `value`, of which the last `len` matter; `None` if the value is out of range.
+    /// The big-endian bytes of `value`, only the last `len` of which matter; `None` if the value is out of range.
     fn encode(self, value: i64) -> Option<[u8; 8]> {
         let bytes = value.to_be_bytes();
         (self.decode(&bytes[8 - self.len..]) == value).then_some(bytes)
@@ -195,12 +195,12 @@ impl Packer<'_> {
         Ok(())
     }
 
-    /// Appends `count` zeros: every type has them for a value that is empty or 0.
+    /// Appends `count` zeros, the bytes of an empty or 0 value of every type.
     fn zeros(&mut self, count: usize) {
         self.out.resize(self.out.len() + count, 0);
     }
 
-    /// The error for a value at the path that is not of this type.
+    /// The error for a value at the current path that is not of this type.
     fn wrong(&self, kind: &Kind, value: &Value) -> PackError {
         let mut found = value.to_string();
         found.truncate(cut(&found, FOUND_LEN_MAX).len());
@@ -237,7 +237,7 @@ pub enum PackError {
         path: String,
         /// The expected type.
         expected: String,
-        /// The value that came, as JSON, cut if it is long.
+        /// The value that was found, as JSON, cut if it is long.
         found: String,
     },
 }

@@ -29,10 +29,10 @@ pub enum XmlFault {
         /// Its name.
         name: String,
     },
-    /// A class id is not a number from 0 to 255, or there are more structs without one than numbers.
+    /// A class id is not a number from 0 to 255, or there are more structs without one than free numbers.
     #[error("class id {class_id:?}, expected a number from 0 to 255")]
     ClassId {
-        /// The text that came.
+        /// The text that was found.
         class_id: String,
     },
     /// Two structs have the same class id.
@@ -52,7 +52,7 @@ pub enum XmlFault {
     /// Another element is expected there.
     #[error("<{}>, expected {expected}", name.escape_debug())]
     Element {
-        /// The element that came.
+        /// The element that was found.
         name: String,
         /// The elements that are expected.
         expected: &'static str,
@@ -63,7 +63,7 @@ pub enum XmlFault {
         /// The struct.
         name: String,
     },
-    /// An enum has no values, or more than a byte can tell apart.
+    /// An enum has no values, or more than a byte can distinguish.
     #[error("enum of {count} values, expected 1 to {max}")]
     EnumValues {
         /// The number of values that it has.
@@ -74,7 +74,7 @@ pub enum XmlFault {
     /// A name is letters, digits and underscores, and does not begin with a digit.
     #[error("{name:?} is not a name")]
     Name {
-        /// The name that came.
+        /// The name that was found.
         name: String,
     },
     /// The element lacks an attribute.
@@ -98,7 +98,7 @@ pub enum XmlFault {
     /// There is text between elements.
     #[error("text, expected an element")]
     Text,
-    /// The least length of a struct is more than a frame can hold.
+    /// The least length of a struct does not fit in a frame.
     #[error("{name:?} is too long for any frame")]
     TooLarge {
         /// The struct.

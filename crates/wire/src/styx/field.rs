@@ -27,7 +27,7 @@ pub(super) trait Field<'a>: Sized + Default {
     /// The type's name in errors about JSON.
     const NAME: &'static str = Self::TYPE.name();
 
-    /// Takes a boolean of JSON. Like those below, it refuses the value unless the type overrides it.
+    /// Takes a boolean of JSON. Like the methods below, it refuses the value unless the type overrides it.
     fn read_bool<E: Error>(value: bool, wanted: &Seed<Self>) -> Result<Self, E> {
         Err(E::invalid_type(Unexpected::Bool(value), wanted))
     }
@@ -55,7 +55,7 @@ pub(super) trait Field<'a>: Sized + Default {
 
 /// A type that has fields: a packet.
 pub(super) trait Struct<'a>: Field<'a> {
-    /// Its fields in the order of the wire.
+    /// Its fields in wire order.
     const FIELDS: &'static [(&'static str, Type)];
 }
 
@@ -89,7 +89,7 @@ impl Type {
     }
 }
 
-/// A value of a property that is to be read as `T`; null is the same as empty or 0.
+/// Reads the value of a property as `T`; null is the same as empty or 0.
 pub(super) struct Seed<T> {
     property: &'static str,
     phantom: PhantomData<T>,
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes text behind its length.
+    /// Takes text, which follows its length.
     #[inline]
     pub(super) fn text(&mut self) -> Result<&'a str, DecodeError> {
         let len = u16::from_be_bytes(self.array()?);
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends text behind its length; text longer than [`TEXT_LEN_MAX`] is cut off between two characters.
+/// Appends text after its length; text longer than [`TEXT_LEN_MAX`] is cut off between two characters.
 pub(super) fn encode_text(text: &str, out: &mut Vec<u8>) {
     let bytes = cut(text, TEXT_LEN_MAX).as_bytes();
     let len = u16::try_from(bytes.len()).expect("it was cut to what has a length");
@@ -193,7 +193,7 @@ pub(super) fn encode_list_len<'e, T>(elements: &'e [T], out: &mut Vec<u8>) -> &'
     elements
 }
 
-/// The longest list: its length field has 32 bits, and a sign.
+/// The longest list: its length field is a signed 32-bit number.
 const LIST_LEN_MAX: usize = i32::MAX as usize;
 
 macro_rules! integers {
@@ -308,7 +308,7 @@ impl<'a> Field<'a> for Cow<'a, [u8]> {
         bytes.map(Cow::Owned)
     }
 
-    /// Takes an empty array, which stands for no bytes.
+    /// Takes an empty array, which means no bytes.
     fn read_list<A: SeqAccess<'a>>(mut list: A, wanted: &Seed<Self>) -> Result<Self, A::Error> {
         match list.next_element::<IgnoredAny>()? {
             None => Ok(Cow::Borrowed(&[])),
@@ -371,7 +371,7 @@ pub enum DecodeError {
         /// The bytes that are left.
         left: usize,
     },
-    /// A list is longer than the bytes that are there, or its length is negative.
+    /// A list is longer than the bytes that are left, or its length is negative.
     #[error("list of {len} elements, and {left} bytes are left")]
     ListLen {
         /// The length it announced.

@@ -1,5 +1,5 @@
-//! Properties that hold for any input: a packet that was read is written as the same bytes, and the table of packets
-//! agrees with the definition made from it.
+//! Properties that hold for any input: a packet that is read and written again gives the same bytes, and the table of
+//! packets agrees with the definition made from it.
 
 use super::load_test::{LoadRequest, LoadResponse};
 use super::{Definition, Limits, Packet, frames, json_packets};
@@ -80,8 +80,8 @@ fn check_json(packet: &Packet<'_>) {
     assert_eq!(FIREBASE.pack_json(&json), Ok(encoded), "{}", json.escape_ascii());
 }
 
-/// An event or an answer that was read is written as the same bytes, apart from the length, which may count the header
-/// or not.
+/// Checks that an event or an answer that is read and written again gives the same bytes, apart from the length, which
+/// may count the header or not.
 fn check_load_test(bytes: &[u8]) {
     if let Ok(request) = LoadRequest::unpack(bytes) {
         assert_eq!(request.pack()[4..], bytes[4..]);

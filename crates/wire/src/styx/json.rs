@@ -1,7 +1,8 @@
-//! Packets as JSON: an object of the fields in their order, and `classId` last, in nested structs too.
+//! Packets as JSON: an object of the fields in order, with `classId` last, in nested structs too.
 //!
-//! Enums are ordinals, bytes are Base64. Reading is as lenient as the server it comes from: properties in any order,
-//! unknown ones ignored, absent ones and null the same as empty or 0, the last of several with one name.
+//! Enums are ordinals, bytes are Base64. Reading is as lenient as the original server: properties may be in any order,
+//! unknown ones are ignored, absent ones and null are the same as empty or 0, and the last of several with one name
+//! counts.
 
 use super::field::{Field, Seed, Struct};
 use super::value::write_integer;
@@ -12,7 +13,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The packets of one text message: one object, or an array of objects. They are not looked into.
+/// The packets of one text message: one object, or an array of objects. Does not parse the objects.
 ///
 /// # Errors
 ///
@@ -39,7 +40,7 @@ pub(super) fn class_id(text: &[u8]) -> Result<u8, JsonError> {
 }
 
 /// The class id if it is the last property, without white space: then nothing before it has to be read. Text that is
-/// not JSON may seem to have one; reading the packet finds that out.
+/// not JSON may seem to have one; reading the packet detects that.
 fn class_id_at_the_end(text: &[u8]) -> Option<u8> {
     let text = text.strip_suffix(b"}")?;
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -213,7 +214,7 @@ pub enum JsonError {
     /// A property has a value that its type does not allow.
     #[error("{message}")]
     Value {
-        /// The property, the expected type, the value that came, and its place.
+        /// The property, the expected type, the value that was found, and its place.
         message: Box<str>,
     },
 }

@@ -4,7 +4,7 @@
 //! (as Java's packing does) or leave it out (as JavaScript's does): readers accept both, we write the first.
 //!
 //! The field order and the class ids are not published; these are the likely ones, and they give the sizes that the
-//! published bandwidth has.
+//! published bandwidth implies.
 
 /// A bot's event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub struct LoadRequest {
     pub pid: i32,
     /// The table at which the bot sits.
     pub tableid: i32,
-    /// The number of the event: one more than that of the bot's last event; the first has 1.
+    /// The number of the event: one more than that of the bot's last event, beginning with 1.
     pub seq: i32,
-    /// Milliseconds for which the game keeps the event before it answers.
+    /// Milliseconds for which the game holds the event before it answers.
     pub delay: i32,
     /// True if the event was sent before, over a connection that broke.
     pub resend: bool,
@@ -109,7 +109,7 @@ fn fill(bytes: &mut [u8], class_id: u8, numbers: &[i32], resend: bool) {
     bytes[HEADER_LEN + 4 * numbers.len()] = u8::from(resend);
 }
 
-/// Reads `N` numbers and a boolean behind a header, `LEN` bytes in all.
+/// Reads `N` numbers and a boolean after a header, `LEN` bytes in all.
 #[inline]
 fn read<const N: usize, const LEN: usize>(
     bytes: &[u8],
@@ -151,7 +151,7 @@ pub enum UnpackError {
     /// It is another packet.
     #[error("class id {class_id}, not {expected}")]
     ClassId {
-        /// The class id that came.
+        /// The class id that was found.
         class_id: u8,
         /// The expected class id.
         expected: u8,
@@ -159,7 +159,7 @@ pub enum UnpackError {
     /// The number of bytes is not that of the packet.
     #[error("{len} bytes, the packet has {expected}")]
     Len {
-        /// The number of bytes that came.
+        /// The number of bytes that were found.
         len: usize,
         /// The number of bytes that are expected.
         expected: usize,

@@ -5,18 +5,18 @@
 //! written from facts about that protocol (ids, the order of fields, sizes, bytes of examples), not from its code.
 //!
 //! Start reading at [`packets`]: the table in which each packet is written once. [`frames`] is the framing, [`Packet`]
-//! is what is inside it, [`Definition`] the same for packets that are known at run time only, [`load_test`] what the
+//! is what is inside it, [`Definition`] the same for packets that are known only at run time, [`load_test`] what the
 //! published measurement sent inside [`packets::GameTransport`].
 //!
-//! Left out: the packets that neither a bot nor the game server of crate `serve` has a use for (tournaments, services,
-//! chat channels, probes, the protocol's own encryption), the optional signature before the first frame, and what a
-//! packet means (crate `serve`).
+//! Left out: the packets that neither a bot nor the game server of crate `serve` uses (tournaments, services, chat
+//! channels, probes, the protocol's own encryption), the optional signature before the first frame, and what a packet
+//! means (crate `serve`).
 //!
 //! Packets are those of version 1.8 and later, in which transports have attributes.
 //!
-//! The facts leave some points open. There we chose: text is plain UTF-8 (not Java's modified kind), a boolean is 0 or
-//! 1 and nothing else, the lists of the list packets are called `snapshots` and `updates`, and
-//! `FilteredJoinTableRequest` holds `ParamFilter`s.
+//! The facts leave some points open. There we chose: text is plain UTF-8 (not Java's modified kind), a boolean is only
+//! 0 or 1, the lists of the list packets are called `snapshots` and `updates`, and `FilteredJoinTableRequest` holds
+//! `ParamFilter`s.
 
 mod definition;
 mod dynamic;

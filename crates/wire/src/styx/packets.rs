@@ -1,7 +1,7 @@
-//! The packets, each written once: class id, name, and fields in the order of the wire.
+//! The packets, each written once: class id, name, and fields in wire order.
 //!
 //! The types, [`Packet`], both packings and [`Definition::firebase`](super::Definition::firebase) are made of this one
-//! table. Fields are called as on the wire, but for Rust's spelling (`leave_tables` is `leaveTables` there) and
+//! table. Fields are named as on the wire, except for Rust's spelling (`leave_tables` is `leaveTables` there) and
 //! `kind`, which is `type` there.
 
 use super::field::{DecodeError, Field, Reader, Seed, Struct, Type, unexpected};
@@ -41,7 +41,7 @@ enums! {
         WaitList = "WAIT_LIST",
     }
 
-    /// The kinds of things that a part of the lobby lists.
+    /// The kinds of things that a part of the lobby can list.
     LobbyType { Regular = "REGULAR", Mtt = "MTT" }
 
     /// The type of a [`Param`]'s value; its `kind` is the ordinal of one of these.
@@ -77,7 +77,7 @@ packets! {
     /// Refuses a packet; `cmd` is its class id.
     3 Bad { cmd: i8, error: i8 }
 
-    /// A parameter. `value` holds text behind its 16-bit length, or an `i32`, depending on `kind` ([`ParameterType`]).
+    /// A parameter. `value` is text after its 16-bit length, or an `i32`, depending on `kind` ([`ParameterType`]).
     5 Param<'a> { key: Text<'a>, kind as "type": i8, value: Bytes<'a> }
 
     /// Compares a parameter with another one; `op` is the comparison ([`ParameterFilter`]).
@@ -183,19 +183,19 @@ packets! {
     /// Invites players to a table.
     42 InvitePlayersRequest { tableid: i32, invitees: Vec<i32> }
 
-    /// Tells the player of an invitation.
+    /// Notifies the player of an invitation.
     43 NotifyInvited<'a> { inviter: i32, screenname: Text<'a>, tableid: i32, seat: i8 }
 
-    /// Tells that somebody took a seat.
+    /// Reports that somebody took a seat.
     60 NotifyJoin<'a> { tableid: i32, pid: i32, nick: Text<'a>, seat: i8 }
 
-    /// Tells that somebody left a seat.
+    /// Reports that somebody left a seat.
     61 NotifyLeave { tableid: i32, pid: i32 }
 
-    /// Tells a player who logs in again of a seat that was kept. `mttid` is -1 outside of tournaments.
+    /// Notifies a player who logs in again of a seat that was kept. `mttid` is -1 outside of tournaments.
     62 NotifySeated<'a> { tableid: i32, seat: i8, mttid: i32, snapshot: TableSnapshot<'a> }
 
-    /// Tells a player who logs in again of a table that is still watched.
+    /// Notifies a player who logs in again of a table that is still watched.
     63 NotifyWatching { tableid: i32 }
 
     /// A chat message at a table.
@@ -233,7 +233,7 @@ packets! {
     /// Ends a [`LobbySubscribe`].
     146 LobbyUnsubscribe<'a> { kind as "type": LobbyType, gameid: i32, address: Text<'a> }
 
-    /// Tells that a table is gone.
+    /// Reports that a table is gone.
     147 TableRemoved { tableid: i32 }
 
     /// The state of a tournament in the lobby.
@@ -270,7 +270,7 @@ packets! {
     /// Answers a [`FilteredJoinTableCancelRequest`].
     173 FilteredJoinTableCancelResponse { seq: i32, status: ResponseStatus }
 
-    /// Tells that a seat was found.
+    /// Reports that a seat was found.
     174 FilteredJoinTableAvailable { seq: i32, tableid: i32, seat: i8 }
 }
 

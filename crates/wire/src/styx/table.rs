@@ -1,6 +1,6 @@
 //! The macros that make types of the tables in [`super::packets`].
 
-/// Makes enums, whose form on the wire is an ordinal of one byte.
+/// Makes enums, which are ordinals of one byte on the wire.
 macro_rules! enums {
     ($($(#[$doc:meta])* $name:ident {
         $first:ident = $first_wire:literal $(, $value:ident = $wire:literal)* $(,)?
@@ -148,7 +148,7 @@ macro_rules! packets {
             ///
             /// # Errors
             ///
-            /// The first fault; bytes that are left over are a fault too.
+            /// The first fault; leftover bytes are a fault too.
             #[inline]
             pub fn decode(payload: &'a [u8]) -> Result<Self, DecodeError> {
                 let (class_id, fields) = payload.split_first().ok_or(DecodeError::NoClassId)?;
@@ -161,8 +161,8 @@ macro_rules! packets {
                 Ok(packet)
             }
 
-            /// Appends the payload of a frame: the class id and the fields. Text longer than
-            /// [`TEXT_LEN_MAX`](super::TEXT_LEN_MAX) is cut off there: the format has no length for it.
+            /// Appends the payload of a frame: the class id and the fields. Text is cut off at
+            /// [`TEXT_LEN_MAX`](super::TEXT_LEN_MAX) bytes: the format has no length for more.
             #[inline]
             pub fn encode(&self, out: &mut Vec<u8>) {
                 out.push(self.class_id());
@@ -171,13 +171,13 @@ macro_rules! packets {
                 }
             }
 
-            /// Reads one JSON object; text without escapes is borrowed from it. A packet that ends in its class
-            /// id, as it should, is read once, any other one twice. Empty objects in a list take 128 times the memory
-            /// of the text at most: whoever receives it limits its length.
+            /// Reads one JSON object; text without escapes is borrowed from it. A packet that ends in its class id, as
+            /// it should, is read once, any other twice. Empty objects in a list take at most 128 times the memory of
+            /// the text, so the receiver must limit its length.
             ///
             /// # Errors
             ///
-            /// The first fault; a value of the wrong type is named with its property and the right type.
+            /// The first fault; for a value of the wrong type, its property and the right type.
             pub fn read_json(text: &'a [u8]) -> Result<Self, JsonError> {
                 Ok(match json::class_id(text)? {
                     $($id => Self::$name(json::read(text)?),)*
@@ -185,7 +185,7 @@ macro_rules! packets {
                 })
             }
 
-            /// Appends the packet as one JSON object: the fields in their order, `classId` last.
+            /// Appends the packet as one JSON object: the fields in order, `classId` last.
             pub fn write_json(&self, out: &mut Vec<u8>) {
                 match self {
                     $(Self::$name(packet) => packet.write_json(out),)*

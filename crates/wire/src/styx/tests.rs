@@ -51,7 +51,7 @@ fn packets_whose_bytes_are_changed_are_treated_the_same_by_both() {
     }
 }
 
-/// The payload of a packet whose values follow from `choices`, and are 0 after those.
+/// The payload of a packet whose values are derived from `choices`, and are 0 when those are used up.
 fn generate(definition: &Definition, class_id: u8, choices: &[u8]) -> Vec<u8> {
     let mut payload = vec![class_id];
     let kind = Kind::Struct(definition.by_class_id[&class_id]);

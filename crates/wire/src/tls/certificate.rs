@@ -1,4 +1,4 @@
-//! The certificate that was refused, and the reason in words for people.
+//! The certificate that was refused, and the reason in plain words.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -57,10 +57,10 @@ pub enum Refusal {
         /// The description by rustls.
         what: String,
     },
-    /// It is signed by itself, and by nobody whom we trust.
+    /// It is self-signed, and not among those that we trust.
     #[error("is self-signed, and not among the authorities that we trust")]
     SelfSigned,
-    /// Nobody whom we trust issued it.
+    /// No authority that we trust issued it.
     #[error("is not issued by an authority that we trust")]
     UnknownAuthority,
     /// It is not for this use.
@@ -69,28 +69,28 @@ pub enum Refusal {
         /// The description by rustls.
         what: String,
     },
-    /// It is for other names.
+    /// It is valid for other names.
     #[error("is not for {expected}, but for {}", list(presented))]
     WrongName {
         /// The name that was asked for.
         expected: String,
-        /// The names in it.
+        /// The names that it is valid for.
         presented: Vec<String>,
     },
 }
 
-/// The last certificate that one configuration refused, and if it had none of its own to show. rustls carries no
-/// certificate out of a failed handshake, so the verifier leaves it here for the connection, which asks at once. Two
-/// that fail at the same time may name each other's: both are of the same server.
+/// The last certificate that one configuration refused, and a flag for a client certificate that was asked for but
+/// missing. rustls returns no certificate from a failed handshake, so the verifier leaves it here for the connection,
+/// which asks at once. Two connections that fail at the same time may name each other's: both are of the same server.
 #[derive(Debug, Default)]
 pub(super) struct Refused {
     certificate: Mutex<Option<RefusedCertificate>>,
-    /// True if the peer asked for a certificate of ours, and there was none to show.
+    /// True if the peer asked for our certificate, and there was none to show.
     shown_none: AtomicBool,
 }
 
 impl Refused {
-    /// Notes that the peer asked for a certificate of ours, and that there was none.
+    /// Notes that the peer asked for our certificate, and that there was none.
     pub(super) fn note_none_to_show(&self) {
         self.shown_none.store(true, Ordering::Relaxed);
     }
@@ -105,7 +105,7 @@ impl Refused {
         *self.lock() = Some(describe(why, chain));
     }
 
-    /// The certificate that was refused last.
+    /// The last certificate that was refused.
     pub(super) fn last(&self, why: &CertificateError) -> Box<RefusedCertificate> {
         Box::new(self.lock().clone().unwrap_or_else(|| describe(why, &[])))
     }
@@ -183,7 +183,7 @@ fn reason(why: &CertificateError, guilty: Option<&X509Certificate<'_>>) -> Refus
     }
 }
 
-/// The holder of a certificate: its subject or, if that is empty, as browsers want it, its names.
+/// The holder of a certificate: its subject or, if that is empty (as browsers prefer), its names.
 fn who(certificate: &X509Certificate<'_>) -> String {
     let subject = certificate.subject().to_string();
     if subject.is_empty() { list(&names(certificate)) } else { shown(&subject) }
@@ -234,7 +234,7 @@ fn rfc3339(time: ASN1Time) -> String {
     )
 }
 
-/// Text from a peer, made fit for a terminal and for one line.
+/// Text from a peer, made safe for a terminal and for one line.
 fn shown(text: &str) -> String {
     let short: String = text.chars().take(TEXT_LEN_MAX).collect();
     let mut shown = String::with_capacity(short.len());

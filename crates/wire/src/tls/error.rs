@@ -27,21 +27,21 @@ pub enum PeerError {
     /// The connection ended inside the handshake.
     #[error("the connection ended inside the TLS handshake, before {awaited}")]
     CutHandshake {
-        /// The message that the peer owed, in words.
+        /// The message that the peer had yet to send, in words.
         awaited: &'static str,
     },
     /// The connection ended inside a record.
     #[error("the connection ended inside a TLS record, after {len}{} bytes of it", shown(*expected))]
     CutRecord {
-        /// The bytes of the record that came, with its header.
+        /// The bytes of the record that arrived, with its header.
         len: usize,
-        /// The length of the record, if its header came.
+        /// The length of the record, if its header arrived.
         expected: Option<usize>,
     },
-    /// A message of the handshake is cut into more bytes than we keep.
+    /// A handshake message is cut into records of more bytes than we keep.
     #[error("handshake message in records of {len} bytes, limit is {max}")]
     HandshakeOverLimit {
-        /// The bytes that were held.
+        /// The bytes that were buffered.
         len: usize,
         /// The limit.
         max: usize,
@@ -61,31 +61,31 @@ pub enum PeerError {
     /// The client showed no certificate.
     #[error("the client showed no certificate, and one is required")]
     NoCertificate,
-    /// Both ends have no group, no signature or no extension in common that is needed.
+    /// The ends have no required group, signature or extension in common.
     #[error("nothing in common with the peer: {what}")]
     NoCommonGround {
         /// The kind of thing that is not in common.
         what: String,
     },
-    /// None of the protocols that the peer offers by ALPN is among ours.
+    /// We support none of the ALPN protocols that the peer offers.
     #[error("no ALPN protocol in common with the peer")]
     NoCommonProtocol,
-    /// Both ends have no cipher suite in common that fits the version and the key of the certificate.
+    /// The ends have no cipher suite in common that fits the version and the key of the certificate.
     #[error("no cipher suite in common with the peer")]
     NoCommonSuite,
-    /// Both ends have no version of TLS in common.
+    /// The ends have no version of TLS in common.
     #[error("no version of TLS in common with the peer")]
     NoCommonVersion,
-    /// The first bytes of the peer are no record.
+    /// The first bytes of the peer are not a record.
     #[error("the peer does not speak TLS: it sent {said}")]
     NotTls {
         /// The first bytes.
         said: Excerpt,
     },
-    /// A record has more than 16 KiB of plaintext and the bytes that may be added.
+    /// A record is longer than 16 KiB of plaintext plus the bytes that may be added.
     #[error("TLS record over the limit of 16384 bytes of plaintext")]
     RecordOverLimit,
-    /// A record was changed on its way, or is protected by other keys.
+    /// A record was changed in transit, or is protected by other keys.
     #[error(
         "a TLS record failed its integrity check: it was changed on its way, or is not a record"
     )]
@@ -101,8 +101,8 @@ pub enum PeerError {
     /// The connection ended without `close_notify`, and the data inside may be incomplete.
     #[error("the connection ended without close_notify{}", within(inside.as_deref()))]
     Truncated {
-        /// The error of the protocol inside, in words; `None` if that protocol cannot tell a whole message from a cut
-        /// one.
+        /// The error of the protocol inside, in words; `None` if that protocol cannot tell a complete message from a
+        /// truncated one.
         inside: Option<Box<str>>,
     },
     /// rustls failed for another reason.
@@ -114,7 +114,7 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// Puts an error of rustls into our words.
+    /// Translates an error of rustls.
     pub(super) fn of(error: rustls::Error, is_complete: bool, refused: &Refused) -> Self {
         use rustls::Error as E;
         match error {
@@ -138,7 +138,7 @@ impl PeerError {
 
     fn of_alert(alert: AlertDescription, is_complete: bool, refused: &Refused) -> Self {
         let meaning = match alert {
-            // TLS 1.2 has no alert for it: servers take one of these.
+            // TLS 1.2 has no alert for it, so servers send one of these.
             AlertDescription::AccessDenied
             | AlertDescription::BadCertificate
             | AlertDescription::CertificateUnknown

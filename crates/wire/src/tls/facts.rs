@@ -15,7 +15,7 @@ pub struct Facts {
     pub group: Option<&'static str>,
     /// The protocol that ALPN chose, if any.
     pub alpn: Option<Arc<str>>,
-    /// True if a ticket of an earlier connection took the place of certificates.
+    /// True if a ticket of an earlier connection replaced certificates.
     pub resumed: bool,
 }
 

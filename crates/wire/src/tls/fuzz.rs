@@ -1,6 +1,6 @@
 //! Properties that hold for any input, and for any message however its records are cut.
 //!
-//! TLS draws keys from the system, so two machines never send the same bytes; what they understand is compared.
+//! TLS draws keys from the system, so two machines never send the same bytes; the checks compare what they understand.
 
 use super::options::{Client, ClientOptions, Identity, Server, ServerOptions, Trust};
 use super::{Tls, Version};
@@ -37,7 +37,7 @@ pub(crate) fn fuzz_tls_files(bytes: &[u8]) {
     }
 }
 
-/// Feeds both roles, before the handshake, `bytes`, split in many ways. All of them must give the same result.
+/// Feeds `bytes`, split in many ways, to both roles before the handshake. All of them must give the same result.
 ///
 /// # Panics
 ///
@@ -54,7 +54,7 @@ fn check_handshake(bytes: &[u8], machine: &dyn Fn() -> Tls<Framed>) {
         machine.open(&mut Vec::new());
         let mut events = Transcript::of(machine, pieces).events;
         for event in &mut events {
-            // How much an error shows of the bytes that were sent depends on how many had arrived.
+            // The bytes that an error shows depend on how many had arrived.
             event.truncate(event.find("it sent").unwrap_or(event.len()));
         }
         events
@@ -67,12 +67,12 @@ fn check_handshake(bytes: &[u8], machine: &dyn Fn() -> Tls<Framed>) {
     }
 }
 
-/// Sends the parts of `bytes` between zeros as messages, and delivers their records in pieces as long as `bytes` say;
-/// then again with one bit changed.
+/// Sends the parts of `bytes` between zeros as messages, and delivers their records in pieces whose lengths `bytes`
+/// determine; then again with one bit changed.
 ///
 /// # Panics
 ///
-/// If not everything arrives, or anything does that was changed.
+/// If not everything arrives, or anything that was changed does.
 pub(crate) fn fuzz_tls_records(bytes: &[u8]) {
     let world = world();
     let sent: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
@@ -87,8 +87,8 @@ pub(crate) fn fuzz_tls_records(bytes: &[u8]) {
     }
 }
 
-/// Delivers records and returns the messages that arrive; in byte `changed` of the first record a bit is changed. In a
-/// header that may go unseen: rustls does not look at the last digit of the version.
+/// Delivers records and returns the messages that arrive; changes a bit in byte `changed` of the first record. In a
+/// header that may go unnoticed: rustls ignores the last digit of the version.
 fn deliver(
     sender: &mut Tls<Framed>,
     receiver: &mut Tls<Framed>,
@@ -201,5 +201,5 @@ fn framed() -> Framed {
     Framed::new(Limits { frame_len_max: 1 << 20 })
 }
 
-/// Most places at which a handshake is cut: each costs a key.
+/// Most cuts of a handshake: each costs a key.
 const CUTS_MAX: usize = 8;

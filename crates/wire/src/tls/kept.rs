@@ -23,7 +23,7 @@ enum What {
     Pushed(Pushed<'static>),
     Redirected,
     Refused(u16, Option<RetryAfter>),
-    /// The bytes are its head, of this length, and its body.
+    /// The bytes are its head, which has this length, and its body.
     Response(Response<'static>, usize),
     Secured(Secured),
 }

@@ -12,28 +12,29 @@ use crate::contract::{
 
 /// One end of a TLS connection around the protocol inside.
 ///
-/// [`Protocol::open`] always answers [`Opening::Awaited`]. When the handshake is complete the protocol inside is
-/// opened, [`Event::Secured`] says so, and from then on its events come as if there were no TLS.
+/// [`Protocol::open`] always returns [`Opening::Awaited`]. When the handshake is complete, the protocol inside is
+/// opened, [`Event::Secured`] reports it, and from then on the events are those of the protocol inside, as if there
+/// were no TLS.
 ///
-/// **The end.** `close_notify` is sent with the last thing that the protocol inside says: with its proper end, with
-/// [`Event::Closed`], and after an error of the peer. That of the peer is answered, and ends the protocol inside as the
-/// end of the connection would. A connection that ends without one was truncated, perhaps by somebody between
-/// (RFC 8446 §6.1). Many servers do it all the same, so it is an error only where the protocol inside cannot tell that
-/// it has everything: not after WebSocket's Close or whole replies, but inside a message, and for a body of HTTP that
-/// only the end of the connection ends.
+/// **The end.** We send `close_notify` with the last output of the protocol inside: with its proper end, with
+/// [`Event::Closed`], and after an error of the peer. We answer the peer's, which ends the protocol inside as the end
+/// of the connection would. A connection that ends without one was truncated, perhaps by somebody in between (RFC 8446
+/// §6.1). Many servers omit it all the same, so that is an error only where the protocol inside cannot tell that it has
+/// everything: not after WebSocket's Close or complete replies, but inside a message, and for an HTTP body that only
+/// the end of the connection ends.
 ///
-/// The keys of TLS 1.2 with AES last for 2^24 records, and cannot be renewed: the next message is not sent but answered
-/// with [`MisuseError::NotOpen`], and `close_notify` is in `tx`. TLS 1.3 renews its keys by itself.
+/// The keys of TLS 1.2 with AES last for 2^24 records, and cannot be renewed: the next message is not sent but fails
+/// with [`MisuseError::NotOpen`], and `close_notify` is in `tx`. TLS 1.3 renews its keys on its own.
 ///
-/// **Bytes of TLS** ([`Layers`]): all bytes of the stream that are not plaintext: handshakes, tickets, alerts,
-/// and of every record what it adds. A record that arrives counts when it is whole.
+/// **Bytes of TLS** ([`Layers`]): all bytes of the stream that are not plaintext: handshakes, tickets, alerts, and what
+/// every record adds. A record that arrives counts once it is complete.
 #[derive(Debug)]
 pub struct Tls<P> {
     /// The reason why the stream is over; `None` while it goes on.
     end: Option<End>,
     held: Held,
     inner: P,
-    /// The last event, where it could not borrow from `inner`.
+    /// The last event, if it could not borrow from `inner`.
     kept: Option<Box<Kept>>,
     plain: Plain,
     session: Rustls,
@@ -135,8 +136,8 @@ impl<P: Protocol> Protocol for Tls<P> {
     ///
     /// # Errors
     ///
-    /// `CutHandshake`, `CutRecord`, or `Truncated`: without `close_notify`, and the protocol inside cannot tell that it
-    /// has everything.
+    /// `CutHandshake`, `CutRecord`, or `Truncated`: the connection ended without `close_notify`, and the protocol
+    /// inside cannot tell that it has everything.
     fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
         let is_handshaking = self.state == State::AwaitHandshake;
         if std::mem::replace(&mut self.state, State::Over) == State::Over {
@@ -207,7 +208,7 @@ impl<P: Protocol> Tls<P> {
         if self.outgoing().protect(from, tx) { Ok(()) } else { Err(MisuseError::NotOpen) }
     }
 
-    /// Starts a proper end, which `close` does inside; as [`Protocol::close`].
+    /// Starts a proper end like [`Protocol::close`]; `close` starts that of the protocol inside.
     pub(crate) fn close_by(
         &mut self,
         tx: &mut Vec<u8>,
@@ -228,7 +229,7 @@ impl<P: Protocol> Tls<P> {
 
 /// The way from records to plaintext.
 impl<P: Protocol> Tls<P> {
-    /// Takes all of `input`: decrypts the whole records of it and keeps the one that is cut.
+    /// Takes all of `input`: decrypts its complete records and keeps the one that is cut.
     fn read(&mut self, input: &mut Input<'_>, tx: &mut Vec<u8>) {
         let from = tx.len();
         self.read_records(input, tx);
@@ -267,8 +268,8 @@ impl<P: Protocol> Tls<P> {
         }
     }
 
-    /// Decrypts whole records, of which `len` bytes are new: those given, else what is held. How many bytes of them are
-    /// done with.
+    /// Decrypts complete records: those given, else those held. `len` of their bytes are new. Returns how many of their
+    /// bytes are done with.
     fn read_whole(&mut self, len: usize, records: Option<&mut [u8]>, tx: &mut Vec<u8>) -> usize {
         let records = records.unwrap_or(&mut self.held.bytes);
         let before = self.plain.bytes.len();
@@ -319,7 +320,7 @@ impl<P: Protocol> Tls<P> {
         Ok(Some(Event::Secured(Secured { facts, opening })))
     }
 
-    /// Lets the protocol inside read the plaintext that there is.
+    /// Lets the protocol inside read the available plaintext.
     #[inline]
     fn receive_inside(
         &mut self,
@@ -345,9 +346,9 @@ impl<P: Protocol> Tls<P> {
         received
     }
 
-    /// The same, when no more can come. The last event is followed by an end or an error, so that has to be asked for
-    /// in the same call in which the protocol inside answers that it needs more; an event therefore cannot borrow
-    /// from it, and is copied.
+    /// The same, when no more can arrive. An end or an error follows the last event, so this must ask for it in the
+    /// same call in which the protocol inside needs more bytes; an event therefore cannot borrow from that protocol,
+    /// and is copied.
     #[cold]
     fn receive_last(&mut self, tx: &mut Vec<u8>) -> Result<Option<Event<'_>>, contract::PeerError> {
         if let Some(event) = self.receive_inside(tx)? {
@@ -366,9 +367,9 @@ impl<P: Protocol> Tls<P> {
     }
 }
 
-/// The way from plaintext to records: all fields but the protocol inside, from which an event may still borrow.
+/// The way from plaintext to records: all fields except the protocol inside, from which an event may still borrow.
 struct Outgoing<'t> {
-    /// True if the peer was told of a fatal error: nothing may follow that.
+    /// True if a fatal error was reported to the peer: nothing may follow that.
     is_cut_off: bool,
     session: &'t mut Rustls,
     tls_sent: &'t mut u64,
@@ -376,8 +377,8 @@ struct Outgoing<'t> {
 }
 
 impl Outgoing<'_> {
-    /// Encrypts what the protocol inside appended to `tx`, from `from` on; `false`, and it is gone, if nothing may be
-    /// sent any more.
+    /// Encrypts what the protocol inside appended to `tx`, from `from` on. If nothing may be sent any more, removes it
+    /// and returns `false`.
     #[inline]
     fn protect(&mut self, from: usize, tx: &mut Vec<u8>) -> bool {
         let len = tx.len() - from;
@@ -412,5 +413,5 @@ impl Plain {
     }
 }
 
-/// Input longer than this is more than one record: memory for its plaintext is set aside at once.
+/// Input longer than this is more than one record: memory for its plaintext is allocated at once.
 const SEVERAL_LEN: usize = 17 * 1024;

@@ -1,17 +1,17 @@
 //! TLS 1.2 and 1.3 as a layer: [`Tls`] is a [`Protocol`](crate::Protocol) around the protocol inside.
 //!
-//! Bytes of the stream go in and come out as with every other machine; what lies between is the same conversation,
-//! protected. A quiet connection holds no buffer: plaintext is freed when the protocol inside has taken it, a record
-//! that was cut is kept until its rest arrives, and what is sent is encrypted at the end of the caller's own buffer.
+//! Bytes of the stream go in and out as with every other machine, but protected. A quiet connection holds no buffer:
+//! plaintext is freed when the protocol inside has taken it, a record that was cut is kept until its rest arrives, and
+//! output is encrypted in place at the end of the caller's own buffer.
 //!
-//! rustls does the work, through its unbuffered interface and behind `session::Session`, a trait of ours. It draws
-//! its keys from the system's randomness, and its ticket keys change by the system's clock; those are the only two
-//! things here that do not come in as arguments. The time that certificates are held against does.
+//! rustls does the work, through its unbuffered interface and behind our trait `session::Session`. It draws its keys
+//! from the system's randomness, and its ticket keys change by the system's clock; those are the only two inputs here
+//! that are not arguments. The time at which certificates are checked is one.
 //!
-//! Left out: early data (0-RTT), revocation lists, and renegotiation, which TLS 1.3 has no more.
+//! Left out: early data (0-RTT), revocation lists, and renegotiation, which TLS 1.3 no longer has.
 //!
 //! Start reading at [`Tls`]. `options` makes the configuration of either end, `records` finds where records end,
-//! `unbuffered` is the only file that knows rustls's connections, `trust` says which certificate was refused and why.
+//! `unbuffered` is the only file that knows rustls's connections, `trust` notes which certificate was refused and why.
 
 mod certificate;
 mod error;

@@ -27,15 +27,15 @@ use std::time::Duration;
 /// The settings of a client.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// The versions to offer; none stands for both.
+    /// The versions to offer; empty means both.
     pub versions: Vec<Version>,
-    /// The cipher suites to offer by name, best first; none stands for all. See [`suites`](super::suites).
+    /// The cipher suites to offer by name, best first; empty means all. See [`suites`](super::suites).
     pub suites: Vec<String>,
     /// The certificates that are accepted.
     pub trust: Trust,
     /// The certificate to show to a server that asks for one.
     pub identity: Option<Identity>,
-    /// The protocols to offer by ALPN, best first; none stands for no ALPN.
+    /// The protocols to offer by ALPN, best first; empty means no ALPN.
     pub alpn: Vec<String>,
     /// True if connections resume earlier ones by tickets.
     pub resumption: bool,
@@ -46,15 +46,15 @@ pub struct ClientOptions {
 /// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The versions to accept; none stands for both.
+    /// The versions to accept; empty means both.
     pub versions: Vec<Version>,
-    /// The cipher suites to accept by name, best first; none stands for all.
+    /// The cipher suites to accept by name, best first; empty means all.
     pub suites: Vec<String>,
     /// The certificate to show to clients.
     pub identity: Identity,
-    /// Authorities in PEM; clients have to show a certificate of one of them. `None` if clients are not asked.
+    /// Authorities in PEM; clients have to show a certificate issued by one of them. `None` if clients are not asked.
     pub client_authorities_pem: Option<Vec<u8>>,
-    /// The protocols to accept by ALPN, best first; none stands for no ALPN.
+    /// The protocols to accept by ALPN, best first; empty means no ALPN.
     pub alpn: Vec<String>,
     /// True if tickets are given out and accepted.
     pub resumption: bool,
@@ -67,7 +67,7 @@ pub struct ServerOptions {
 pub enum Trust {
     /// All of them.
     Anyone,
-    /// Certificates that one of these authorities signed, or that lead to one.
+    /// Certificates that one of these authorities signed, directly or through a chain.
     Authorities {
         /// Files in PEM, each with one certificate or more.
         pem: Vec<Vec<u8>>,
@@ -79,7 +79,7 @@ pub enum Trust {
 /// A certificate and its key.
 #[derive(Clone)]
 pub struct Identity {
-    /// The certificate in PEM, and behind it those that lead to an authority.
+    /// The certificate in PEM, followed by those that lead to an authority.
     pub chain_pem: Vec<u8>,
     /// Its private key in PEM: PKCS#8, SEC 1 or PKCS#1.
     pub key_pem: Vec<u8>,
@@ -107,7 +107,7 @@ struct ServerParts {
 }
 
 impl Client {
-    /// A client for the server of this name or address, which its certificate has to be for.
+    /// A client for the server of this name or address, for which its certificate must be valid.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl Identity {
     }
 }
 
-/// Debug output leaves the key out: keys do not belong into logs.
+/// Debug output omits the key: keys do not belong in logs.
 impl std::fmt::Debug for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Identity").finish_non_exhaustive()
@@ -265,7 +265,7 @@ impl Suites {
         Version::ALL.into_iter().filter(|it| has(*it)).map(Version::of_rustls).collect()
     }
 
-    /// Checks that one of the suites of TLS 1.2, which name a kind of key, fits the key of the certificate.
+    /// Checks that one of the TLS 1.2 suites, each of which names a kind of key, fits the key of the certificate.
     fn check_key(&self, key: &PrivateKeyDer<'static>) -> Result<(), OptionsError> {
         let Ok(key) = rustls::crypto::aws_lc_rs::sign::any_supported_type(key) else {
             return Ok(()); // rustls will say what is wrong with it.
@@ -283,7 +283,7 @@ impl Suites {
     }
 }
 
-/// A clock that stands still: `wire` has none of its own.
+/// A clock that does not advance: `wire` has none of its own.
 #[derive(Debug)]
 struct Clock(UnixTime);
 

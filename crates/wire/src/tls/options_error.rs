@@ -49,12 +49,12 @@ pub enum OptionsError {
     /// No suite fits the kind of the certificate's key.
     #[error("no TLS 1.2 suite works with the {key} key of the certificate; {suite} does not")]
     SuiteOfOtherKey {
-        /// The first suite that was asked for.
+        /// The first suite that was requested.
         suite: &'static str,
         /// The type of the certificate's key.
         key: &'static str,
     },
-    /// A suite belongs to another version than those that were asked for.
+    /// A suite belongs to a version other than those requested.
     #[error("{suite} belongs to TLS {version}, which was not asked for")]
     SuiteOfOtherVersion {
         /// The suite.

@@ -3,17 +3,17 @@
 use crate::contract::Input;
 use crate::excerpt::Excerpt;
 
-/// Bytes that wait for the rest of a record, and before them, only in a handshake, whole records that wait for the
-/// rest of a message. Holds no memory unless something waits.
+/// Bytes that wait for the rest of a record; in a handshake, they follow complete records that wait for the rest of a
+/// message. Holds no memory unless something waits.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     pub(super) bytes: Vec<u8>,
-    /// Start of the record that was cut; everything before it has been looked at.
+    /// Start of the record that was cut; everything before it has been read.
     record_at: usize,
 }
 
 impl Held {
-    /// Keeps `rest`, of which the first `looked_at` bytes are whole records.
+    /// Keeps `rest`, whose first `looked_at` bytes are complete records.
     pub(super) fn keep(&mut self, rest: &[u8], looked_at: usize) {
         if !rest.is_empty() {
             self.bytes.extend_from_slice(rest);
@@ -21,8 +21,8 @@ impl Held {
         self.record_at = looked_at;
     }
 
-    /// Takes from `input` until the record that was cut is whole, and returns its length. Returns `None`, with all of
-    /// `input` taken, if bytes of it are still missing.
+    /// Takes from `input` until the record that was cut is complete, and returns its length. Takes all of `input` and
+    /// returns `None` if bytes of it are still missing.
     pub(super) fn fill(&mut self, input: &mut Input<'_>) -> Option<usize> {
         self.take_to(HEADER_LEN, input)?;
         let len = self.expected_len()?;
@@ -30,7 +30,7 @@ impl Held {
         Some(len)
     }
 
-    /// Frees the first `used` bytes. The rest has been looked at.
+    /// Frees the first `used` bytes. The rest has been read.
     pub(super) fn release(&mut self, used: usize) {
         if used == self.bytes.len() {
             self.bytes = Vec::new();
@@ -40,7 +40,7 @@ impl Held {
         self.record_at = self.bytes.len();
     }
 
-    /// Bytes that have arrived of the record that was cut.
+    /// Number of bytes of the record that was cut that have arrived.
     pub(super) fn cut_len(&self) -> usize {
         self.bytes.len() - self.record_at
     }
@@ -59,7 +59,7 @@ impl Held {
     }
 }
 
-/// Length of the whole records at the front of `bytes`.
+/// Length of the complete records at the front of `bytes`.
 pub(super) fn whole_len(bytes: &[u8]) -> usize {
     let mut whole = 0;
     while let Some(len) = record_len(&bytes[whole..])
@@ -70,7 +70,7 @@ pub(super) fn whole_len(bytes: &[u8]) -> usize {
     whole
 }
 
-/// Checks the first bytes of a peer, and returns them if they are no TLS: a record has one of a few types, and version
+/// Checks the first bytes of a peer, and returns them if they are not TLS: a record has one of a few types, and version
 /// 3.something.
 pub(super) fn not_tls(held: &[u8], arrived: &[u8]) -> Option<Excerpt> {
     let mut first = held.iter().chain(arrived);
@@ -83,8 +83,9 @@ pub(super) fn not_tls(held: &[u8], arrived: &[u8]) -> Option<Excerpt> {
     Some(Excerpt::new(&said))
 }
 
-/// The length of the record at the front of `bytes`, its header included. A header that is no record's, or that of one
-/// longer than any may be, is whole by itself: it is to be refused, and nothing behind it is worth waiting for.
+/// The length of the record at the front of `bytes`, its header included. A header that is not a record's, or announces
+/// a record that is too long, counts as a complete record: it will be refused, and nothing after it is worth waiting
+/// for.
 fn record_len(bytes: &[u8]) -> Option<usize> {
     let [kind, major, _, high, low] = *bytes.first_chunk::<HEADER_LEN>()?;
     let len = HEADER_LEN + usize::from(u16::from_be_bytes([high, low]));
@@ -92,7 +93,7 @@ fn record_len(bytes: &[u8]) -> Option<usize> {
     Some(if is_record { len } else { HEADER_LEN })
 }
 
-/// An alert `unexpected_message` of a connection that has no keys yet: for a peer whose bytes are no records.
+/// The alert `unexpected_message` on a connection that has no keys yet: for a peer whose bytes are not records.
 pub(super) const UNEXPECTED_MESSAGE: [u8; 7] = [21, 3, 3, 0, 2, 2, 10];
 
 /// The types of records: from `change_cipher_spec` to `heartbeat` (RFC 6520).
@@ -108,6 +109,6 @@ const HEADER_LEN: usize = 5;
 /// rustls refuses anything longer.
 const RECORD_LEN_MAX: usize = HEADER_LEN + (1 << 14) + 2048;
 
-/// Largest amount that is held of one peer: a message of a handshake as long as rustls takes it (65 535 bytes), cut
-/// into records so small that each is half header, and one record more.
+/// Most bytes that are held for one peer: the longest handshake message that rustls accepts (65 535 bytes), cut into
+/// records so small that each is half header, and one more record.
 pub(super) const HELD_LEN_MAX: usize = 2 * 65_536 + RECORD_LEN_MAX;

@@ -8,12 +8,12 @@ pub(super) trait Session {
     /// Starts the handshake: a client appends its first message to `tx`.
     fn begin(&mut self, tx: &mut Vec<u8>) -> Result<(), PeerError>;
 
-    /// Reads `records`, which are whole: appends their plaintext to `plain`, and the answers of TLS itself, alerts
-    /// among them, to `tx`.
+    /// Reads `records`, which are complete: appends their plaintext to `plain`, and the answers of TLS itself,
+    /// including alerts, to `tx`.
     fn read(&mut self, records: &mut [u8], plain: &mut Vec<u8>, tx: &mut Vec<u8>) -> Read;
 
-    /// Replaces the end of `tx`, from `from` on, by records that protect it. `waiting` is what [`Session::read`] did
-    /// not use of its last input. `false`, and that end taken off, if nothing may be sent any more.
+    /// Replaces the end of `tx`, from `from` on, by records that protect it. `waiting` is the part of its last input
+    /// that [`Session::read`] did not use. If nothing may be sent any more, removes that end and returns `false`.
     fn write(&mut self, waiting: &mut [u8], from: usize, tx: &mut Vec<u8>) -> bool;
 
     /// Appends `close_notify` to `tx`, unless it was sent before.
@@ -22,14 +22,14 @@ pub(super) trait Session {
     /// The parameters that were agreed on; `None` before the handshake is complete.
     fn facts(&self) -> Option<Facts>;
 
-    /// The message of the handshake that the peer owes, in words.
+    /// The next handshake message of the peer, in words.
     fn awaited(&self) -> &'static str;
 }
 
 /// The result of [`Session::read`].
 #[derive(Debug)]
 pub(super) struct Read {
-    /// The bytes of the input that are done with; the rest comes again, with more behind it.
+    /// The bytes of the input that are done with; the next call passes the rest again, followed by more.
     pub(super) used: usize,
     /// The reason why nothing more can be read; `None` while the stream goes on.
     pub(super) end: Option<End>,

@@ -5,8 +5,8 @@ use super::options_error::OptionsError;
 use rustls::SupportedCipherSuite;
 use rustls::crypto::aws_lc_rs::ALL_CIPHER_SUITES;
 
-/// All cipher suites that can be asked for, best first. Names are as IANA writes them, except that those of TLS 1.3
-/// begin with `TLS13_` to show their version: `TLS13_AES_128_GCM_SHA256`, `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`.
+/// All available cipher suites, best first. Names are IANA's, except that those of TLS 1.3 begin with `TLS13_` to show
+/// their version: `TLS13_AES_128_GCM_SHA256`, `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`.
 pub fn suites() -> impl Iterator<Item = (&'static str, Version)> {
     ALL_CIPHER_SUITES.iter().map(|suite| (name(*suite), version(*suite)))
 }
@@ -21,7 +21,8 @@ pub(super) fn version(suite: SupportedCipherSuite) -> Version {
     if suite.tls13().is_some() { Version::Tls13 } else { Version::Tls12 }
 }
 
-/// The suites of these names, in this order; all, if there are none. Those of TLS 1.3 are also found by IANA's name.
+/// The suites with these names, in this order; all suites if `names` is empty. Those of TLS 1.3 are also found by
+/// IANA's name.
 pub(super) fn find(names: &[String]) -> Result<Vec<SupportedCipherSuite>, OptionsError> {
     if names.is_empty() {
         return Ok(rustls::crypto::aws_lc_rs::DEFAULT_CIPHER_SUITES.to_vec());

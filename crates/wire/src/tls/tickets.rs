@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// The tickets of one server, shared by all connections of one [`Client`](super::Client).
 ///
-/// rustls's own store keeps eight for a server, because a browser has few connections to it; a generator has thousands,
-/// and each takes a ticket of its own (RFC 8446 §C.4: a ticket is used once).
+/// rustls's own store keeps eight for a server, enough for the few connections of a browser; a generator has thousands,
+/// and each needs its own ticket (RFC 8446 §C.4: a ticket is used once).
 #[derive(Debug, Default)]
 pub(super) struct Tickets(Mutex<Stored>);
 
@@ -22,7 +22,7 @@ struct Stored {
 
 impl Tickets {
     fn with<T>(&self, use_it: impl FnOnce(&mut Stored) -> T) -> T {
-        // Whoever panicked left a whole ticket or none behind.
+        // A thread that panicked left a complete ticket or none.
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -11,21 +11,21 @@ use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, 
 use std::sync::Arc;
 use x509_parser::asn1_rs::{Any, Class, FromDer};
 
-/// Trusts certificates of known authorities, and notes those that it refused.
+/// Trusts certificates of known authorities, and notes those that it refuses.
 #[derive(Debug)]
 pub(super) struct Vouched {
     pub(super) refused: Arc<Refused>,
     pub(super) verifier: Arc<WebPkiServerVerifier>,
 }
 
-/// Trusts any certificate, of which nothing but the public key is read: X.509 version 1 and extensions that nobody
-/// knows are fine. The peer must still have the key.
+/// Trusts any certificate and reads nothing but its public key: X.509 version 1 and unknown extensions are fine. The
+/// peer must still have the key.
 #[derive(Debug)]
 pub(super) struct Anyone {
     pub(super) provider: Arc<CryptoProvider>,
 }
 
-/// Requires a certificate of clients, and notes those that it refused.
+/// Requires a certificate of clients, and notes those that it refuses.
 #[derive(Debug)]
 pub(super) struct Clients {
     pub(super) refused: Arc<Refused>,
@@ -63,7 +63,7 @@ fn note<T>(
     verified
 }
 
-/// The methods that both kinds of verifiers have: the check of a signature, and a note of a certificate that fails it.
+/// The methods that both kinds of verifiers have: they check a signature, and note a certificate that fails the check.
 macro_rules! noted_signatures {
     () => {
         fn verify_tls12_signature(
@@ -187,7 +187,7 @@ impl<'c> PublicKey<'c> {
         let (after, key) = Any::from_der(rest).ok()?;
         let (bits, algorithm) = Any::from_der(key.data).ok()?;
         let (_, bits) = Any::from_der(bits).ok()?;
-        // A bit string begins with the number of bits that are not used: none.
+        // A bit string begins with the number of unused bits: none.
         let (0, bits) = bits.data.split_first().map(|(unused, bits)| (*unused, bits))? else {
             return None;
         };

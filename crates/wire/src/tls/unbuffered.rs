@@ -1,7 +1,7 @@
 //! rustls's unbuffered connections behind our [`Session`].
 //!
-//! This is the one file that knows how they are driven: feed records, handle the state that comes back, throw away
-//! what it says, and again, until there is nothing to do but wait.
+//! This is the one file that knows how they are driven: feed records, handle the state that is returned, discard the
+//! bytes that it names, and repeat until there is nothing to do but wait.
 
 use super::certificate::Refused;
 use super::error::PeerError;
@@ -26,7 +26,7 @@ pub(super) enum Rustls {
     Server(UnbufferedServerConnection, Arc<Refused>),
 }
 
-/// The next step after one look at the records.
+/// The next step after reading the records once.
 enum Step {
     Again,
     Done,
@@ -140,8 +140,8 @@ impl Rustls {
         }
     }
 
-    /// Appends the alert with which rustls tells the peer of a failure. The records are not looked at again: rustls
-    /// writes the alert first.
+    /// Appends the alert with which rustls reports a failure to the peer. The records are not read again: rustls writes
+    /// the alert first.
     fn write_alert(&mut self, records: &mut [u8], tx: &mut Vec<u8>) {
         while self.common().is_some_and(CommonState::wants_write) {
             let (_, Step::Again) = self.step(records, &mut Vec::new(), tx) else { return };
@@ -175,7 +175,7 @@ impl std::fmt::Debug for Rustls {
     }
 }
 
-/// Does what the state asks for; returns the bytes of the records that are done with, and the next step.
+/// Does what the state asks for; returns the number of bytes of the records that are done with, and the next step.
 fn handle<Data>(
     status: UnbufferedStatus<'_, '_, Data>,
     plain: &mut Vec<u8>,
@@ -206,7 +206,7 @@ fn handle<Data>(
             Step::Again
         }
         Ok(ConnectionState::PeerClosed) => Step::PeerClosed,
-        // Nothing of ours lets a client send early data; in a state that we do not know we wait.
+        // Nothing here lets a client send early data; in an unknown state we wait.
         Ok(_) => Step::Done,
     };
     (discard, step)
@@ -221,7 +221,7 @@ fn encode<Data>(mut data: EncodeTlsData<'_, Data>, tx: &mut Vec<u8>) {
     }
 }
 
-/// Encrypts the end of `tx` in place: its plaintext is copied to behind the records first.
+/// Encrypts the end of `tx` in place: its plaintext is first copied to the space after the records.
 fn write<Data>(status: UnbufferedStatus<'_, '_, Data>, from: usize, tx: &mut Vec<u8>) -> bool {
     let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state else {
         tx.truncate(from);
@@ -244,7 +244,7 @@ fn write<Data>(status: UnbufferedStatus<'_, '_, Data>, from: usize, tx: &mut Vec
                 tx.truncate(from);
                 return false;
             }
-            // rustls needs more room than for our own bytes: it renews its keys before them.
+            // rustls needs more room than our own bytes take: it renews its keys before them.
             Err(EncryptError::InsufficientSize(needed)) => {
                 let wanted = from + needed.required_size;
                 tx.resize(wanted + len, 0);
@@ -269,7 +269,7 @@ fn close<Data>(status: UnbufferedStatus<'_, '_, Data>, tx: &mut Vec<u8>) {
 }
 
 impl Version {
-    /// The name that rustls has for it.
+    /// This version in rustls.
     pub(super) fn of_rustls(self) -> &'static rustls::SupportedProtocolVersion {
         match self {
             Self::Tls12 => &rustls::version::TLS12,

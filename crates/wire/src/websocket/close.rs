@@ -28,7 +28,7 @@ pub(super) fn read(payload: &[u8]) -> Result<Closed<'_>, PeerError> {
 
 /// True if `code` may be in a Close frame (§7.4).
 ///
-/// Those of the RFC and those that IANA registered later (1012 to 1014), those of libraries (3000 to 3999) and of
+/// The codes of the RFC, those that IANA registered later (1012 to 1014), and those of libraries (3000 to 3999) and
 /// applications (4000 to 4999). Not 1004 (reserved), nor 1005, 1006 and 1015, which stand for "no Close frame".
 const fn may_be_sent(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)

@@ -3,7 +3,7 @@
 /// The purpose of the connection is fulfilled.
 pub(super) const NORMAL: u16 = 1000;
 
-/// A server goes down, or a page is left.
+/// The server is going down, or the browser has left the page.
 pub(super) const GOING_AWAY: u16 = 1001;
 
 /// The peer broke the protocol.

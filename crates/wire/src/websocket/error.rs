@@ -5,8 +5,8 @@ use super::handshake::HandshakeError;
 
 /// A violation of the WebSocket protocol, or of one of our limits, by a peer.
 ///
-/// Running out of bytes is not an error: the machine waits for more. Only when the connection ends there is it one:
-/// `CutFrame`, `CutMessage`, or part of `Handshake`.
+/// Running out of bytes is not an error, because the machine waits for more. It is one only if the connection ends
+/// there: `CutFrame`, `CutMessage`, or part of `Handshake`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
@@ -33,7 +33,7 @@ pub enum PeerError {
         "connection ended in the middle of a frame, at least {missing} bytes before its end (RFC 6455 §7.1.5)"
     )]
     CutFrame {
-        /// The number of announced bytes that had not come.
+        /// The number of announced bytes that had not arrived.
         missing: u64,
     },
     /// The connection ended between two fragments of a message.
@@ -153,7 +153,7 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// The code of the Close frame that tells the peer (§7.4.1); `None` if no Close can be sent.
+    /// The code of the Close frame that reports the error to the peer (§7.4.1); `None` if no Close can be sent.
     pub(super) const fn close_code(&self) -> Option<u16> {
         match self {
             Self::BadCloseCode { .. }

@@ -3,12 +3,12 @@
 use crate::http1::grammar::is_token_byte;
 use std::borrow::Cow;
 
-/// One extension of the list. A name that comes more than once is a further offer of the same.
+/// One extension of the list. A name that occurs again is a further offer of the same extension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extension<'b> {
     pub(super) name: &'b [u8],
     parameters: Vec<Parameter<'b>>,
-    /// All of it as it was written.
+    /// The complete text as written.
     pub(super) text: &'b [u8],
 }
 
@@ -22,7 +22,7 @@ impl Extension<'_> {
     }
 }
 
-/// Reads the value of one field; empty members are skipped. `None`: it breaks the grammar.
+/// Reads the value of one field, and skips empty members; `None` if it breaks the grammar.
 pub(super) fn read(value: &[u8]) -> Option<Vec<Extension<'_>>> {
     let mut scanner = Scanner { rest: value };
     let mut extensions = Vec::new();
@@ -69,7 +69,7 @@ impl<'b> Scanner<'b> {
         }
     }
 
-    /// A token, or one in quotes; a quoted text has to be a token too once its quotes are off.
+    /// Takes a token, which may be in quotes; a quoted text has to be a token too once unquoted.
     fn value(&mut self) -> Option<Cow<'b, [u8]>> {
         if !self.take(b'"') {
             return self.token().map(Cow::Borrowed);

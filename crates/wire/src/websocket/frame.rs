@@ -13,7 +13,7 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! Left out: what a frame means after the ones before it ([`super::machine`]).
+//! Left out: the meaning of a frame after those before it ([`super::machine`]).
 
 use super::PeerError;
 use super::mask::Key;
@@ -28,7 +28,7 @@ pub(super) struct Frame {
     pub(super) is_final: bool,
     /// The key that its payload is masked with, if it is masked.
     pub(super) key: Option<Key>,
-    /// The bytes of its payload that are still to come.
+    /// The payload bytes still to arrive.
     pub(super) len: u64,
     /// The kind of frame.
     pub(super) opcode: Opcode,
@@ -57,13 +57,13 @@ pub(super) enum Control {
 }
 
 impl Frame {
-    /// Reads a header that `sender` wrote from the front of `bytes`; the number is the header's length. `None`: it is
-    /// not complete yet. `may_compress`: permessage-deflate was negotiated.
+    /// Reads a header written by `sender` from the front of `bytes`, and returns its length too; `None` if it is not
+    /// complete yet. `may_compress`: permessage-deflate was negotiated.
     ///
     /// # Errors
     ///
-    /// Whatever one header alone can break: `FragmentedControl`, `LengthNotMinimal`, `LengthTopBit`, `LongControl`,
-    /// `Masked`, `MisplacedCompression`, `ReservedBits`, `ReservedOpcode`, `Unmasked`.
+    /// Every fault that a single header can have: `FragmentedControl`, `LengthNotMinimal`, `LengthTopBit`,
+    /// `LongControl`, `Masked`, `MisplacedCompression`, `ReservedBits`, `ReservedOpcode`, `Unmasked`.
     #[inline]
     pub(super) fn read(
         bytes: &[u8],
@@ -123,14 +123,14 @@ impl Frame {
 /// Reads one header, in whatever pieces it arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeaderReader {
-    /// The bytes that have arrived of a header that did not come in one piece.
+    /// The bytes so far of a header that did not arrive in one piece.
     start: [u8; HEADER_LEN_MAX],
     start_len: u8,
 }
 
 impl HeaderReader {
-    /// Takes a header that `sender` wrote off the front of `input`; takes all of it and answers `None` if the header
-    /// is not complete yet. `may_compress`: permessage-deflate was negotiated.
+    /// Takes a header written by `sender` off the front of `input`; takes all of `input` and returns `None` if the
+    /// header is not complete yet. `may_compress`: permessage-deflate was negotiated.
     ///
     /// # Errors
     ///
@@ -201,9 +201,8 @@ pub(super) fn write(opcode: Opcode, key: Option<Key>, payload: &[u8], tx: &mut V
     }
 }
 
-/// Appends a message as a whole frame to `tx`. `append` appends its payload, in place, behind the
-/// room for the header of
-/// a payload of `len`, which is a guess: only if its header has another length is the payload moved.
+/// Appends a message as a whole frame to `tx`. `append` appends its payload in place, after room for the header of a
+/// payload of `len` bytes. `len` is a guess: the payload is moved only if its header turns out to have another length.
 pub(super) fn write_in_place(
     kind: Kind,
     is_compressed: bool,
@@ -274,7 +273,7 @@ const fn check_mask(is_masked: bool, sender: Side) -> Result<(), PeerError> {
     }
 }
 
-/// Reads the payload length that begins with `short`; answers what follows it in `rest`, too.
+/// Reads the payload length that begins with `short`, and returns what follows it in `rest` too.
 #[inline]
 fn read_len(short: u8, rest: &[u8]) -> Result<Option<(u64, &[u8])>, PeerError> {
     let (len, min, rest) = match short {
@@ -310,9 +309,9 @@ const OPCODE: u8 = 0x0F;
 const MASKED: u8 = 0x80;
 /// Longest payload whose length fits beside the mask bit.
 const SHORT_LEN_MAX: u8 = 125;
-/// Stands in place of a length of which 16 bits follow.
+/// Marks that a 16-bit length follows.
 const LEN_16_BIT: u8 = 126;
-/// Stands in place of a length of which 64 bits follow.
+/// Marks that a 64-bit length follows.
 const LEN_64_BIT: u8 = 127;
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use super::{Limits, WebSocket};
 use crate::contract::Side;
 use crate::transcript::{Transcript, check_splits};
 
-/// Feeds both roles `bytes`, split in many ways. They must answer the same, and only what the other role understands.
+/// Feeds both roles `bytes`, split in many ways. Their answer must not depend on the split, and the other role must
+/// understand it.
 ///
 /// # Panics
 ///
@@ -22,7 +23,7 @@ pub fn fuzz_websocket(bytes: &[u8]) {
     }
 }
 
-/// The same where compression was agreed on: the server with context takeover, the client without.
+/// The same with compression agreed on: the server with context takeover, the client without.
 ///
 /// # Panics
 ///

@@ -1,10 +1,10 @@
 //! The opening handshake of WebSocket (RFC 6455 §4), both roles: an HTTP/1.1 request to upgrade and its answer.
 //!
-//! All bytes that arrived so far are passed to [`ClientHandshake::read`] and [`ServerHandshake::read`] until one
-//! answers how many of them the handshake took; the frames follow after those.
+//! Pass all bytes that have arrived so far to [`ClientHandshake::read`] or [`ServerHandshake::read`] until it returns
+//! how many of them the handshake took; the frames follow those.
 //!
 //! Left out: extensions other than permessage-deflate, none of which is offered or accepted; redirects, cookies and
-//! authentication, which are named and not followed.
+//! authentication, which are reported but not handled.
 
 use super::deflate::{self, Agreed, EXTENSION, Parameters};
 use super::extensions;
@@ -56,16 +56,16 @@ impl Request {
 /// The options that a server agrees to; shared by all its connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// The subprotocols that it speaks; the first that the client offers and that is among them is chosen.
+    /// The subprotocols that it speaks; it chooses the first one that the client offers and that is among them.
     pub subprotocols: Vec<String>,
-    /// The compression that it agrees to; the first offer that it can agree to is accepted.
+    /// The compression that it agrees to; it accepts the first offer that it can agree to.
     pub deflate: Option<deflate::Accept>,
 }
 
 /// A completed handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// The length of the handshake in the bytes; frames follow.
+    /// The length of the handshake in bytes; frames follow.
     pub head_len: usize,
     /// The subprotocol that both agreed on.
     pub subprotocol: Option<String>,
@@ -109,11 +109,11 @@ impl ClientHandshake {
         append(tx, &["\r\n"]);
     }
 
-    /// Reads the answer, of which `bytes` is all that came so far; `None` if it goes on after them.
+    /// Reads the answer from `bytes`, all that have arrived so far; `None` if it is not complete.
     ///
     /// # Errors
     ///
-    /// The answer is not what RFC 6455 §4.1 asks for; [`HandshakeError::Status`] if it is an ordinary answer of HTTP.
+    /// The answer is not what RFC 6455 §4.1 asks for; [`HandshakeError::Status`] if it is an ordinary HTTP response.
     pub fn read(&mut self, bytes: &[u8]) -> Result<Option<Accepted>, HandshakeError> {
         let mut head_len = 0;
         loop {
@@ -122,7 +122,7 @@ impl ClientHandshake {
                 return Ok(None);
             };
             head_len += head.len;
-            // Interim answers may come before the one that counts (RFC 9110 §15.2).
+            // Interim responses may precede the final one (RFC 9110 §15.2).
             if head.status == 101 || !(100..200).contains(&head.status) {
                 let (deflate, subprotocol) = self.check(&head)?;
                 return Ok(Some(Accepted { head_len, subprotocol, deflate }));
@@ -209,8 +209,8 @@ impl ServerHandshake {
         Self { options }
     }
 
-    /// Reads the request, of which `bytes` is all that came so far, and appends the answer to `tx`; `None` if it goes
-    /// on after them.
+    /// Reads the request from `bytes`, all that have arrived so far, and appends the answer to `tx`; `None` if the
+    /// request is not complete.
     ///
     /// # Errors
     ///
@@ -344,7 +344,7 @@ fn only<'b>(headers: &[Header<'b>], name: &'static str) -> Result<&'b [u8], Hand
     at_most_one(headers, name)?.ok_or(HandshakeError::Missing { name })
 }
 
-/// The key that the client of `seed` sends: 16 random bytes in base64.
+/// The key that a client with `seed` sends: 16 random bytes in base64.
 fn key(seed: u64) -> [u8; 24] {
     let mut nonce = [0; 16];
     Random::new(seed).fill(&mut nonce);
@@ -394,7 +394,7 @@ pub enum HandshakeError {
     /// The server does not agree to permessage-deflate, which was offered.
     #[error("the server does not agree to permessage-deflate, which was offered (RFC 7692 §5)")]
     DeflateDeclined,
-    /// A field that may come once came more than once.
+    /// A field that may occur once occurs more than once.
     #[error("more than one field {name}")]
     Duplicate {
         /// The field.
@@ -412,7 +412,7 @@ pub enum HandshakeError {
         /// The list.
         value: Excerpt,
     },
-    /// The bytes are no head of HTTP.
+    /// The bytes are not an HTTP head.
     #[error(transparent)]
     Head(#[from] HeadError),
     /// The request or the answer is not HTTP/1.1.
@@ -446,9 +446,9 @@ pub enum HandshakeError {
     Status {
         /// The status.
         code: u16,
-        /// The place that it points to, if it names one.
+        /// The location that it points to, if it names one.
         location: Option<Excerpt>,
-        /// The time at which it wants to be asked again.
+        /// The time at which it wants a retry.
         retry_after: Option<RetryAfter>,
     },
     /// The server chose a subprotocol that was not offered.
@@ -469,13 +469,13 @@ pub enum HandshakeError {
     /// The client speaks another version of WebSocket.
     #[error("Sec-WebSocket-Version is {value}, not \"13\"")]
     Version {
-        /// The protocol that it asks for; empty if it names none.
+        /// The version that it asks for; empty if it names none.
         value: Excerpt,
     },
 }
 
 impl HandshakeError {
-    /// The status line and the fields with which a server refuses.
+    /// The status line and the fields of the server's refusal.
     fn refusal(&self) -> &'static str {
         match self {
             Self::Head(HeadError::OverLimit { .. } | HeadError::TooManyHeaders { .. }) => {

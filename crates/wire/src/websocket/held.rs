@@ -1,11 +1,11 @@
-//! The parts of a message and of a control frame that came in earlier reads.
+//! The parts of a message and of a control frame that arrived in earlier reads.
 
 use super::deflate::Codec;
 use super::utf8;
 use super::{Limits, PeerError};
 use crate::contract::{Kind, Message};
 
-/// Parts that wait for the rest. It exists only while there are any.
+/// Parts that wait for their rest; exists only while there are any.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     /// The payload of the control frame that is arriving, or of the last one.
@@ -15,7 +15,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Drops the data that the call before handed out; `true` if nothing is left. Called between frames.
+    /// Drops the data that the previous call handed out; `true` if nothing is left. Called between frames.
     pub(super) fn release(&mut self) -> bool {
         self.control.clear();
         self.message.take_if(|message| message.is_complete);
@@ -41,9 +41,9 @@ impl Held {
 #[derive(Debug)]
 pub(super) struct Partial {
     bytes: Vec<u8>,
-    /// The bytes that have arrived of a compressed message; `bytes` holds them inflated.
+    /// The number of bytes of a compressed message that have arrived; `bytes` has them inflated.
     compressed_len: Option<u64>,
-    /// The number of frames that it came in so far, with the arriving one.
+    /// The number of its frames so far, including the one that is arriving.
     fragments: u32,
     /// True if everything has arrived and was handed out.
     is_complete: bool,
@@ -97,7 +97,7 @@ impl Partial {
     ///
     /// # Errors
     ///
-    /// `BadDeflate`, `LongInflated` or `NotUtf8`: whatever comes first in the message, in whatever parts it arrives.
+    /// `BadDeflate`, `LongInflated` or `NotUtf8`: whichever is first in the message, however it is split.
     pub(super) fn append(
         &mut self,
         part: &[u8],
@@ -125,7 +125,7 @@ impl Partial {
     ///
     /// # Errors
     ///
-    /// `NotUtf8`: the text ends in the middle of a character. `BadDeflate`: so does what was compressed.
+    /// `NotUtf8`: the text ends in the middle of a character. `BadDeflate`: the compressed data is incomplete.
     pub(super) fn complete(
         &mut self,
         codec: Option<&mut Codec>,
@@ -141,7 +141,7 @@ impl Partial {
         }
     }
 
-    /// The number of frames that it came in so far.
+    /// The number of its frames so far.
     pub(super) const fn fragments(&self) -> u32 {
         self.fragments
     }

@@ -1,31 +1,31 @@
-//! Limits of the data that is accepted from a peer and held back.
+//! Limits of the data that is accepted from a peer and buffered.
 
 use super::PeerError;
 
 /// The limits of one connection; each is the largest value that passes.
 ///
-/// They bound what an open connection holds back: one message, and one control frame of 125 bytes. The head of the
-/// opening handshake has a limit of its own, [`HEAD_LEN_MAX`](super::handshake::HEAD_LEN_MAX). Sent messages have none.
+/// They bound what an open connection buffers: one message, and one control frame of 125 bytes. The head of the opening
+/// handshake has a limit of its own, [`HEAD_LEN_MAX`](super::handshake::HEAD_LEN_MAX). Sent messages have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The largest number of frames in one message.
     pub fragments_max: u32,
-    /// The longest payload of one data frame in bytes; of a compressed one, an eighth and 64 bytes more, which is what
-    /// DEFLATE adds at worst.
+    /// The longest payload of one data frame in bytes; a compressed one may be longer by an eighth and 64 bytes, the
+    /// most that DEFLATE adds.
     pub frame_len_max: usize,
     /// The longest payload of one message in bytes, all its fragments together, inflated.
     pub message_len_max: usize,
 }
 
 impl Default for Limits {
-    /// Frames and messages of 1 MiB, in 131 072 fragments: those of 8 bytes, or many empty ones.
+    /// Frames and messages of 1 MiB; 131 072 fragments, enough for fragments of 8 bytes or for many empty ones.
     fn default() -> Self {
         Self { fragments_max: 1 << 17, frame_len_max: 1 << 20, message_len_max: 1 << 20 }
     }
 }
 
 impl Limits {
-    /// Admits a data frame of `frame_len` bytes to a message of which `held_len` bytes came before.
+    /// Admits a data frame of `frame_len` bytes to a message of which `held_len` bytes arrived before.
     ///
     /// # Errors
     ///

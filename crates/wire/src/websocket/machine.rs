@@ -1,4 +1,4 @@
-//! The machine: what frames mean one after the other, for both roles.
+//! The machine: the meaning of frames in sequence, for both roles.
 //!
 //! ```text
 //!   client, server                 established
@@ -11,13 +11,13 @@
 //!   from each of the first three: an error of the peer ----> Failed
 //! ```
 //!
-//! `Open` and `AwaitClose` understand frames alike; in `AwaitClose` no message can be sent any more. `Closed` and
-//! `Failed` throw away whatever still arrives (§5.5.1, §7.1.7).
+//! `Open` and `AwaitClose` read frames alike, but in `AwaitClose` no message can be sent. `Closed` and `Failed` discard
+//! whatever still arrives (§5.5.1, §7.1.7).
 //!
-//! A message that lies in the input as one frame is unmasked there and handed out from there: that is what happens
-//! nearly always, and all that is made fast. Everything else (control frames, fragments, what a read has cut) is
-//! collected in [`Held`], which exists only as long as it is needed; the start of a header waits in 14 bytes of ours.
-//! Compressed messages are inflated there, and handed out from there.
+//! A message that is one complete frame in the input is unmasked and handed out in place: by far the most common case,
+//! and the only one that is made fast. Everything else (control frames, fragments, frames that a read has cut) is
+//! collected in [`Held`], which exists only while it is needed; the start of a header is kept in 14 bytes of the
+//! machine itself. Compressed messages are inflated into [`Held`] and handed out from there.
 //!
 //! Start reading at [`WebSocket::receive`].
 
@@ -41,12 +41,12 @@ use std::sync::Arc;
 pub struct WebSocket {
     /// The compression of messages, if it was agreed on.
     codec: Option<Box<Codec>>,
-    /// Data that does not lie in one piece in the input; `None` between messages.
+    /// Data that is not in one piece in the input; `None` between messages.
     held: Option<Box<Held>>,
     /// The mask keys of a client; a server has no use for them.
     keys: Keys,
     limits: Limits,
-    /// The end whose frames are read; ours is the other one.
+    /// The end whose frames are read; we are the other one.
     peer: Side,
     reading: Reading,
     state: State,
@@ -72,7 +72,7 @@ enum State {
 enum Reading {
     /// The header of a frame.
     Header(HeaderReader),
-    /// The payload of this frame; its `len` is what is still to come.
+    /// The payload of this frame; its `len` counts the bytes still to arrive.
     Payload(Frame),
 }
 
@@ -120,7 +120,7 @@ impl WebSocket {
         Self { codec, ..Self::established(role, limits, seed) }
     }
 
-    /// Starts a proper end as [`Protocol::close`] does, of a server that goes down.
+    /// Starts a proper end as [`Protocol::close`] does, for a server that is going down.
     pub(crate) fn go_away(&mut self, tx: &mut Vec<u8>) -> bool {
         self.close_by(close_codes::GOING_AWAY, tx)
     }
@@ -213,13 +213,12 @@ impl Protocol for WebSocket {
         self.close_by(close_codes::NORMAL, tx)
     }
 
-    /// The peer will send no more bytes. That is a proper end only after its Close frame; its code and reason were in
+    /// The peer will send no more bytes. That is a proper end only after its Close frame, whose code and reason were in
     /// [`Event::Closed`] already and are not repeated.
     ///
     /// # Errors
     ///
-    /// `CutFrame`, `CutMessage` or `Handshake`, whatever was cut off; `NoClose` if it was nothing but the conversation
-    /// (§7.1.5).
+    /// `CutFrame`, `CutMessage` or `Handshake`, for what was cut off; `NoClose` if only the Close is missing (§7.1.5).
     fn end(&mut self) -> Result<Event<'_>, contract::PeerError> {
         match &self.state {
             State::AwaitClose | State::Open => Err(self.cut_off().into()),
@@ -287,8 +286,8 @@ impl WebSocket {
         }
     }
 
-    /// Takes a message off the front of `input` that lies there as one frame, and unmasks it in place. `None`, and
-    /// nothing taken, if something else is there: [`Self::read_parts`] finds out what.
+    /// Takes a message that is one complete frame off the front of `input`, and unmasks it in place. Returns `None` and
+    /// takes nothing if something else is there: [`Self::read_parts`] finds out what.
     #[inline]
     fn read_whole_message<'b>(
         &self,
@@ -317,7 +316,7 @@ impl WebSocket {
     }
 }
 
-/// Reading everything else, in the parts in which it comes.
+/// Reading everything else, in the parts in which it arrives.
 impl WebSocket {
     #[inline(never)]
     fn receive_in_parts<'a, 'b: 'a>(
@@ -405,8 +404,8 @@ impl WebSocket {
         }
     }
 
-    /// Takes the available part of the payload of `frame` off the front of `input`; its `len` becomes what is still to
-    /// come.
+    /// Takes the available part of the payload of `frame` off the front of `input`; its `len` becomes the number of
+    /// bytes still to arrive.
     fn collect(&mut self, frame: &mut Frame, input: &mut Input<'_>) -> Result<(), PeerError> {
         let part =
             input.take(usize::try_from(frame.len).map_or(input.len(), |len| len.min(input.len())));
@@ -446,7 +445,7 @@ impl WebSocket {
         }
     }
 
-    /// Handles the peer's Close; it is answered with its own code, unless it is the answer to ours (§5.5.1).
+    /// Handles the peer's Close, and answers it with its own code unless it is the answer to ours (§5.5.1).
     fn answer_close(&mut self, tx: &mut Vec<u8>) -> Result<Closed<'static>, PeerError> {
         let Closed { code, reason } = close::read(self.held_control())?;
         let closed = Closed { code, reason: reason.into_owned().into() };
@@ -459,7 +458,7 @@ impl WebSocket {
         Ok(closed)
     }
 
-    /// Handles a violation by the peer: tells it, unless our Close is sent already (§7.1.7).
+    /// Handles a violation by the peer: reports it to the peer, unless our Close was already sent (§7.1.7).
     #[cold]
     fn fail(&mut self, error: PeerError, tx: &mut Vec<u8>) -> PeerError {
         if let (State::Open, Some(code)) = (&self.state, error.close_code()) {
@@ -485,7 +484,7 @@ impl WebSocket {
         }
     }
 
-    /// Frees the data that the call before handed out.
+    /// Frees the data that the previous call handed out.
     #[cold]
     fn release(&mut self) {
         if matches!(self.reading, Reading::Header(_))

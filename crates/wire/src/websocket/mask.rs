@@ -1,11 +1,11 @@
 //! Masking: the XOR of a client's payloads with a key for each frame (RFC 6455 §5.3).
 //!
 //! The RFC wants keys that nobody can predict, so that a web page cannot choose the bytes that a browser puts on the
-//! wire. A load generator is no browser: its keys come from a seed, so that a run can be repeated byte for byte.
+//! wire. A load generator is not a browser: its keys come from a seed, so that a run can be repeated byte for byte.
 
 use std::iter::zip;
 
-/// The keys of one connection: splitmix64 (Steele, Lea and Flood, 2014), whose whole state is 8 bytes.
+/// The keys of one connection: splitmix64 (Steele, Lea and Flood, 2014), whose state is 8 bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Keys {
     state: u64,
@@ -63,7 +63,7 @@ impl Key {
         }
     }
 
-    /// Appends the masked `payload` to `tx`: whole blocks go through registers, each byte is written once.
+    /// Appends the masked `payload` to `tx`: full blocks go through registers, and each byte is written once.
     #[inline]
     pub(super) fn append(self, payload: &[u8], tx: &mut Vec<u8>) {
         let (blocks, tail) = payload.as_chunks::<64>();

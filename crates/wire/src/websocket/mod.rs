@@ -1,10 +1,10 @@
 //! WebSocket (RFC 6455), both roles, with compression of messages (RFC 7692).
 //!
-//! [`WebSocket`] is the machine: the opening handshake, then messages both ways, pings answered, and a close that both
-//! sides know of. It accepts nothing that the RFC forbids, and nothing above its [`Limits`].
+//! [`WebSocket`] is the machine: the opening handshake, then messages both ways, pings answered, and the closing
+//! handshake. It accepts nothing that the RFC forbids, and nothing above its [`Limits`].
 //!
-//! Start reading at `machine`, which says what each frame means. `frame` has the bit layout, `mask` the XOR, `held`
-//! what waits for its rest, `close` the codes, `utf8` the checks of text, [`handshake`] the HTTP part, [`deflate`] the
+//! Start reading at `machine`, which says what each frame means. `frame` has the bit layout, `mask` the XOR, `held` the
+//! incomplete parts, `close` the codes, `utf8` the checks of text, [`handshake`] the HTTP part, [`deflate`] the
 //! compression.
 //!
 //! Left out: extensions other than permessage-deflate, and fragmenting what is sent: a message is one frame.

@@ -49,8 +49,8 @@ impl Handshake {
     ///
     /// # Errors
     ///
-    /// As [`ClientHandshake::read`] and [`ServerHandshake::read`]; `OverLimit` also if the interim answers before the
-    /// one that counts are too long together.
+    /// As [`ClientHandshake::read`] and [`ServerHandshake::read`]; `OverLimit` also if the interim responses before the
+    /// final one are too long in total.
     pub(super) fn read(
         &mut self,
         input: &mut Input<'_>,

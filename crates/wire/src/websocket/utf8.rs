@@ -15,7 +15,7 @@ pub(super) fn check(message: &[u8]) -> Result<(), PeerError> {
     }
 }
 
-/// The length of the whole characters at the front of `bytes`.
+/// The length of the complete characters at the front of `bytes`.
 #[cold]
 pub(super) fn valid_len(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
@@ -26,16 +26,16 @@ pub(super) fn valid_len(bytes: &[u8]) -> usize {
 
 /// Progress of checking a text message that arrives in pieces.
 ///
-/// Every byte is looked at once, apart from the at most three of a character whose end has not arrived.
+/// Every byte is checked once, except for the up to three bytes of a character whose end has not arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// The bytes from the front of the message that are known to be whole characters.
+    /// The bytes from the front of the message that are known to be complete characters.
     checked_len: usize,
 }
 
 impl Progress {
     /// Checks the new bytes of `message`, which holds all that have arrived so far. The first byte that no later one
-    /// can make valid is an error, in the middle of a character too.
+    /// can make valid is an error, even in the middle of a character.
     ///
     /// # Errors
     ///
@@ -116,8 +116,8 @@ mod tests {
         }
     }
 
-    /// The number of bytes after which a message is refused (one more than it has: only at its end), and the number
-    /// that are UTF-8.
+    /// The number of bytes after which a message is refused (one more than its length: only at its end), and the number
+    /// of bytes that are UTF-8.
     type Refusal = Option<(usize, usize)>;
 
     /// Feeds `message` byte by byte.

@@ -173,7 +173,7 @@ fn redirects_are_followed_where_the_file_says_so() {
             ),
         ],
     );
-    // The other kind of request follows none.
+    // The other kind of request follows no redirect.
     check(&conversation, &[1], &[(&seen, &["refused 303 \"/c\"", CLOSED])]);
     let (mut calls, mut tx) = asking(&conversation, &[0]);
     for (said, next) in [
@@ -257,7 +257,7 @@ fn a_stream_is_parts_and_the_event_that_ends_it() {
             ),
         ],
     );
-    // The answer waits where the connection ends with the response; the same comes of it however it is cut.
+    // The answer waits if the connection ends with the response; the outcome is the same however the bytes are cut.
     let (mut calls, mut tx) = asking(&tokens, &[0]);
     let (head, tail) = closing.split_at(closing.len() - "0\r\n\r\n".len());
     let mut happened = Vec::new();
@@ -302,8 +302,8 @@ fn a_stream_without_a_last_event_ends_with_its_response() {
     check(&all, &[0], &[(until_end, &[parts[0], parts[1], "end: answered 0#0 \"\""])]);
 }
 
-/// The events of a stream that ends with its connection, and of `responses` to the requests for its rest. A stream that
-/// is asked for again is told with the request.
+/// The events of a stream whose connections receive `responses` in turn, each after the first one to a request for the
+/// rest. A stream that is requested again is listed with the request.
 fn resumed(conversation: &Conversation, responses: &[&str]) -> Vec<String> {
     let (mut calls, mut tx) = asking(conversation, &[0]);
     let mut told = Vec::new();
@@ -363,7 +363,7 @@ fn a_stream_that_breaks_off_is_asked_for_again_behind_its_last_event() {
         closed.clone(),
     ];
     assert_eq!(found, expected);
-    // The response ends properly, and the stream has not; the server has another wish for the wait.
+    // The response ends properly, but the stream does not; the server wishes for another wait.
     let short = sse(&("retry: 70\n\n".to_owned() + &part(1)));
     let found = resumed(&tokens, &[&short, &rest("id: 2")]);
     let expected = [
@@ -376,13 +376,13 @@ fn a_stream_that_breaks_off_is_asked_for_again_behind_its_last_event() {
         closed.clone(),
     ];
     assert_eq!(found, expected);
-    // Twice at most; then it is what it would have been.
+    // At most twice; then the outcome is what it would have been.
     let found = resumed(&tokens, &[&sse(&part(1)), &sse(&part(2)), &sse(&part(3))]);
     assert_eq!(
         found[found.len() - 2],
         "the stream ended without the event that `last` describes 0#0 \"\""
     );
-    // Nothing is resumed without an id, nor by a server that has no rest of it.
+    // Nothing is resumed without an id, nor by a server that does not have the rest.
     let without = resumed(&tokens, &[&cut(&sse("data: 1\n\ndata: 2\n\n"), ": 2\n")]);
     assert_eq!(without, [told(1, "first "), broke(1)]);
     for status in ["404 No", "200 OK"] {
@@ -393,7 +393,7 @@ fn a_stream_that_breaks_off_is_asked_for_again_behind_its_last_event() {
             "the stream broke off, and the server does not resume it by Last-Event-ID 0#0 \"no\"";
         assert_eq!(found[3], words, "{found:?}");
     }
-    // By 204 it says that nothing follows; one that answers nothing is asked once more.
+    // With 204 the server says that nothing follows; one that answers nothing is asked once more.
     let found = resumed(&tokens, &[&short, "HTTP/1.1 204 No Content\r\n\r\n"]);
     assert_eq!(found[3], "the stream ended without the event that `last` describes 0#0 \"\"");
     let found = resumed(&tokens, &[&short, "", &rest("id: 2")]);

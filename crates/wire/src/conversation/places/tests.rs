@@ -1,4 +1,4 @@
-//! Places in JSON that tell a right finder from a wrong one, and random documents, held against `serde_json`.
+//! Places in JSON that tell a right finder from a wrong one, and random documents, compared with `serde_json`.
 
 use super::*;
 use serde_json::Value as Json;
@@ -127,7 +127,7 @@ fn assert_is(found: Option<Token<'_>>, expected: Option<&Json>, path: &Path, tex
     assert!(is_it, "{path} in {text}: {found:?}, expected {expected:?}");
 }
 
-/// All places of a document, and what stands there.
+/// All places of a document, and the values there.
 fn places_of<'d>(value: &'d Json, way: &mut Vec<Key>, all: &mut Vec<(Path, &'d Json)>) {
     all.push((Path(way.clone()), value));
     match value {

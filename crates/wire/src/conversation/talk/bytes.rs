@@ -123,7 +123,7 @@ fn replies_in_bytes_are_matched_by_kind_and_id_in_any_order() {
         b"\x20\0\0\0\0\0\0\0\x07",
         b"\x12\x80\x96\x98\0",
         b"\x30",
-        // An id of nobody, a kind of nobody, messages that end within the id and the instant.
+        // An unknown id, an unknown kind, and messages that end within the id and the instant.
         b"\x11\x83\x96\x98\0",
         b"\x13\x81\x96\x98\0",
         b"\x11\x81\x96\x98",

@@ -1,5 +1,5 @@
-//! Ready-made conversations beside the official clients of their protocols: transcripts of these, which
-//! `tests/transcripts/record.js` writes, are played again with ours in the client's place.
+//! Ready-made conversations compared with the official clients of their protocols: transcripts of the clients, which
+//! `tests/transcripts/record.js` writes, are replayed with our conversations in the client's place.
 
 use super::Talk;
 use crate::connection::Connection;
@@ -53,24 +53,24 @@ fn action_cable_says_and_takes_what_its_official_client_does() {
     });
 }
 
-/// The reason for which a client says something.
+/// The reason why a client says something.
 enum Turn {
-    /// It says so by itself.
+    /// It says it on its own.
     Open,
     Request,
     Beat,
     Close,
 }
 
-/// A conversation that is held along a transcript.
+/// A conversation that follows a transcript.
 struct Replay {
     conversation: Conversation,
     talk: Talk<Connection>,
     transcript: &'static str,
     tx: Vec<u8>,
-    /// The ids and texts of the official client as JSON, and ours in their place.
+    /// The ids and texts of the official client as JSON, and ours that replace them.
     ours: BTreeMap<String, String>,
-    /// The ends of messages, in the words of the transcript.
+    /// The outcomes of messages, in the words of the transcript.
     outcomes: Vec<&'static str>,
     requests: u32,
 }
@@ -92,7 +92,7 @@ impl Replay {
         }
     }
 
-    /// Says what the client of the transcript says, hears what it heard, and comes to the same.
+    /// Says what the client of the transcript says, hears what it heard, and checks that the outcomes are the same.
     fn play(mut self, turn: impl Fn(&Value) -> Turn) {
         let mut told = Vec::new();
         for line in self.transcript.lines() {
@@ -133,7 +133,7 @@ impl Replay {
         }
     }
 
-    /// The message that was sent last, without the end of WebSocket behind a farewell that nobody answers.
+    /// The message that was sent last, without the end of WebSocket that follows a farewell that nobody answers.
     fn said(&mut self) -> Value {
         let mut server = WebSocket::established(Side::Server, Limits::default(), 7);
         let mut bytes = std::mem::take(&mut self.tx);
@@ -165,7 +165,7 @@ impl Replay {
         message
     }
 
-    /// Checks that two messages are alike but for ids and the text that is sent, and keeps ours for theirs.
+    /// Checks that two messages are equal except for ids and the text that is sent, and maps theirs to ours.
     fn pair(&mut self, theirs: &Value, ours: &Value) {
         match (theirs, ours) {
             (Value::Array(theirs), Value::Array(ours)) => {
@@ -191,7 +191,7 @@ impl Replay {
                 assert!(is_id || matches!(theirs.as_str(), "hello" | "refuse"), "{theirs} {ours}");
                 self.ours.insert(format!("\"{theirs}\""), format!("\"{ours}\""));
             }
-            // Ids and instants are the numbers of eight digits.
+            // Numbers of at least eight digits are ids and instants.
             (Value::Number(theirs), Value::Number(ours)) if theirs.as_u64() >= Some(10_000_000) => {
                 self.ours.insert(theirs.to_string(), ours.to_string());
             }
@@ -246,7 +246,7 @@ impl Replay {
     }
 }
 
-/// A frame of STOMP as an object: its command, headers and body. Headers come in any order.
+/// A STOMP frame as an object: its command, headers and body. Headers come in any order.
 fn frame_of(text: &str) -> Value {
     let (head, body) = text.split_once("\n\n").expect("an empty line ends the headers");
     let (command, headers) = head.split_once('\n').expect("a command and headers");

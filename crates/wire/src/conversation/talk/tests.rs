@@ -37,7 +37,7 @@ struct Happened {
 }
 
 impl Spoken {
-    /// The server says `messages`, after what the conversation says to open.
+    /// Lets the server say the greeting, and then `messages`.
     fn hears(&self, messages: &[&str]) -> Happened {
         let compiled = Compiled::new(&self.conversation).unwrap();
         let is_stream = self.conversation.speaks == Speaks::Tcp;
@@ -380,7 +380,7 @@ fn centrifugo_has_a_push_before_the_reply_in_one_message_and_empty_beats() {
         r#"Delivery 0 sent 7 "{\"push\":{\"at\":7}}""#,
         r#"answered 0#0 "{\"id\":10000000,\"rpc\":{}}""#,
     ];
-    // A message of WebSocket ends its last line, whether a line feed does or not.
+    // A WebSocket message ends its last line, with or without a line feed.
     let push_and_reply = "{\"push\":{\"at\":7}}\n{\"id\":10000000,\"rpc\":{}}";
     let ended = format!("{push_and_reply}\n");
     let apart = ["{\"push\":{\"at\":7}}", "{\"id\":10000000,\"rpc\":{}}\r"];
@@ -674,9 +674,9 @@ fn in_rooms_each_part_takes_its_own_steps_and_deliveries_are_known_by_their_head
     let header = "01000000000000000201000000000000";
     assert_eq!(said(1, Some(rooms)), ["greet 1", &format!("to 1 {header}.")]);
     assert_eq!(said(5, Some(rooms))[0], "join 1");
-    // One that took the place of a lost publisher.
+    // A connection that replaced a lost publisher.
     assert_eq!(said(9, Some(rooms))[0], "greet 9");
-    // Without rooms each has its own, and both parts in it.
+    // Without rooms each connection has its own, and both parts in it.
     assert_eq!(said(9, None)[..2], ["join 9", "greet 9"]);
 
     let heard = |text: &str| {

@@ -1,7 +1,7 @@
 //! Compresses payloads, and inflates them within limits (RFC 7692 §7.2).
 //!
-//! A compressed payload is DEFLATE up to the end of an empty block without compression, whose last four bytes are left
-//! out ([`TAIL`]). One block with BFINAL set ends a data set of DEFLATE; what follows it, in the same message or in the
+//! A compressed payload is DEFLATE data that ends with an empty uncompressed block, less the last four bytes of that
+//! block ([`TAIL`]). A block with BFINAL set ends a DEFLATE stream; what follows it, in the same message or in the
 //! next, starts with an empty window, as zlib writes it.
 
 use super::{Agreed, Direction};
@@ -9,7 +9,7 @@ use crate::contract::growth;
 use crate::websocket::PeerError;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-/// Both directions of one connection. Without a message it is this struct and nothing more on the heap.
+/// Both directions of one connection. Before the first message, it owns no further heap memory.
 #[derive(Debug)]
 pub(in crate::websocket) struct Codec {
     agreed: Agreed,
@@ -17,7 +17,7 @@ pub(in crate::websocket) struct Codec {
     compressor: Option<Compress>,
     /// Inflates with the peer's window; `None` likewise.
     decompressor: Option<Decompress>,
-    /// True if the last inflated byte ended a data set of DEFLATE.
+    /// True if the last inflated byte ended a DEFLATE stream.
     has_ended: bool,
     /// Bytes that received payloads grew by when they were compressed.
     pub(in crate::websocket) encoding_received: i64,
@@ -57,12 +57,12 @@ impl Codec {
         self.encoding_sent += growth(payload.len(), tx.len() - start);
     }
 
-    /// Appends `part` of a payload to `message`, inflated. `message` never becomes longer than one byte more than
-    /// `len_max`, and growing it never takes more than twice that.
+    /// Appends `part` of a payload to `message`, inflated. `message` never gets longer than `len_max` plus one byte,
+    /// and growing it never takes more than twice that.
     ///
     /// # Errors
     ///
-    /// `BadDeflate` or `LongInflated`; what could be inflated before is in `message`.
+    /// `BadDeflate` or `LongInflated`; what could be inflated before the error is in `message`.
     pub(in crate::websocket) fn inflate(
         &mut self,
         mut part: &[u8],
@@ -77,7 +77,7 @@ impl Codec {
             make_room(message, part.len(), len_max);
             let before = (decompressor.total_in(), message.len());
             let status = decompressor.decompress_vec(part, message, FlushDecompress::None);
-            // The bytes that come first are judged first, in whatever parts they arrive.
+            // Earlier bytes are judged first, however the input is split.
             if message.len() > len_max {
                 return Err(PeerError::LongInflated { max: len_max });
             }
@@ -101,7 +101,7 @@ impl Codec {
     ///
     /// # Errors
     ///
-    /// `BadDeflate`, if it is seen to end inside of a block; `LongInflated`.
+    /// `BadDeflate` if the payload is found to end inside a block; `LongInflated`.
     pub(in crate::websocket) fn finish(
         &mut self,
         compressed_len: u64,
@@ -155,9 +155,9 @@ fn append_compressed(compressor: &mut Compress, mut payload: &[u8], tx: &mut Vec
     tx.truncate(tx.len() - TAIL.len());
 }
 
-/// Makes room in a `message` that is full: for what `part_len` bytes are usually compressed from, then for twice as
-/// much, at the end for one byte more than `len_max`. The step before the last is below `len_max`, so that both sides
-/// of a copy together are no more than twice that.
+/// Makes room in a full `message`: first for what `part_len` bytes usually inflate to, then for twice as much each
+/// time, finally for `len_max` plus one byte. The step before the last is below `len_max`, so the source and
+/// destination of a copy never take more than twice that in total.
 fn make_room(message: &mut Vec<u8>, part_len: usize, len_max: usize) {
     if message.len() < message.capacity() {
         return;
@@ -170,12 +170,12 @@ fn make_room(message: &mut Vec<u8>, part_len: usize, len_max: usize) {
     message.reserve_exact(wanted - message.len());
 }
 
-/// zlib inflates with a window of 2^8 as with one of 2^9, and never compresses with one.
+/// The window bits to pass to zlib, which inflates a window of 2^8 as one of 2^9, and never compresses with one of 2^8.
 fn zlib_bits(direction: Direction) -> u8 {
     direction.window_bits.clamp(9, 15)
 }
 
-/// The end of every flush, which no payload has (§7.2.1).
+/// The end of every flush, which is left out of payloads (§7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xFF, 0xFF];
 
 /// An empty payload: the start of an empty block without compression (§7.2.3.6).
@@ -184,9 +184,9 @@ const EMPTY: u8 = 0;
 /// Length of an empty block, and the bits before it.
 const FLUSH_ROOM: usize = 16;
 
-/// First room of an inflated message, in bytes.
+/// Smallest first capacity of an inflated message, in bytes.
 const ROOM_MIN: usize = 128;
-/// Most room that is made first, however many bytes the message came in.
+/// Largest first capacity of an inflated message, however long its first part is.
 const ROOM_FIRST_MAX: usize = 64 << 10;
 
 #[cfg(test)]
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use units::Random;
 
-    /// Room for one byte at a time lets the window alone say how far back a distance may go.
+    /// With room for one byte at a time, only the window limits how far back a distance may reach.
     #[test]
     fn no_level_refers_to_more_than_its_window() {
         for level in 1..=9 {
@@ -214,7 +214,8 @@ mod tests {
         }
     }
 
-    /// zlib checks a window only before what it has room for.
+    /// Inflates one byte at a time: zlib checks a distance against the window only if it reaches back beyond the output
+    /// of the current call.
     fn inflate_by_bytes(strict: &mut Decompress, mut compressed: &[u8], inflated: &mut Vec<u8>) {
         loop {
             let (before, mut byte) = ((strict.total_in(), strict.total_out()), [0]);
@@ -230,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Messages that repeat what was in the ones before at any distance, `len` bytes together.
+    /// Messages that repeat parts of earlier ones at any distance, at least `len` bytes in total.
     fn payloads(len: usize) -> Vec<Vec<u8>> {
         let mut random = Random::new(len as u64);
         let mut all = vec![0; 64];

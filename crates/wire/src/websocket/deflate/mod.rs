@@ -1,13 +1,14 @@
 //! permessage-deflate (RFC 7692): each message compressed as one frame, in both roles.
 //!
-//! An [`Offer`] is what a client asks for, an [`Accept`] what a server agrees to, [`Agreed`] what comes of the two. All
-//! messages that we send are compressed, also those that grow by it: what compression costs is measured, and not left
-//! to a rule about which messages are worth it. Messages of the peer may be compressed or not.
+//! An [`Offer`] is what a client asks for, an [`Accept`] what a server agrees to, [`Agreed`] the outcome. We compress
+//! every message that we send, even one that grows by it: the cost of compression is measured, not left to a rule about
+//! which messages are worth it. The peer's messages may be compressed or not.
 //!
-//! Windows exist from the first compressed message of their direction on; without context takeover, from the beginning
-//! of a message to its end. Inflated bytes are held against the limits as they grow.
+//! A window exists from the first compressed message in its direction on; without context takeover, only from the
+//! beginning of a message to its end. Inflated bytes are checked against the limits as they grow.
 //!
-//! Start reading at `negotiation`. `parameters` has what can be asked for and how it is written, `codec` the bytes.
+//! Start reading at `negotiation`. `parameters` defines the parameters and their syntax, `codec` compresses and
+//! inflates.
 
 mod codec;
 mod negotiation;

@@ -34,7 +34,7 @@ impl Offer {
     ///
     /// # Errors
     ///
-    /// The answer is not one to this offer.
+    /// The answer does not fit this offer.
     pub(in crate::websocket) fn agree(&self, answer: &Parameters) -> Result<Agreed, AnswerError> {
         if self.server_no_context_takeover && !answer.server_no_context_takeover {
             return Err(AnswerError::Missing { name: SERVER_NO_CONTEXT_TAKEOVER });
@@ -139,7 +139,7 @@ pub enum AnswerError {
         /// The parameter.
         name: &'static str,
     },
-    /// One of the parameters is wrong by itself.
+    /// One of the parameters is wrong on its own.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// The extension is there more than once.
@@ -154,8 +154,8 @@ pub(in crate::websocket) const EXTENSION: &str = "permessage-deflate";
 mod tests {
     use super::*;
 
-    /// As typed: what the client offers, what the server accepts; its answer, and what the client then does:
-    /// bits of the windows of client and server, `!` after those that are forgotten.
+    /// The client's offer and what the server accepts, as typed; the server's answer; and the outcome: the window bits
+    /// of client and server, with `!` after a window without context takeover.
     #[test]
     fn every_offer_is_answered_by_the_rules() {
         #[rustfmt::skip]

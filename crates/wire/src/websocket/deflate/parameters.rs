@@ -11,7 +11,8 @@ use std::str::FromStr;
 /// alone, to which a server can agree with whatever it prefers for its own direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// `Some(None)` lets the server limit our window; `Some(Some(bits))` limits it to 2^bits bytes ourselves: 9 to 15.
+    /// `Some(None)` lets the server limit our window; with `Some(Some(bits))` we limit it to 2^bits bytes ourselves: 9
+    /// to 15.
     pub client_max_window_bits: Option<Option<u8>>,
     /// True if we forget our window after each message.
     pub client_no_context_takeover: bool,
@@ -155,7 +156,7 @@ impl Parameters {
     ///
     /// # Errors
     ///
-    /// One that RFC 7692 does not know, twice the same, or a value that it does not allow there.
+    /// A parameter that RFC 7692 does not define, a duplicate, or a value that it does not allow there.
     pub(in crate::websocket) fn read<'p>(
         pairs: impl IntoIterator<Item = (&'p [u8], Option<&'p [u8]>)>,
     ) -> Result<Self, ParameterError> {

@@ -1,5 +1,5 @@
-//! A table for each list of RFC 6455 §4, and for what RFC 7692 adds. Every input is read after each of its bytes, as it
-//! would arrive.
+//! A table for each list of RFC 6455 §4, and for what RFC 7692 adds. Every input is read again after each of its bytes,
+//! as if they arrived one by one.
 
 use super::{
     Accepted, ClientHandshake, HEAD_LEN_MAX, HandshakeError, Request, ServerHandshake,
@@ -169,7 +169,7 @@ fn other_answers_are_named_for_what_they_are() {
 fn requests_that_the_rfc_allows_are_accepted() {
     #[rustfmt::skip]
     let table = [
-        // target, what to replace, by what
+        // target, what to replace, with what
         ("/", "", ""),
         ("http://e/p", "", ""),
         ("/", "Upgrade: websocket", "Upgrade: h2c, WebSocket"),
@@ -445,7 +445,7 @@ fn check_client(answer: &str, outcome: &str) {
     );
 }
 
-/// Reads `request` as it arrives, where the subprotocols `superchat` and `chat` are spoken.
+/// Reads `request` as it arrives, at a server that speaks the subprotocols `superchat` and `chat`.
 #[track_caller]
 fn check_server(request: &str, outcome: &str, answer: &str) {
     let mut tx = Vec::new();
@@ -517,7 +517,7 @@ fn accept_text() -> String {
     String::from_utf8(super::accept_of(&super::key(SEED)).to_vec()).unwrap()
 }
 
-/// A request as it should be, with the key of RFC 6455 §1.3.
+/// A valid request, with the key of RFC 6455 §1.3.
 const REQUEST: &str = "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 

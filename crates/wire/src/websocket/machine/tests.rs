@@ -198,7 +198,7 @@ const STATES: [&str; 10] = [
     "failed",
 ];
 
-/// A connection in `state`, and the rest of the frame in which it is: that comes before any other.
+/// A connection in `state`, and the rest of the frame that it is in, which must arrive before any other.
 fn in_state(state: &str) -> (WebSocket, &'static [u8]) {
     let mut server = WebSocket::established(Side::Server, Limits::default(), 0);
     let (before, rest): (&[u8], &[u8]) = match state {
