@@ -1,4 +1,4 @@
-//! The content of messages, and the replies that they are due.
+//! The content of messages, and the replies expected for them.
 
 use crate::payload::{payload, printable};
 use sha2::Digest as _;
@@ -9,18 +9,18 @@ use std::ops::Range;
 use std::sync::Arc;
 use units::{Bytes, Random};
 
-/// The payloads of a workload: one that every message has, or a ring that the messages of a connection go round.
-/// All payloads of a ring have the same size. Copies share them.
+/// The payloads of a workload: one for every message, or a ring that the messages of a connection cycle through. All
+/// payloads of a ring have the same size. Copies share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// The payloads, one behind the other.
+    /// The payloads, one after the other.
     payloads: Arc<[u8]>,
     /// The length of each of them, in bytes.
     size: usize,
     /// Their number, at least one.
     count: u32,
     text: bool,
-    /// Nothing is lost when a header is written over the beginning: we made the bytes, and they are no JSON.
+    /// True if a header may overwrite the beginning: the bytes are generated, and are not JSON.
     may_be_overwritten: bool,
 }
 
@@ -29,37 +29,37 @@ impl Content {
     ///
     /// # Panics
     ///
-    /// If `size` is more than memory can hold.
+    /// If `size` exceeds the memory.
     pub fn binary(size: Bytes, seed: u64) -> Self {
         Self::generated(PayloadKind::Random, size, seed)
     }
 
-    /// `size` random printable ASCII characters, determined by `seed`. One byte each, so that text and binary of one
-    /// size differ in nothing but the check that it is UTF-8.
+    /// `size` random printable ASCII characters, determined by `seed`. Each is one byte, so that text and binary of the
+    /// same size differ only in the UTF-8 check.
     ///
     /// # Panics
     ///
-    /// If `size` is more than memory can hold.
+    /// If `size` exceeds the memory.
     pub fn text(size: Bytes, seed: u64) -> Self {
         Self::binary(size, seed).as_text()
     }
 
-    /// `size` bytes of this kind, determined by `seed`, the same for every message. Json and text are sent as text.
+    /// `size` bytes of this kind, determined by `seed` and the same for every message. JSON and text are sent as text.
     ///
     /// # Panics
     ///
-    /// If `size` is more than memory can hold.
+    /// If `size` exceeds the memory.
     pub fn generated(kind: PayloadKind, size: Bytes, seed: u64) -> Self {
         Self::made(kind, size, seed, 1)
     }
 
-    /// The same with a ring of different payloads, together at least 64 KiB and one message, but at most 4096: a
-    /// compressor that remembers (deflate up to 32 KiB) never meets a message again. There are fewer where there are
-    /// no more of this size: of zeros there is one.
+    /// Like [`Content::generated`], with a ring of different payloads: at least 64 KiB and one message together, but at
+    /// most 4096 payloads, so that a compressor with a window (deflate: up to 32 KiB) never sees a message again. There
+    /// are fewer if no more exist of this size: there is only one of zeros.
     ///
     /// # Panics
     ///
-    /// If memory cannot hold them.
+    /// If they exceed the memory.
     pub fn varied(kind: PayloadKind, size: Bytes, seed: u64) -> Self {
         let count = match kind {
             PayloadKind::Zero => 1,
@@ -70,7 +70,7 @@ impl Content {
         Self::made(kind, size, seed, count)
     }
 
-    /// Exactly these bytes; `text` says whether they are sent as text, which they must then be. They carry no header.
+    /// Exactly these bytes; `text` says whether they are sent as text; they must then be UTF-8. They carry no header.
     pub fn exactly(payload: &[u8], text: bool) -> Self {
         Self {
             payloads: payload.into(),
@@ -105,13 +105,13 @@ impl Content {
         }
     }
 
-    /// The same sent as binary.
+    /// The same content, sent as binary.
     #[must_use]
     pub fn as_binary(self) -> Self {
         Self { text: false, ..self }
     }
 
-    /// The same sent as text. Where the bytes are no text, each becomes a printable character.
+    /// The same content, sent as text. If the bytes are not UTF-8, each becomes a printable character.
     #[must_use]
     pub fn as_text(self) -> Self {
         let is_text = std::str::from_utf8(&self.payloads).is_ok();
@@ -120,8 +120,8 @@ impl Content {
         Self { payloads, text: true, ..self }
     }
 
-    /// The same with zeros where an oracle server writes its true delay ([`Expect::Oracle`]); `None` if there is no
-    /// room for it behind a header, or none may be written.
+    /// The same content, with zeros where an oracle server writes its true delay ([`Expect::Oracle`]); `None` if there
+    /// is no room for it after a header, or the bytes may not be overwritten.
     #[must_use]
     pub fn for_oracle(&self) -> Option<Self> {
         if !self.may_be_overwritten || self.size < TrueDelay::span(self.text).end {
@@ -134,7 +134,7 @@ impl Content {
         Some(Self { payloads: payloads.into(), ..self.clone() })
     }
 
-    /// The payload of the first message of a connection; where there is no ring, of every message.
+    /// The payload of the first message of a connection, or of every message if there is no ring.
     pub fn payload(&self) -> &[u8] {
         &self.payloads[..self.size]
     }
@@ -155,7 +155,7 @@ impl Content {
         begin..begin + self.size
     }
 
-    /// All payloads of the ring, one behind the other.
+    /// All payloads of the ring, one after the other.
     pub fn payloads(&self) -> &[u8] {
         &self.payloads
     }
@@ -170,44 +170,43 @@ impl Content {
         self.text
     }
 
-    /// True if a [`Header`] may be written over its beginning: there is room, the bytes were made by us, and they are
-    /// no JSON, which would not stay it.
+    /// True if a [`Header`] may be written over its beginning: there is room, and the bytes are generated and not JSON,
+    /// which would become invalid.
     pub fn carries_header(&self) -> bool {
         self.may_be_overwritten && self.size >= Header::len(self.text)
     }
 }
 
-/// A ring is at least so long without one of its messages: twice the window of deflate.
+/// The minimum size of a ring without one of its messages: twice the window of deflate.
 const RING_LEN_MIN: u64 = 64 << 10;
 
-/// The payloads of a ring, at most.
+/// The most payloads of a ring.
 const RING_COUNT_MAX: u64 = 4096;
 
-/// A ring is left as it is after so many payloads in a row that it has already.
+/// The number of duplicate payloads in a row after which a ring is complete.
 const MISSES_MAX: u32 = 256;
 
-/// The reply that a message is due.
+/// The reply expected for a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// Anything that the protocol calls a success (HTTP: a 2xx status), whatever its payload.
     Anything,
     /// The message itself, byte for byte and of the same kind.
     Echo,
-    /// Any payload that has these bytes in it.
+    /// Any payload that contains these bytes.
     Contains(Arc<[u8]>),
     /// Any payload with this digest.
     Sha256(Sha256),
     /// Always this payload.
     Exactly(Arc<[u8]>),
-    /// Any reply that the protocol lets through: it numbers messages, and takes no reply but the one to the next
-    /// number.
+    /// Any reply that the protocol accepts: it numbers messages, and accepts only the reply to the next number.
     InSequence,
-    /// An echo in which the server has written how long it kept the message: the bytes of [`TrueDelay`] may be any.
-    /// Its messages are made by [`Content::for_oracle`].
+    /// An echo in which the server has written how long it kept the message: the bytes of [`TrueDelay`] may be
+    /// anything. [`Content::for_oracle`] makes its messages.
     Oracle,
 }
 
-/// The difference between a reply and the one that was due.
+/// The difference between a reply and the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// The first difference is at this byte.
@@ -217,9 +216,9 @@ pub enum Mismatch {
         at: usize,
         /// The length of the payload.
         len: usize,
-        /// The one that came.
+        /// The received byte.
         got: u8,
-        /// The one that was due.
+        /// The expected byte.
         expected: u8,
     },
     /// It has another digest.
@@ -230,16 +229,16 @@ pub enum Mismatch {
         /// Its digest.
         got: Sha256,
     },
-    /// It has not in it what it should have.
+    /// It does not contain the expected bytes.
     #[error("the expected text is not in the {len} bytes that came back")]
     Lacks {
         /// Its length.
         len: usize,
     },
-    /// Text came back for binary, or binary for text.
+    /// The reply was text for binary, or binary for text.
     #[error("{} came back for {}", kind(*text), kind(!text))]
     Kind {
-        /// True if text came back.
+        /// True if the reply was text.
         text: bool,
     },
     /// It has another length.
@@ -253,8 +252,8 @@ pub enum Mismatch {
 }
 
 impl Expect {
-    /// Holds the reply to the message with this number on its connection against what it must be, where messages are
-    /// sent as [`Content`] has them.
+    /// Compares the reply to the message with this number on its connection with what it must be, if messages are sent
+    /// exactly as in [`Content`].
     ///
     /// # Errors
     ///
@@ -283,8 +282,8 @@ impl Expect {
         }
     }
 
-    /// The same where each message carries a [`Header`]: the bytes of an echo in its place are left to the caller, who
-    /// knows which header was sent.
+    /// Like [`Expect::check`], if each message carries a [`Header`]: leaves the header of an echo to the caller, who
+    /// knows which one was sent.
     ///
     /// # Errors
     ///
@@ -311,7 +310,7 @@ impl Expect {
     }
 }
 
-/// Checks that `got` is `expected` outside of `left_out`.
+/// Checks that `got` equals `expected` outside of `left_out`.
 #[inline]
 fn compare(got: &[u8], expected: &[u8], left_out: Range<usize>) -> Result<(), Mismatch> {
     let (before, after) = (left_out.start.min(got.len()), left_out.end.min(got.len()));

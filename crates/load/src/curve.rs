@@ -1,9 +1,9 @@
 //! Arrivals counted along a rate that changes over time, exactly.
 //!
 //! All rates of a [`Profile`] are whole numbers of *units* in a nanosecond, and an arrival is [`Curve::per`] units. So
-//! the number of units before an instant is a polynomial with whole coefficients in each piece, and the instant of an
+//! the number of units before an instant is a polynomial with integer coefficients in each piece, and the instant of an
 //! arrival follows from its index: by a division where the rate is constant, by the root of a quadratic where it
-//! changes. Nothing is rounded on the way but the result, down to a nanosecond.
+//! changes. Only the result is rounded, down to a nanosecond.
 
 use spec::Profile;
 use units::{Nanos, Rate};
@@ -65,8 +65,8 @@ impl Curve {
         Self { per, peak: units(Some(profile.peak())), segments: segments.into() }
     }
 
-    /// The same up to `at`, and from there on `rate`, without end; and the number of new units in an old one, which is
-    /// more than 1 where `rate` needs finer ones. `None` if no unit is fine enough for both.
+    /// The same curve up to `at`, and `rate` from then on, without end; also the number of new units in an old one,
+    /// which is more than 1 if `rate` needs finer ones. `None` if no unit is fine enough for both.
     pub(crate) fn changed(&self, at: Nanos, rate: Rate) -> Option<(Self, u128)> {
         let own = Profile::from(rate).common_per().0;
         let factor = own / common_divisor(own, self.per);
@@ -112,7 +112,7 @@ impl Curve {
         self.instant(u128::from(index) * u128::from(self.per))
     }
 
-    /// The last instant with at most so many units before it, in whole nanoseconds.
+    /// The last instant with at most this many units before it, in whole nanoseconds.
     #[inline]
     pub(crate) fn instant(&self, units: u128) -> Nanos {
         let index = self.segments.partition_point(|segment| segment.before <= units) - 1;
@@ -126,7 +126,7 @@ impl Curve {
         Nanos(start.saturating_add(since))
     }
 
-    /// The units before `at`, rounded up: a number of units is that of an earlier instant if it is below this.
+    /// The units before `at`, rounded up: a smaller number of units belongs to an earlier instant.
     pub(crate) fn units_before(&self, at: Nanos) -> u128 {
         let index = self.segments.partition_point(|segment| segment.start <= at.0) - 1;
         let Segment { start, before, from, ramp } = self.segments[index];
@@ -146,8 +146,8 @@ impl Curve {
 }
 
 impl Ramp {
-    /// The units in the first `since` nanoseconds, times its length. A [`Profile`] holds none for which that does not
-    /// fit.
+    /// The units in the first `since` nanoseconds, times its length. A [`Profile`] has no ramp for which this
+    /// overflows.
     #[inline]
     fn scaled(self, from: u128, since: u64) -> u128 {
         let (length, since) = (u128::from(self.length), u128::from(since));
@@ -193,7 +193,7 @@ mod tests {
             ("10/s for 1s, 100/s",                   9,            900_000_000),
             ("10/s for 1s, 100/s",                  10,          1_000_000_000),
             ("10/s for 1s, 100/s",                  11,          1_010_000_000),
-            // A pause has none, and the arrival at its begin is due at its end.
+            // A pause has no arrivals, and the arrival at its begin is due at its end.
             ("10/s for 1s, 0/s for 5s, 10/s",        9,            900_000_000),
             ("10/s for 1s, 0/s for 5s, 10/s",       10,          6_000_000_000),
             ("0/s for 5s, 10/s",                     0,          5_000_000_000),
@@ -207,7 +207,7 @@ mod tests {
             ("0/s..10/s over 10s",                  49,          9_899_494_936),
             ("0/s..10/s over 10s, 10/s",            50,         10_000_000_000),
             ("0/s..10/s over 10s",                  50,               u64::MAX),
-            // To nothing: the same backwards.
+            // To nothing: the same, reversed.
             ("10/s..0/s over 10s",                   1,            100_505_063),
             ("10/s..0/s over 10s",                  48,          8_000_000_000),
             ("10/s..0/s over 10s",                  50,               u64::MAX),

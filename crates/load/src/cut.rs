@@ -1,12 +1,13 @@
 //! The part of one machine of a fleet, cut from the whole workload. Each machine then divides it among its workers.
 //!
-//! Everything that is counted goes by turns ([`spec::Part`]), so that all parts together are the whole: connections,
-//! clients, messages in flight, the end of the measurement, and with uniform spacing every single arrival. Poisson
-//! spacing has a process of its own for each part, whose rates add up; bots with random phases have theirs anyway.
+//! Everything that is counted is dealt out in turns ([`spec::Part`]), so that all parts together are the whole:
+//! connections, clients, messages in flight, the end of the measurement, and with uniform spacing every single arrival.
+//! With Poisson spacing each part has a process of its own, and the rates add up; bots with random phases have their
+//! own anyway.
 //!
-//! Rooms stay whole where each machine can have equally many: their deliveries are then timed by one clock. Otherwise
-//! the first machine has all publishers, and each has some receivers of each room. All of them know by the schedule
-//! when messages are due.
+//! Rooms are not divided if each machine can have equally many: one clock then times their deliveries. Otherwise the
+//! first machine has all publishers, and each machine has some receivers of each room. All of them know from the
+//! schedule when messages are due.
 
 use crate::{Arrival, Pick, RoomShare, Spacing, Stop, Workload};
 use spec::{Part, PartError, Turns};
@@ -21,7 +22,7 @@ pub enum CutError {
     /// There is no such part.
     #[error(transparent)]
     Part(#[from] PartError),
-    /// Machines that share rooms have to know when each message is due.
+    /// Machines that share rooms must know when each message is due.
     #[error(
         "{parts} agents divide the receivers of each room, and {what}; use a multiple of {parts} rooms on agents of one \
          weight, or {instead}"
@@ -29,7 +30,7 @@ pub enum CutError {
     Shared {
         /// The parts.
         parts: usize,
-        /// The reason why that is not known.
+        /// The reason why they do not know it.
         what: &'static str,
         /// The load that they can divide.
         instead: &'static str,
@@ -39,9 +40,9 @@ pub enum CutError {
         "{total} {what} are too few for {parts} agents: one of them would have none; use more, or fewer agents"
     )]
     TooFew {
-        /// The counted thing.
+        /// The things that are counted.
         what: &'static str,
-        /// The number of the whole.
+        /// The number in the whole workload.
         total: u64,
         /// The parts.
         parts: usize,
@@ -49,7 +50,7 @@ pub enum CutError {
 }
 
 impl Workload {
-    /// The part of one machine. With all parts together nothing is missing and nothing is there twice.
+    /// The part of one machine. In all parts together nothing is missing and nothing is duplicated.
     ///
     /// # Errors
     ///
@@ -111,7 +112,7 @@ impl Workload {
         })
     }
 
-    /// Rooms of its own, if each machine can have equally many.
+    /// The part with rooms of its own, if each machine can have equally many.
     fn whole_rooms(&self, part: &Part, count: u32) -> Option<Self> {
         let parts = u32::try_from(part.weights.len()).ok().and_then(NonZeroU32::new)?;
         let is_even = part.weights.iter().all(|weight| *weight == part.weights[0]);
@@ -126,8 +127,8 @@ impl Workload {
         Some(Self { seed: seed_of(self.seed, part.index), ..cut })
     }
 
-    /// Receivers of every room. The first machine has the publishers too; the others keep the schedule, to know what
-    /// their receivers are owed.
+    /// The part with receivers of every room. The first machine also has the publishers; the others keep the schedule,
+    /// to know what their receivers are owed.
     fn shared_rooms(&self, part: &Part, turns: &Turns, rooms: RoomShare) -> Result<Self, CutError> {
         let (parts, all) = (part.weights.len(), rooms.all());
         let shared = |what, instead| CutError::Shared { parts, what, instead };
@@ -167,13 +168,13 @@ impl Workload {
     }
 }
 
-/// `rate` by this share; `None` (no bound) if that cannot be written.
+/// `rate` times this share; `None` (no bound) if that cannot be represented.
 fn slower(rate: Rate, share: u32, all: u32) -> Option<Rate> {
     let per = u128::from(rate.per().0) * u128::from(all) / u128::from(share);
     Rate::new(rate.count(), Nanos(u64::try_from(per).unwrap_or(u64::MAX)))
 }
 
-/// The seed of a part. It is far from those of the workers of any other part, which count up from theirs.
+/// The seed of a part. It is far from the seeds of the workers of other parts, which count up from their part's.
 fn seed_of(seed: u64, index: u32) -> u64 {
     let mut parts = Random::new(seed);
     (0..=index).fold(seed, |_, _| parts.next_u64())

@@ -1,10 +1,10 @@
 //! The messages of a worker and the instants at which they are sent: a workload is a product of independent parts.
 //!
-//! Each part is one type: [`Arrival`] (when a message is sent), [`Lifetime`] (how long a connection lives),
-//! [`Content`] (what a message holds), [`Expect`] (what the reply must be), [`Phases`] (warm-up, measurement, drain),
-//! [`Timeouts`]. They are combined in [`Workload`] and nowhere else.
+//! Each part is one type: [`Arrival`] (when a message is sent), [`Lifetime`] (how long a connection lives), [`Content`]
+//! (what a message contains), [`Expect`] (what the reply must be), [`Phases`] (warm-up, measurement, drain),
+//! [`Timeouts`]. Only [`Workload`] combines them.
 //!
-//! Left out: to whom it is sent (crate `drive`, `Target`) and how it is framed (crate `wire`).
+//! Left out: where messages are sent (crate `drive`, `Target`) and how they are framed (crate `wire`).
 
 mod content;
 mod curve;
@@ -29,35 +29,35 @@ pub use spec::{Closing, Lifetime, PayloadKind, PayloadKindError, Phases, Spacing
 use std::num::{NonZeroU32, NonZeroU64};
 use units::{Nanos, Rate};
 
-/// All that one worker is asked to do.
+/// Everything that one worker should do.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// Connections that are held at the same time.
+    /// The number of connections open at the same time.
     pub connections: NonZeroU32,
-    /// The rooms that they are in; `None`: none. The publishers are then the connections of the schedule.
+    /// The rooms of the connections, if any; the connections of the schedule are then the publishers.
     pub rooms: Option<RoomShare>,
-    /// The rate at which they are opened; `None`: as fast as a bounded number of simultaneous attempts allows.
+    /// The rate at which connections are opened; `None`: as fast as a bounded number of simultaneous attempts allows.
     pub connect_rate: Option<Rate>,
     /// The lifetime of each.
     pub lifetime: Lifetime,
-    /// The way in which we end them.
+    /// The way connections are closed.
     pub closing: Closing,
     /// The rule by which messages are sent.
     pub arrival: Arrival,
     /// The content of messages.
     pub content: Content,
-    /// The reply that each message is due.
+    /// The reply expected for each message.
     pub expect: Expect,
     /// The requests of a conversation: messages are made of them, and `content` is the note that asks for one. `None`
-    /// where messages are [`Content`] itself.
+    /// if messages are [`Content`] itself.
     pub requests: Option<Requests>,
     /// Warm-up, measurement, drain.
     pub phases: Phases,
-    /// The time-outs after which a peer is given up.
+    /// The timeouts after which a peer is given up.
     pub timeouts: Timeouts,
     /// True if the times of the last 1000 replies are kept one by one, for comparison with a published experiment.
     pub last_replies: bool,
-    /// Determines mask keys, handshake keys, Poisson arrivals and the phases of bots.
+    /// The seed of mask keys, handshake keys, Poisson arrivals and the phases of bots.
     pub seed: u64,
 }
 
@@ -75,18 +75,18 @@ pub enum Arrival {
     },
     /// An open loop: messages are due by a schedule, whatever becomes of those before them.
     Open {
-        /// The instants of messages, and the connection of each. It has as many as [`Workload::connections`]; in rooms
-        /// as there are publishers.
+        /// The instants of messages, and the connection of each. It has as many connections as
+        /// [`Workload::connections`], or in rooms as many as there are publishers.
         schedule: Schedule,
-        /// Whose turn it is to send.
+        /// The choice of the connection that sends.
         pick: Pick,
-        /// Messages that may be outstanding on all connections together: due, and neither answered nor given up.
-        /// Those due beyond it are not sent, and counted as unsent.
+        /// The most messages outstanding on all connections together: due, and neither answered nor given up. Those due
+        /// beyond it are not sent, and count as unsent.
         in_flight_max: NonZeroU32,
     },
     /// Partly open: sessions begin by a schedule, each on a connection of its own that lives for
-    /// [`Lifetime::RoundTrips`]; in a session the next message is due some time after the reply to the last one.
-    /// A session that would be one more than [`Workload::connections`] at a time does not begin.
+    /// [`Lifetime::RoundTrips`]; in a session the next message is due some time after the reply to the last one. A
+    /// session that would exceed [`Workload::connections`] at a time does not begin.
     Sessions {
         /// The instants at which sessions begin. It has as many connections as [`Workload::connections`].
         schedule: Schedule,
@@ -119,19 +119,19 @@ pub enum Pick {
     Any,
     /// The connection that the schedule names, once it can send: a bot.
     Own,
-    /// One of another machine: nothing is sent here, and the schedule says what is.
+    /// A connection of another machine: this one sends nothing, and the schedule says what is sent there.
     Elsewhere,
 }
 
 impl Workload {
-    /// True if each message carries a [`Header`] by which its reply is known: in any loop but a closed one, where
-    /// replies are echoes and have room for it.
+    /// True if each message carries a [`Header`] that identifies its reply: in any loop but a closed one, if replies
+    /// are echoes with room for it.
     pub fn carries_headers(&self) -> bool {
         let is_echo = matches!(self.expect, Expect::Echo | Expect::Oracle);
         is_echo && !self.arrival.is_closed() && self.content.carries_header()
     }
 
-    /// The number of messages that the measurement is to send, if it was asked for one.
+    /// The number of messages that the measurement should send, if one was requested.
     pub fn planned(&self) -> Option<u64> {
         match (self.phases.stop, self.lifetime) {
             (Stop::Messages(messages), _) => Some(messages.get()),
@@ -143,7 +143,7 @@ impl Workload {
     }
 
     /// Divides the work among at most `workers`: connections, messages in flight, stop counts, connect rate and
-    /// schedule add up exactly to the whole. Fewer parts than workers where there is not that much to divide.
+    /// schedule add up exactly to the whole. There are fewer parts than workers if there is not enough to divide.
     ///
     /// # Panics
     ///
@@ -202,7 +202,7 @@ impl Workload {
     }
 }
 
-/// The share of part `index` of `parts`, at most `total` of them.
+/// The share of part `index` of `parts`, which are at most `total`.
 fn share_of_many(total: NonZeroU64, index: u32, parts: NonZeroU32) -> NonZeroU64 {
     let (index, parts) = (u64::from(index), u64::from(parts.get()));
     let share = total.get() / parts + u64::from(index < total.get() % parts);

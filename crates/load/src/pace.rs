@@ -1,25 +1,26 @@
 //! The pace of a worker: which connection sends next, how many messages, and when each of them was due.
 //!
-//! A [`Pace`] is told what happens to connections ([`Pace::opened`], [`Pace::replied`], [`Pace::left`]) and answers
-//! with the messages to send. It has no clock: `now` is an argument. All loads share it, and differ in [`Load`] alone:
+//! The caller reports what happens to connections ([`Pace::opened`], [`Pace::replied`], [`Pace::left`]), and a [`Pace`]
+//! returns the messages to send. It has no clock: `now` is an argument. All loads share it, and differ only in
+//! [`Load`]:
 //!
-//! - closed: a reply makes the next message due; [`Pace::replied`] and [`Pace::opened`] answer with it;
+//! - closed: a reply makes the next message due; [`Pace::replied`] and [`Pace::opened`] return it;
 //! - open: a message is due by the schedule, whatever becomes of others. [`Pace::take`] takes it, and it waits until a
-//!   connection can send ([`Pace::next_send`]): any ([`Pick::Any`]), or its own ([`Pick::Own`]). The messages that are
-//!   outstanding have a bound; one beyond it is never sent, and counted as unsent;
+//!   connection can send ([`Pace::next_send`]): any ([`Pick::Any`]), or its own ([`Pick::Own`]). The number of
+//!   outstanding messages is bounded; one beyond the bound is never sent, and counts as unsent;
 //! - sessions: each begins when it is due, with a connect ([`Taken::Session`]), and its first message is due at the
-//!   same instant, so connect and handshake are inside its response time. Each next message is due some time after the
-//!   reply to the last one;
-//! - bots that think: as in sessions, but they live through all phases, and no message is due that a reply has not made
-//!   so. Their first messages are spread over one think time, by the seed.
+//!   same instant, so connect and handshake are inside its response time. Each further message is due some time after
+//!   the reply to the last one;
+//! - bots that think: as in sessions, but they live through all phases, and after the first only a reply makes a
+//!   message due. Their first messages are spread over one think time, by the seed.
 //!
 //! A message keeps the instant at which it was due: if it cannot be sent then it waits, is sent late, and is measured
-//! from due. Messages that were due while the worker's loop stood still are held back as long as the gap was
+//! from due. Messages that were due while the worker's loop stalled are held back for the length of the gap
 //! ([`crate::replay`]).
 //!
-//! Left out: sockets, protocols, and what replies say (crate `drive`).
+//! Left out: sockets, protocols, and the content of replies (crate `drive`).
 //!
-//! Start reading at [`Pace`]; `due` has the messages that become due, and this file the connections that send them.
+//! Start reading at [`Pace`]; `due` handles the messages that become due, and this file the connections that send them.
 
 mod answers;
 mod due;
@@ -37,27 +38,27 @@ use units::{Instant, Nanos, Random, Rate};
 pub struct Pace {
     load: Load,
     stage: Stage,
-    /// Connections by their places: each has one from the connect to its end.
+    /// The connections by place: each has a place from its connect to its end.
     members: Vec<Member>,
-    /// Places without a connection; the longest vacant is taken first.
+    /// Places without a connection; the one vacant for longest is taken first.
     vacant: VecDeque<u32>,
     stripe: Stripe,
-    /// The messages that each connection has during its life.
+    /// The number of messages that each connection sends during its life.
     messages_each: u32,
-    /// Connections that wait for their turn: in a closed loop when all together may have no more in flight, in an open
-    /// one when they can send.
+    /// Connections that wait for their turn: in a closed loop while the bound on all messages in flight is reached, in
+    /// an open one once they can send.
     turns: VecDeque<u32>,
-    /// Messages in flight: on each connection at most, and on all together.
+    /// The most messages in flight on each connection, and the number on all together.
     in_flight_each: u32,
     in_flight: u64,
-    /// Messages of the measurement that are still to be sent; in an open loop, still to become due. `u64::MAX` is
-    /// without end.
+    /// Messages of the measurement that are still to be sent; in an open loop, still to become due. `u64::MAX`: without
+    /// end.
     quota: u64,
     /// The start of the schedule.
     start: Instant,
-    /// Messages due from here on count for the quota.
+    /// The instant from which on due messages count for the quota.
     begin: Instant,
-    /// The end of the schedule: messages due from here on are not sent.
+    /// The end of the schedule: messages due from then on are not sent.
     end: Instant,
     replay: Replay<Whose>,
 }
@@ -66,13 +67,13 @@ pub struct Pace {
 #[derive(Debug)]
 enum Load {
     Closed {
-        /// Messages in flight on all connections together, at most.
+        /// The most messages in flight on all connections together.
         in_flight_max: u64,
     },
     Open {
         arrivals: Arrivals,
         pick: Pick,
-        /// Messages that are due and have not ended, at most.
+        /// The most messages that are due and have not ended.
         outstanding_max: u64,
         /// One queue, or one for each place.
         waiting: Waiting,
@@ -80,7 +81,7 @@ enum Load {
     Sessions {
         arrivals: Arrivals,
         thinkers: Thinkers,
-        /// Sessions that have begun and whose connection is not open yet: their first message waits.
+        /// The number of sessions that have begun and whose connection is not open yet: their first message waits.
         beginning: u64,
     },
     ThinkingBots {
@@ -98,7 +99,7 @@ struct Thinkers {
     queue: VecDeque<(Instant, Thinker)>,
 }
 
-/// A connection, as long as it has its place.
+/// A connection, identified for as long as it has its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Thinker {
     place: u32,
@@ -119,14 +120,14 @@ enum Stage {
 #[derive(Clone, Copy, Debug)]
 struct Member {
     is_open: bool,
-    /// True if it stands in the queue of those that wait for their turn.
+    /// True if it is in the queue of those that wait for their turn.
     is_queued: bool,
-    /// Connections that had this place before.
+    /// The number of connections that had this place before.
     generation: u32,
-    /// Messages that it may still send; `u32::MAX` is without end.
+    /// The number of messages that it may still send; `u32::MAX`: without end.
     quota: u32,
     in_flight: u32,
-    /// Replies that its turn still lasts, where connections take turns.
+    /// The number of replies left in its turn, where connections take turns.
     turn: u32,
     /// The instant since which it can send, in an open loop; of a session the instant at which it was due.
     since: Instant,
@@ -135,7 +136,7 @@ struct Member {
 /// The owner of a message that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
-    /// The schedule, and on its part the connection at this place.
+    /// The schedule, which names the connection at this place.
     Schedule(u32),
     /// A session that has begun, or a bot that has thought.
     Thinker(Thinker),
@@ -145,8 +146,8 @@ impl Pace {
     /// The memory that each connection takes here, in bytes, besides its place in queues.
     pub const MEMBER_SIZE: usize = size_of::<Member>();
 
-    /// The pace of `workload`. If the protocol does not `pipeline`, an open loop has one message in flight on each
-    /// connection: one that waits behind another would be measured as if the server had it.
+    /// The pace of `workload`. Unless the protocol `pipelines`, an open loop has one message in flight on each
+    /// connection: the wait of a second one behind it would be measured as the server's time.
     pub fn new(workload: &Workload, pipelines: bool) -> Self {
         let connections = workload.connections.get();
         let warm_up = match workload.phases.stop {
@@ -210,8 +211,8 @@ impl Pace {
         }
     }
 
-    /// The traffic begins, and with it the schedule at `start`: connections that are open have their first messages
-    /// ([`Pace::next_send`], [`Pace::take`]). A warm-up or the measurement follows.
+    /// Begins the traffic, and the schedule at `start`: open connections get their first messages ([`Pace::next_send`],
+    /// [`Pace::take`]). A warm-up or the measurement follows.
     pub fn start(&mut self, start: Instant) {
         self.start = start;
         let open = |(place, member): (usize, &Member)| member.is_open.then_some(place);
@@ -237,23 +238,23 @@ impl Pace {
         }
     }
 
-    /// The warm-up lasts to `end`, where the measurement begins.
+    /// Begins the warm-up, which lasts until `end`, where the measurement begins.
     pub fn warm_up(&mut self, end: Instant) {
         (self.stage, self.begin, self.end) = (Stage::WarmUp, end, end);
     }
 
-    /// The measurement lasts from `begin` to `end` ([`Instant::NEVER`]: to the end of the quota).
+    /// Begins the measurement, which lasts from `begin` to `end` ([`Instant::NEVER`]: to the end of the quota).
     pub fn measure(&mut self, begin: Instant, end: Instant) {
         (self.stage, self.begin, self.end) = (Stage::Measure, begin, end);
     }
 
-    /// The measurement is over at `end`: messages that were due before that are still sent.
+    /// Begins the drain: the measurement is over at `end`, and messages that were due before are still sent.
     pub fn drain(&mut self, end: Instant) {
         (self.stage, self.end) = (Stage::Drain, end);
     }
 
-    /// Changes the rate of an open loop whose connections take turns, from `at` on. False in any other load, before the
-    /// traffic, and for a rate whose instants cannot be exact: nothing changes then.
+    /// Changes the rate of an open loop whose connections take turns, from `at` on. Returns false, and changes nothing,
+    /// for any other load, before the traffic, and for a rate whose instants cannot be exact.
     pub fn change_rate(&mut self, at: Instant, rate: Rate) -> bool {
         match &mut self.load {
             Load::Open { arrivals, pick: Pick::Any, .. } if self.start < at => {
@@ -266,19 +267,19 @@ impl Pace {
         }
     }
 
-    /// The schedule ends at `end` at the latest.
+    /// Ends the schedule at `end`, unless it ends earlier.
     pub fn end_at(&mut self, end: Instant) {
         self.end = self.end.min(end);
     }
 
-    /// A connection begins, for the session that was due at `due` if it is one. Returns its place.
+    /// Begins a connection, for the session that was due at `due` if there are sessions. Returns its place.
     pub fn join(&mut self, due: Instant) -> u32 {
         let place = self.vacant.pop_front().expect("there are no more connections than places");
         self.join_at(place, due);
         place
     }
 
-    /// A connection begins at a place that is [reserved](Pace::reserve).
+    /// Begins a connection at a place that is [reserved](Pace::reserve).
     pub fn join_at(&mut self, place: u32, due: Instant) {
         let member = &mut self.members[place as usize];
         *member = Member {
@@ -292,7 +293,7 @@ impl Pace {
         }
     }
 
-    /// A connection is open for messages since `now`, and took `opening` for that.
+    /// Opens a connection for messages from `now` on; its opening took `opening`.
     pub fn opened(&mut self, place: u32, opening: Nanos, now: Instant) -> Next {
         let member = &mut self.members[place as usize];
         member.is_open = true;
@@ -311,14 +312,14 @@ impl Pace {
                 *beginning -= 1;
                 member.since = due;
                 self.count(place, 1);
-                // The time that its connect and its handshake took is in its response time, but it is not ours.
+                // The time of its connect and its handshake is part of its response time, but not of our lag.
                 Next::Send(Batch { place, count: 1, due: Some(due), possible: due + opening })
             }
             Load::ThinkingBots { .. } => self.think(place, now), // In the place of one that was lost.
         }
     }
 
-    /// `replies` came on a connection at `now`: its messages have ended.
+    /// Takes `replies` that arrived on a connection at `now`: their messages have ended.
     #[inline]
     pub fn replied(&mut self, place: u32, replies: u32, now: Instant) -> Next {
         self.ended(place, replies);
@@ -344,20 +345,20 @@ impl Pace {
         }
     }
 
-    /// `count` messages of a connection have ended, well or not, and make no other one due.
+    /// Ends `count` messages of a connection, well or not; they make no other one due.
     #[inline]
     pub fn ended(&mut self, place: u32, count: u32) {
         self.members[place as usize].in_flight -= count;
         self.in_flight -= u64::from(count);
     }
 
-    /// A message is sent on a connection that no schedule wanted.
+    /// Counts a message that is sent on a connection outside of the schedule.
     pub fn besides(&mut self, batch: Batch) -> Batch {
         self.count(batch.place, batch.count);
         batch
     }
 
-    /// `count` messages that were to be sent on a connection were not.
+    /// Takes back `count` messages that were to be sent on a connection, but were not.
     pub fn take_back(&mut self, place: u32, count: u32) {
         self.ended(place, count);
         if matches!(self.load, Load::Closed { .. }) && self.counts_quota() {
@@ -365,24 +366,24 @@ impl Pace {
         }
     }
 
-    /// True if a message that cannot be sent is left out, because the schedule goes on without it: in an open loop.
+    /// True if a message that cannot be sent is left out, because the schedule continues without it: in an open loop.
     pub fn leaves_out(&self) -> bool {
         matches!(self.load, Load::Open { .. })
     }
 
-    /// A message that was to be sent on a connection is left out; the connection waits for its next turn.
+    /// Leaves out a message that was to be sent on a connection; the connection waits for its next turn.
     pub fn left_out(&mut self, place: u32) {
         self.ended(place, 1);
         self.queue_if_wanted(place);
     }
 
-    /// A connection can send no more, but is still there.
+    /// Shuts a connection, which exists but can no longer send.
     pub fn shut(&mut self, place: u32) {
         self.members[place as usize].is_open = false;
     }
 
-    /// A connection is gone, and with it what only it could have sent. Returns the instant at which its session was
-    /// due, if that had no chance to send its first message.
+    /// Removes a connection, and what only it could have sent. Returns the instant at which its session was due, if it
+    /// had no chance to send its first message.
     pub fn left(&mut self, place: u32) -> Option<Instant> {
         let member = &mut self.members[place as usize];
         let (has_begun, since) = (member.quota < self.messages_each, member.since);
@@ -397,7 +398,7 @@ impl Pace {
         Some(since)
     }
 
-    /// The place that was just [left](Pace::left) waits for the connection that comes back to it.
+    /// Reserves the place that was just [left](Pace::left) for a connection that returns to it.
     pub fn reserve(&mut self, place: u32) {
         let left = self.vacant.pop_back();
         debug_assert_eq!(left, Some(place), "it was left last");
@@ -412,8 +413,8 @@ impl Pace {
         self.next_turn()
     }
 
-    /// The instant at which something is to be [taken](Pace::take) or sent next; [`Instant::NEVER`] as long as only a
-    /// reply can change that.
+    /// The instant at which something is to be [taken](Pace::take) or sent next; [`Instant::NEVER`] while only a reply
+    /// can change that.
     pub fn wake_at(&self) -> Instant {
         let is_behind = match &self.load {
             _ if self.stage == Stage::AfterTraffic => return Instant::NEVER,
@@ -428,7 +429,7 @@ impl Pace {
             return Instant::START;
         }
         let due = match self.next_due().0 {
-            // Arrivals are counted before the next reply makes room, and not one by one.
+            // Arrivals are counted together, before the next reply makes room, instead of one by one.
             _ if self.is_full() => Instant::NEVER,
             due if due < self.end => due,
             _ => Instant::NEVER,
@@ -436,13 +437,13 @@ impl Pace {
         due.min(self.replay.next())
     }
 
-    /// The end of the schedule, as far as it is known: the quota may end it earlier than [`Pace::measure`] said.
+    /// The end of the schedule, as far as it is known: the quota may end it earlier than [`Pace::measure`] set it.
     #[inline]
     pub fn end(&self) -> Instant {
         self.end
     }
 
-    /// True if messages are due at instants of their own: in all loads but a closed one without thinking.
+    /// True if messages are due at instants of their own: in all loads but a closed one without think times.
     #[inline]
     pub fn is_timed(&self) -> bool {
         !matches!(self.load, Load::Closed { .. })
@@ -467,7 +468,7 @@ impl Pace {
         self.quota > 0
     }
 
-    /// True if as many messages are outstanding as may be.
+    /// True if the bound on outstanding messages is reached.
     #[inline]
     pub fn is_full(&self) -> bool {
         match &self.load {
@@ -489,12 +490,12 @@ impl Pace {
         self.in_flight
     }
 
-    /// Messages in flight on each connection, at most.
+    /// The most messages in flight on each connection.
     pub fn in_flight_each(&self) -> u32 {
         self.in_flight_each
     }
 
-    /// Messages that are due and not sent.
+    /// The number of messages that are due and not sent.
     #[inline]
     pub fn waits(&self) -> u64 {
         self.replay.len()
@@ -505,7 +506,7 @@ impl Pace {
             }
     }
 
-    /// The messages among them that were due at `since` or later; none is held back for a stall before that.
+    /// The number of waiting messages that were due at `since` or later, when none is held back for an earlier stall.
     pub fn waits_since(&self, since: Instant) -> u64 {
         match &self.load {
             Load::Open { waiting, .. } => waiting.due_since(since),
@@ -514,13 +515,13 @@ impl Pace {
         }
     }
 
-    /// True if the connection has had all its messages, and their replies.
+    /// True if the connection has sent all its messages and received their replies.
     pub fn is_served(&self, place: u32) -> bool {
         let member = &self.members[place as usize];
         member.quota == 0 && member.in_flight == 0
     }
 
-    /// The number that the connection at a place has among those of all workers.
+    /// The number of the connection at a place, among those of all workers.
     pub fn number(&self, place: u32) -> u32 {
         self.stripe.number(place.min(self.stripe.connections() - 1))
     }
@@ -567,7 +568,7 @@ impl Pace {
         }
     }
 
-    /// Up to `wanted` messages of a closed loop on a connection: as many as it, the measurement and the bound on
+    /// Grants up to `wanted` messages of a closed loop to a connection: as many as it, the measurement and the bound on
     /// messages in flight allow.
     #[inline]
     fn grant(&mut self, place: u32, wanted: u32) -> Next {
@@ -584,7 +585,7 @@ impl Pace {
         Next::Send(Batch { place, count, due: None, possible: Instant::NEVER })
     }
 
-    /// `count` messages are to be sent on a connection.
+    /// Counts `count` messages that will be sent on a connection.
     #[inline]
     fn count(&mut self, place: u32, count: u32) {
         let member = &mut self.members[place as usize];
@@ -595,8 +596,8 @@ impl Pace {
         self.in_flight += u64::from(count);
     }
 
-    /// Messages of a closed loop that may be sent now. Short-lived clients that began in the measurement are followed
-    /// to their end.
+    /// The number of messages of a closed loop that may be sent now. Short-lived clients that began in the measurement
+    /// are followed to their end.
     #[inline]
     fn allowed(&self) -> u64 {
         let by_stage = match self.stage {
@@ -616,7 +617,7 @@ impl Pace {
         self.quota != u64::MAX && self.stage >= Stage::Measure
     }
 
-    /// The connection waits for its turn, if there is something for it to send or may be.
+    /// Queues the connection for its turn, if it has something to send or may have.
     fn queue_if_wanted(&mut self, place: u32) {
         let is_wanted = match &self.load {
             Load::Closed { .. } | Load::Open { pick: Pick::Any, .. } => true,
@@ -637,7 +638,7 @@ impl Pace {
         Next::Others
     }
 
-    /// The next message of a session or of a bot is due some time from `now` on.
+    /// Schedules the next message of a session or a bot: it is due a think time after `now`.
     fn think(&mut self, place: u32, now: Instant) -> Next {
         let generation = self.members[place as usize].generation;
         match &mut self.load {
@@ -674,9 +675,9 @@ fn place(index: usize) -> u32 {
     u32::try_from(index).expect("places are numbered by a u32")
 }
 
-/// The replies that a turn lasts, where connections take turns. A connection that has been quiet for long costs the
-/// kernel several times what one costs that is in use: its memory is cold, and its acknowledgements travel alone.
+/// The number of replies in a turn, where connections take turns. A connection that has long been quiet costs the
+/// kernel several times as much as a busy one: its memory is cold, and its acknowledgements travel alone.
 const TURN_LEN: u32 = 32;
 
-/// The waiting messages for which there is memory from the start.
+/// The number of waiting messages for which memory is reserved from the start.
 const WAITING_RESERVED: usize = 4096;

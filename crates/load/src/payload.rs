@@ -1,14 +1,14 @@
 //! The content of generated messages: bytes that compress as real ones do, or not at all.
 //!
-//! Everything follows from a seed, and has exactly the size that is asked for. A codec makes of a kind what it makes
-//! of the real thing: of JSON about a quarter, of text less than a half, of zeros nothing, of random bytes themselves.
+//! Everything follows from a seed, and has exactly the requested size. A codec compresses each kind like the real
+//! thing: JSON to about a quarter, text to less than half, zeros to almost nothing, random bytes not at all.
 //!
 //! Start reading at [`payload`].
 
 use spec::PayloadKind;
 use units::Random;
 
-/// `size` bytes of a kind; `random` goes on behind them.
+/// `size` bytes of a kind; advances `random` past them.
 pub(crate) fn payload(kind: PayloadKind, size: usize, random: &mut Random) -> Vec<u8> {
     match kind {
         PayloadKind::Zero => vec![0; size],
@@ -22,12 +22,12 @@ pub(crate) fn payload(kind: PayloadKind, size: usize, random: &mut Random) -> Ve
     }
 }
 
-/// The printable character that stands for a random byte; each of 64 is as likely as any other.
+/// The printable character for a random byte; all 64 are equally likely.
 pub(crate) fn printable(byte: u8) -> u8 {
     ALPHABET[usize::from(byte % 64)]
 }
 
-/// An array of as many records as there is room for. The room that is left holds somebody's words.
+/// An array of as many records as there is room for; words fill the rest.
 fn json(size: usize, random: &mut Random) -> String {
     if size < 2 {
         return digits(size, random);
@@ -74,7 +74,7 @@ fn record(instant_ms: usize, random: &mut Random) -> String {
     )
 }
 
-/// A number of so many digits, not the first of which is zero.
+/// A number of this many digits, the first of which is not zero.
 fn digits(len: usize, random: &mut Random) -> String {
     let digit = |at: usize| if at == 0 { 1 + random.below(9) } else { random.below(10) };
     (0..len)
@@ -86,7 +86,7 @@ fn digits(len: usize, random: &mut Random) -> String {
 /// Sentences, cut off after `size` bytes.
 fn words(size: usize, random: &mut Random) -> String {
     let vocabulary: Vec<&str> = VOCABULARY.split_ascii_whitespace().collect();
-    // The word of rank r has the weight 1 / r; the sums of weights up to each rank are what a number is looked up in.
+    // The word of rank r has the weight 1 / r; a number is looked up in the cumulative weights.
     let mut sum = 0;
     let sums: Vec<usize> = (1..=vocabulary.len())
         .map(|rank| {
@@ -110,10 +110,10 @@ fn words(size: usize, random: &mut Random) -> String {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .";
 
-/// Some instant of the year 2023, in milliseconds of Unix time.
+/// An instant in 2023, in milliseconds of Unix time.
 const INSTANT_MS: usize = 1_700_000_000_000;
 
-/// The longest array that holds a number and no text.
+/// The longest remainder that a number fills instead of text.
 const NUMBER_LEN_MAX: usize = 24;
 
 const NAMES: [&str; 24] = [
@@ -124,7 +124,7 @@ const NAMES: [&str; 24] = [
 
 const STATES: [&str; 6] = ["idle", "walking", "running", "fighting", "trading", "away"];
 
-/// Common words of English, the most frequent first.
+/// Common English words, the most frequent first.
 const VOCABULARY: &str = "the of and to a in is it you that he was for on are with as his they be at one have this \
     from or had by hot but some what there we can out other were all your when up use word how said an each she which \
     do their time if will way about many then them would write like so these her long make thing see him two has look \
@@ -143,7 +143,7 @@ const VOCABULARY: &str = "the of and to a in is it you that he was for on are wi
     class wind question happen complete ship area half rock order fire south problem piece told knew pass farm top \
     whole king size heard best hour better true during hundred remember step early hold west ground interest reach fast";
 
-/// The longest word of them, and what follows it.
+/// The length of the longest word and what follows it, rounded up.
 const WORD_LEN_MAX: usize = 16;
 
 /// A multiple of many ranks, large against their number.

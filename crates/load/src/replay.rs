@@ -1,12 +1,12 @@
-//! Messages that were due while the worker's own loop stood still: they are sent later, at the pace of the schedule.
+//! Messages that were due while the worker's own loop stalled: they are sent later, at the pace of the schedule.
 //!
-//! The schedule of a gap is replayed beside the current one, so a server never sees more than twice the rate because of
-//! us.
+//! The schedule of a gap is replayed beside the current one, so a stall of ours never makes a server see more than
+//! twice the rate.
 
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
 
-/// Messages that are held back, each with what `T` says of it.
+/// Messages that are held back, each with a `T` that describes it.
 #[derive(Debug)]
 pub(crate) struct Replay<T> {
     /// The held messages, by the instant at which they were due.
@@ -20,7 +20,7 @@ pub(crate) struct Replay<T> {
 struct Gap {
     from: Instant,
     until: Instant,
-    /// The time by which its messages are sent later than they were due.
+    /// The time from when its messages were due until they are sent.
     shift: Nanos,
 }
 
@@ -29,7 +29,7 @@ impl<T> Replay<T> {
         Self { held: VecDeque::new(), gaps: VecDeque::new() }
     }
 
-    /// Adds a gap, which is replayed when the one before it was. The clock of replaying stands still in a gap.
+    /// Adds a gap, which is replayed after the previous one. The replay stands still during a gap.
     pub(crate) fn stalled(&mut self, from: Instant, until: Instant) {
         let length = until.since(from);
         self.gaps.iter_mut().for_each(|gap| gap.shift += length);
@@ -37,12 +37,12 @@ impl<T> Replay<T> {
         self.gaps.push_back(Gap { from, until, shift: free.since(from) });
     }
 
-    /// Holds a message back that is due now; no message that is held is due later.
+    /// Holds back a message that is due now; no message held so far is due later.
     pub(crate) fn hold(&mut self, due: Instant, what: T) {
         self.held.push_back((due, what));
     }
 
-    /// Takes the next message that is to be sent by `now`.
+    /// Takes the next message, if it should be sent by `now`.
     pub(crate) fn release(&mut self, now: Instant) -> Option<(Instant, T)> {
         if self.next() <= now { self.held.pop_front() } else { None }
     }
@@ -52,7 +52,7 @@ impl<T> Replay<T> {
         self.held.drain(..).map(|(due, _)| due)
     }
 
-    /// Forgets gaps in which nothing was due that is not taken yet: all before `due`, but for those of held messages.
+    /// Forgets gaps in which no message remains to be taken: all before `due`, except those of held messages.
     pub(crate) fn forget_before(&mut self, due: Instant) {
         let oldest = self.held.front().map_or(due, |(held, _)| due.min(*held));
         while self.gaps.front().is_some_and(|gap| gap.until <= oldest) {
@@ -60,14 +60,14 @@ impl<T> Replay<T> {
         }
     }
 
-    /// The instant at which the next message is to be sent; [`Instant::NEVER`] if none is held.
+    /// The instant at which the next message should be sent; [`Instant::NEVER`] if none is held.
     pub(crate) fn next(&self) -> Instant {
         self.held.front().map_or(Instant::NEVER, |(due, _)| {
             self.gap_of(*due).map_or(*due, |gap| *due + gap.shift)
         })
     }
 
-    /// The end of the gap in which `due` lies.
+    /// The end of the gap that contains `due`.
     pub(crate) fn gap_end(&self, due: Instant) -> Option<Instant> {
         self.gap_of(due).map(|gap| gap.until)
     }

@@ -21,7 +21,7 @@ impl Requests {
         Self { conversation, mix }
     }
 
-    /// The same with requests of the kind at `index` alone.
+    /// The same, with only requests of the kind at `index`.
     #[must_use]
     pub fn only(&self, index: usize) -> Self {
         let weights: Vec<u32> = (0..self.kinds().len()).map(|at| u32::from(at == index)).collect();
@@ -34,20 +34,20 @@ impl Requests {
         self.mix.exchange(connection, sequence)
     }
 
-    /// The note by which that message is asked for, when it is due at `due`.
+    /// The note that asks for this message, which is due at `due`.
     #[inline]
     pub fn cue(&self, connection: u32, sequence: u32, due: Nanos) -> Cue {
         Cue { sequence, exchange: self.kind(connection, sequence), due }
     }
 
-    /// True if a request of this kind is answered; otherwise it is complete when it is sent.
+    /// True if a request of this kind is answered; otherwise it is complete once it is sent.
     #[inline]
     pub fn has_reply(&self, kind: u16) -> bool {
         let request = self.kinds().get(usize::from(kind));
         request.is_none_or(|request| request.reply != Reply::Nothing)
     }
 
-    /// The kinds of requests: in rooms those of the connections that publish.
+    /// The kinds of requests; in rooms those of the publishers.
     pub fn kinds(&self) -> &[Request] {
         &self.conversation.of_publishers().requests
     }

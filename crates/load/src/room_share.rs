@@ -1,12 +1,12 @@
-//! The rooms of a worker, and the numbers of its connections among all.
+//! The rooms of a worker, and the numbers of its connections among all connections.
 
 use crate::Stripe;
 use spec::Rooms;
 use spec::rooms::Part;
 use std::num::NonZeroU32;
 
-/// All rooms, or those of one of several workers, each of which has whole rooms. On one of several machines that share
-/// the rooms these have a part of their receivers each.
+/// All rooms, or those of one of several workers, which do not divide rooms. On one of several machines that share the
+/// rooms, each room has only a part of its receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoomShare {
     rooms: Rooms,
@@ -20,7 +20,7 @@ pub struct RoomShare {
 struct Held {
     /// Publishers: all of them, or none.
     publishers: u32,
-    /// Receivers, and the number of those of other machines before them.
+    /// The number of receivers, and of those of other machines before them.
     receivers: NonZeroU32,
     before: u32,
 }
@@ -33,8 +33,8 @@ impl RoomShare {
         Self { rooms, held, stripe: Stripe::whole(rooms.connections()) }
     }
 
-    /// The share of a machine in each of all rooms: `receivers` of them, behind those of other machines, of which there
-    /// are `before`; and all publishers or none.
+    /// The share of a machine in every room: `receivers` of its receivers, after the `before` receivers of other
+    /// machines; and all publishers or none.
     pub(crate) fn divided(self, publishes: bool, before: u32, receivers: NonZeroU32) -> Self {
         let publishers = if publishes { self.rooms.publishers.get() } else { 0 };
         let all = self.rooms.count.saturating_mul(receivers.saturating_add(publishers));
@@ -63,12 +63,12 @@ impl RoomShare {
         self.held.receivers.get() != self.rooms.receivers.get()
     }
 
-    /// Our receivers of each room.
+    /// The number of our receivers in each room.
     pub const fn receivers_each(self) -> NonZeroU32 {
         self.held.receivers
     }
 
-    /// The number of rooms that are ours.
+    /// The number of our rooms.
     #[inline]
     pub const fn count(self) -> u32 {
         self.stripe.connections() / (self.held.publishers + self.held.receivers.get())
@@ -79,13 +79,13 @@ impl RoomShare {
         self.stripe.connections()
     }
 
-    /// The number among all that the connection at one of our places has.
+    /// The number, among all connections, of the one at one of our places.
     pub fn number(self, place: u32) -> u32 {
         let number = self.stripe.number(place);
         if self.publishes(place) { number } else { number + self.left_out() }
     }
 
-    /// The place of the connection with this number, or of the one whose place it took; `None` if it is not ours.
+    /// The place of the connection with this number, which may have replaced an earlier one; `None` if it is not ours.
     pub fn place(self, number: u32) -> Option<u32> {
         let number = number % self.rooms.connections();
         let own = self.rooms.count.get() * self.held.publishers;
@@ -96,14 +96,15 @@ impl RoomShare {
         self.stripe.place(number?)
     }
 
-    /// The index among our rooms of that of the connection at one of our places.
+    /// The index, among our rooms, of the room of the connection at one of our places.
     #[inline]
     pub const fn room(self, place: u32) -> u32 {
         place % self.count()
     }
 
-    /// The publisher with this number, or whose place it took, wherever it is: the index of its room among ours, and
-    /// its own among the publishers of that. `None` for a receiver, and in a room that is not ours.
+    /// The publisher with this number, on any machine, which may have replaced an earlier one: the index of its room
+    /// among ours, and its index among the publishers of that room. `None` for a receiver, and in a room that is not
+    /// ours.
     pub fn publisher(self, number: u32) -> Option<(u32, u32)> {
         let number = number % self.rooms.connections();
         if self.rooms.part_of(number) == Part::Receiver {
@@ -123,7 +124,7 @@ impl RoomShare {
         place < self.publishers().end
     }
 
-    /// Our places whose connections receive and read nothing while it is measured: the last ones of each room.
+    /// Our places whose connections receive, but read nothing during the measurement: the last ones of each room.
     #[inline]
     pub fn slow(self) -> std::ops::Range<u32> {
         let Held { receivers, before, .. } = self.held;
@@ -133,7 +134,7 @@ impl RoomShare {
         all - self.count() * slow..all
     }
 
-    /// The numbers of connections that others have between our publishers and our receivers.
+    /// The count of numbers between our publishers and our receivers that belong to connections of others.
     const fn left_out(self) -> u32 {
         let Held { publishers, before, .. } = self.held;
         (self.rooms.publishers.get() - publishers + before) * self.rooms.count.get()

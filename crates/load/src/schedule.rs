@@ -1,15 +1,15 @@
-//! Due instants of messages in an open loop: worked out from their index, whatever became of those before them.
+//! Due instants of messages in an open loop, computed from their index, whatever became of those before them.
 //!
-//! A [`Schedule`] is a rate over a number of connections, of which a [`Stripe`] names a part; its [`Arrivals`] come one
-//! after the other. With uniform spacing the parts of the workers are together the whole, message for message. With
-//! Poisson spacing each part is a process of its own with its share of the rate, and all of them together are again one
-//! with the whole rate (superposition). With phases each connection is by itself anyway.
+//! A [`Schedule`] is a rate over a number of connections, and a [`Stripe`] names a part of them; its [`Arrivals`]
+//! follow one after the other. With uniform spacing the parts of the workers together are the whole, message for
+//! message. With Poisson spacing each part is a process of its own with its share of the rate, and all of them together
+//! form one with the full rate (superposition). With phases the connections are independent anyway.
 //!
-//! A machine of a fleet has its arrivals of the whole by turns ([`Cut`]), and divides those among its own workers in
+//! A machine of a fleet gets its arrivals of the whole in turns ([`Cut`]), and divides them among its own workers in
 //! the same way.
 //!
-//! A rate may change over time. Then all of this happens on an axis on which it does not: that of the arrivals counted
-//! so far, which [`crate::curve`] turns into instants.
+//! A rate may change over time. Then all of this happens on an axis on which it is constant: the number of arrivals so
+//! far, which [`crate::curve`] converts to instants.
 //!
 //! Left out: the fate of a message that is due, and the clock. Nothing here knows the time.
 
@@ -19,34 +19,34 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use units::{Nanos, Random, Rate};
 
-/// A rate, how its arrivals are spaced, and which part of them is meant.
+/// A rate, the spacing of its arrivals, and the part of them that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// The rate of the whole; [`Schedule::stripe`] says what part of it is ours.
+    /// The rate of the whole; [`Schedule::stripe`] says which part is ours.
     pub rate: Profile,
     /// The distances between arrivals.
     pub spacing: Spacing,
-    /// The connections that they are on.
+    /// The connections of the arrivals.
     pub stripe: Stripe,
-    /// True if the warm-up rises evenly from nothing to the rate; bots with phases of their own have one rate.
+    /// True if the warm-up rises linearly from zero to the rate; bots with phases of their own have one rate.
     pub ramps_up: bool,
-    /// The arrivals of the rate that are this machine's; [`Schedule::stripe`] divides those.
+    /// This machine's arrivals of the rate; [`Schedule::stripe`] divides them.
     pub cut: Cut,
 }
 
-/// The arrivals of a rate that are sent by one of several machines.
+/// The arrivals of a rate that one of several machines sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// All of them.
     Whole,
     /// The arrivals whose turn it is, on any connection.
     Arrivals(Arc<spec::Turns>),
-    /// The arrivals of the connections whose turn it is. The whole has so many connections.
+    /// The arrivals of the connections whose turn it is. The whole has this many connections.
     Connections(Arc<spec::Turns>, NonZeroU32),
 }
 
 impl Cut {
-    /// The number among all arrivals of the own arrival number `index`, on `own` connections.
+    /// The number, among all arrivals, of this machine's arrival number `index`, on `own` connections.
     fn whole(&self, index: u64, own: u64) -> u64 {
         match self {
             Self::Whole => index,
@@ -58,7 +58,7 @@ impl Cut {
         }
     }
 
-    /// The number of own arrivals among the first `passed` of all.
+    /// The number of this machine's arrivals among the first `passed` of all.
     pub(crate) fn own(&self, passed: u64) -> u64 {
         match self {
             Self::Whole => passed,
@@ -88,13 +88,13 @@ impl Cut {
 }
 
 impl Schedule {
-    /// `rate` over `connections`, all of it.
+    /// All of `rate` over `connections`.
     pub const fn new(rate: Profile, spacing: Spacing, connections: NonZeroU32) -> Self {
         let stripe = Stripe::whole(connections);
         Self { rate, spacing, stripe, ramps_up: false, cut: Cut::Whole }
     }
 
-    /// The part of worker `index` of so many: with all parts together, nothing is missing and nothing is there twice.
+    /// The part of worker `index` of `parts`: in all parts together, nothing is missing and nothing is duplicated.
     ///
     /// # Panics
     ///
@@ -104,7 +104,7 @@ impl Schedule {
         Self { stripe: self.stripe.part(index, parts), ..self.clone() }
     }
 
-    /// The same with `warm_up` before its rate.
+    /// The same schedule, with `warm_up` before its rate.
     #[must_use]
     pub fn after_warm_up(&self, warm_up: Nanos) -> Self {
         let ramps = self.ramps_up && self.spacing != Spacing::Phases;
@@ -115,8 +115,8 @@ impl Schedule {
         Self { rate, ..self.clone() }
     }
 
-    /// The arrivals of this part, from the start of the schedule on. `seed` determines what is left to chance: all of
-    /// it, so that two parts need two seeds to be independent.
+    /// The arrivals of this part, from the start of the schedule on. `seed` determines everything random, so two parts
+    /// need two seeds to be independent.
     pub fn arrivals(&self, seed: u64) -> Arrivals {
         let (curve, stripe) = (Curve::new(&self.rate), self.stripe);
         let mut course = match self.spacing {
@@ -130,12 +130,12 @@ impl Schedule {
         Arrivals { curve, course, next }
     }
 
-    /// The number of arrivals that all parts of this machine together have before `at`, with uniform spacing.
+    /// The number of arrivals before `at` in all parts of this machine together, with uniform spacing.
     pub fn count_before(&self, at: Nanos) -> u64 {
         self.cut.own(Curve::new(&self.rate).count_before(at))
     }
 
-    /// The arrivals of the whole in a cycle, in which each connection has one.
+    /// The number of arrivals of the whole in a cycle, in which each connection has one.
     fn cycle_len(&self) -> u64 {
         match &self.cut {
             Cut::Whole | Cut::Arrivals(_) => cycle_len(self.stripe),
@@ -143,8 +143,8 @@ impl Schedule {
         }
     }
 
-    /// The arrivals that are one machine's, of several: by their numbers, or by those of their connections if each has
-    /// a schedule of its own. `own` are its connections.
+    /// The arrivals of one of several machines: by their numbers, or by those of their connections if each has a
+    /// schedule of its own. `own` is the number of its connections.
     pub(crate) fn cut(
         &self,
         turns: &Arc<spec::Turns>,
@@ -182,7 +182,7 @@ impl Stripe {
     pub fn part(self, index: u32, parts: NonZeroU32) -> Self {
         assert!(index < parts.get() && parts.get() <= self.connections(), "each has a connection");
         let first = self.number(index);
-        // A step that does not fit leads past the last connection all the same.
+        // A saturated step leads past the last connection as well.
         Self { first, step: self.step.saturating_mul(parts), of: self.of }
     }
 
@@ -191,13 +191,13 @@ impl Stripe {
         (self.of.get() - self.first).div_ceil(self.step.get())
     }
 
-    /// The place here of the connection with this number among all; `None` if it is not one of these.
+    /// The place, in this stripe, of the connection with this number among all; `None` if it is not in the stripe.
     pub fn place(self, number: u32) -> Option<u32> {
         let distance = number.checked_sub(self.first).filter(|_| number < self.of.get())?;
         distance.is_multiple_of(self.step.get()).then_some(distance / self.step.get())
     }
 
-    /// The number among all that its connection number `connection` has.
+    /// The number, among all connections, of its connection number `connection`.
     ///
     /// # Panics
     ///
@@ -213,7 +213,7 @@ impl Stripe {
 pub struct Due {
     /// The instant, from the start of the schedule.
     pub at: Nanos,
-    /// The connection of this part, from 0.
+    /// The connection in this part, from 0.
     pub connection: u32,
 }
 
@@ -226,16 +226,16 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Goes on to the one after the next.
+    /// Moves on to the arrival after the next.
     #[inline]
     pub fn advance(&mut self) {
         self.next = self.course.advance(&self.curve);
     }
 
-    /// Changes the rate to `rate` from `at` on, without end. `at` is not 0. Arrivals before it stay as they are. One of
-    /// uniform spacing after it is due where both rates put its number, one of Poisson spacing where they put its gap.
+    /// Changes the rate to `rate` from `at` on, without end. `at` is not 0. Arrivals before it stay as they are. A
+    /// later one is due where both rates together put its number (uniform spacing) or its gap (Poisson spacing).
     ///
-    /// False if the instants of both rates cannot be exact: nothing changes then.
+    /// Returns false, and changes nothing, if the instants of both rates cannot be exact.
     pub fn change(&mut self, at: Nanos, rate: Rate) -> bool {
         let Some((curve, factor)) = self.curve.changed(at, rate) else { return false };
         self.curve = curve;
@@ -246,8 +246,8 @@ impl Arrivals {
         true
     }
 
-    /// Goes on to the first that is due at `at` or later, and returns the number of those left out. That takes the same
-    /// time for any number of them, but for Poisson spacing.
+    /// Moves on to the first arrival due at `at` or later, and returns the number of those skipped. Takes the same time
+    /// for any number of them, except with Poisson spacing.
     pub fn skip_before(&mut self, at: Nanos) -> u64 {
         let (skipped, next) = match &mut self.course {
             Course::Uniform(turns) => {
@@ -269,7 +269,7 @@ impl Arrivals {
         skipped
     }
 
-    /// The next one.
+    /// The next arrival.
     #[inline]
     pub fn next_due(&self) -> Due {
         self.next
@@ -292,7 +292,7 @@ impl Course {
         }
     }
 
-    /// Each unit of the curve has become `factor` of them.
+    /// Rescales to a curve whose units are `factor` times as many.
     fn scale(&mut self, factor: u128) {
         match self {
             // Both count arrivals.
@@ -304,7 +304,7 @@ impl Course {
         }
     }
 
-    /// The next one once more, which is on `connection`.
+    /// The next arrival, computed again; it is on `connection`.
     fn due(&self, curve: &Curve, connection: u32) -> Due {
         match self {
             Self::Uniform(turns) => turns.due(curve),
@@ -330,7 +330,7 @@ struct Turns {
     stripe: Stripe,
     cut: Cut,
     cycle: u64,
-    /// The one of our own connections that is next.
+    /// The next of our own connections.
     turn: u32,
 }
 
@@ -344,11 +344,11 @@ impl Turns {
         self.due(curve)
     }
 
-    /// Leaves out those of the first `passed` arrivals of the whole that are ours, and returns their number.
+    /// Skips our arrivals among the first `passed` of the whole, and returns their number.
     fn skip(&mut self, passed: u64) -> u64 {
         let (stripe, passed) = (self.stripe, self.cut.own(passed));
         let (cycle, turn) = (passed / cycle_len(stripe), passed % cycle_len(stripe));
-        // Of the unfinished cycle, those of our connections whose numbers have had their turn.
+        // In the unfinished cycle: our connections whose numbers have had their turn.
         let turn = turn.saturating_sub(stripe.first.into()).div_ceil(stripe.step.get().into());
         let own = u64::from(stripe.connections());
         let index = |cycle: u64, turn: u64| cycle.saturating_mul(own).saturating_add(turn);
@@ -369,8 +369,8 @@ impl Turns {
 }
 
 /// Phases. In each cycle every one of our connections has its turn, always at the same distance from the begin of the
-/// cycle: one that was drawn for it once. Cycle number c begins where arrival number `c * connections` of uniform
-/// spacing is, so that any whole number of cycles has exactly that many arrivals of each connection.
+/// cycle, which is drawn for it once. Cycle number c begins where arrival number `c * connections` of uniform spacing
+/// is, so that any whole number of cycles has exactly that many arrivals of each connection.
 #[derive(Clone, Debug)]
 struct Phases {
     /// Units of the curve in a cycle.
@@ -378,7 +378,7 @@ struct Phases {
     /// The distances in units, the shortest first, each with its connection.
     phases: Box<[(u128, u32)]>,
     cycle: u64,
-    /// The one of them that is next.
+    /// The index of the next one.
     turn: usize,
 }
 
@@ -404,7 +404,7 @@ impl Phases {
         self.due(curve)
     }
 
-    /// Leaves out those in the first `passed` units of the curve, and returns their number.
+    /// Skips the arrivals in the first `passed` units of the curve, and returns their number.
     fn skip(&mut self, passed: u128) -> u64 {
         if self.begin(self.cycle).saturating_add(self.phases[self.turn].0) >= passed {
             return 0;
@@ -438,16 +438,16 @@ fn cycle_len(stripe: Stripe) -> u64 {
     stripe.of.get().into()
 }
 
-/// Poisson spacing: exponential gaps, added up on the axis of arrivals, which turns a process of a constant rate into
-/// one of a rate that changes (time change). It depends on the seed and on nothing that happens. Gaps are added up in
-/// units of 2^-64 arrivals, so that no rounding adds up to anything at any rate.
+/// Poisson spacing: exponential gaps, summed on the axis of arrivals, which turns a process of constant rate into one
+/// of changing rate (time change). It depends only on the seed, not on what happens. The unit of the sum is 2^-64
+/// arrivals, so that rounding never accumulates to anything, at any rate.
 #[derive(Clone, Debug)]
 struct Gaps {
     times: Random,
     /// The mean gap of this part: one arrival divided by its share of the connections.
     mean: f64,
     sum: u128,
-    /// Apart, so that the instants do not depend on the number of connections.
+    /// Separate, so that the instants do not depend on the number of connections.
     picks: Random,
     connections: u32,
 }
@@ -481,7 +481,7 @@ impl Gaps {
         }
     }
 
-    /// The instant of the last one that was drawn.
+    /// The instant of the last arrival that was drawn.
     fn instant(&self, curve: &Curve) -> Nanos {
         let (whole, fraction) = (self.sum >> 64, self.sum & u128::from(u64::MAX));
         let per = u128::from(curve.per());

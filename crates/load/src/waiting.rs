@@ -1,15 +1,15 @@
 //! Messages that are due and wait to be sent: queues without memory of their own.
 //!
-//! All messages live in one place that grows to the most that ever waited at the same time, so that ten thousand
-//! queues, of which hardly any holds something, cost eight bytes each.
+//! All messages share one pool, which grows to the most that ever waited at the same time, so that ten thousand mostly
+//! empty queues cost eight bytes each.
 
 use units::Instant;
 
-/// Queues of messages, each known by the instant at which it was due.
+/// Queues of messages, each represented by the instant at which it was due.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     places: Vec<Place>,
-    /// The first of the places that are free.
+    /// The first free place.
     free: u32,
     queues: Vec<Queue>,
     len: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Waiting {
 #[derive(Clone, Copy, Debug)]
 struct Place {
     due: Instant,
-    /// The place behind this one, in its queue or among the free ones.
+    /// The place after this one, in its queue or among the free ones.
     next: u32,
 }
 
@@ -29,7 +29,7 @@ struct Queue {
 }
 
 impl Waiting {
-    /// `count` empty queues, with memory for `expected` messages.
+    /// Creates `queues` empty queues, with memory for `expected` messages.
     pub(crate) fn new(queues: usize, expected: usize) -> Self {
         let empty = Queue { first: NONE, last: NONE };
         Self {
@@ -40,7 +40,7 @@ impl Waiting {
         }
     }
 
-    /// Lines a message up at the end of a queue. At most `u32::MAX` wait at the same time.
+    /// Appends a message to a queue. At most `u32::MAX` may wait at the same time.
     pub(crate) fn push(&mut self, queue: usize, due: Instant) {
         let place = Place { due, next: NONE };
         let index = if self.free == NONE {
@@ -77,7 +77,7 @@ impl Waiting {
         Some(place.due)
     }
 
-    /// Takes them all, queue by queue.
+    /// Takes all messages, queue by queue.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(Instant)) {
         for queue in 0..self.queues.len() {
             while let Some(due) = self.pop(queue) {
@@ -86,7 +86,7 @@ impl Waiting {
         }
     }
 
-    /// The number of those that were due at `since` or later.
+    /// The number of messages that were due at `since` or later.
     pub(crate) fn due_since(&self, since: Instant) -> u64 {
         let mut count = 0;
         for queue in &self.queues {
@@ -100,12 +100,12 @@ impl Waiting {
         count
     }
 
-    /// The number that wait in all queues.
+    /// The number of messages in all queues.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// True if none waits in this queue.
+    /// True if this queue is empty.
     pub(crate) fn is_empty(&self, queue: usize) -> bool {
         self.queues[queue].first == NONE
     }

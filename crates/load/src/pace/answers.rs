@@ -7,22 +7,22 @@ use units::Instant;
 pub struct Batch {
     /// The place of the connection.
     pub place: u32,
-    /// The number of messages, at least one; one where they have an instant at which they are due.
+    /// The number of messages, at least one; exactly one if it has an instant at which it is due.
     pub count: u32,
-    /// The instant at which the message was due; `None` in a closed loop, where that is when it is sent.
+    /// The instant at which the message was due; `None` in a closed loop, where it is due when it is sent.
     pub due: Option<Instant>,
-    /// The instant from which on it could have been sent: what passed before that is not our lag.
+    /// The instant from which on it could have been sent: time before that is not our lag.
     pub possible: Instant,
 }
 
 /// The answer to something that happened on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing for this connection to do; others may have their turn ([`next_send`](crate::Pace::next_send)).
+    /// This connection has nothing to do; others may have their turn ([`next_send`](crate::Pace::next_send)).
     Others,
-    /// Send on this very connection.
+    /// Send on this connection.
     Send(Batch),
-    /// All messages of this connection have their replies: it is to end.
+    /// All messages of this connection have their replies: close it.
     Served {
         /// The instant at which the session was due, if it is one.
         session: Option<Instant>,
@@ -38,7 +38,7 @@ pub enum Taken {
     Held(Instant),
     /// A batch to be sent now.
     Send(Batch),
-    /// A session was to begin.
+    /// A session is due.
     Session {
         /// The instant at which it was due, and its first message.
         due: Instant,
@@ -51,7 +51,7 @@ pub enum Taken {
         due: Instant,
         /// The number of messages.
         count: u64,
-        /// The end of the gap in the worker's loop in which they were due, if they were.
+        /// The end of the gap in the worker's loop in which they were due, if any.
         gap: Option<Instant>,
     },
     /// Waits for its turn on a connection, or belonged to a bot that is gone.

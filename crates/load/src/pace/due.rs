@@ -5,7 +5,8 @@ use crate::Pick;
 use units::{Instant, Nanos};
 
 impl Pace {
-    /// The worker's loop stood still: messages due meanwhile are held back, and those that are so already for longer.
+    /// Takes a stall of the worker's loop: messages that were due meanwhile are held back, and those already held back
+    /// are held back for longer.
     pub fn stalled(&mut self, from: Instant, until: Instant) {
         if self.is_timed() {
             self.replay.forget_before(self.next_due().0);
@@ -13,8 +14,8 @@ impl Pace {
         }
     }
 
-    /// Takes the next message that is due by `now`. Those that will not be sent come together, but not those before the
-    /// measurement with those of it.
+    /// Takes the next message that is due by `now`. Returns those that will not be sent together, but those before the
+    /// measurement apart from those in it.
     pub fn take(&mut self, now: Instant) -> Option<Taken> {
         if let Some((due, whose)) = self.replay.release(now) {
             return Some(self.line_up(due, whose));
@@ -54,7 +55,7 @@ impl Pace {
         Some(self.line_up(due, whose))
     }
 
-    /// A message is due: it waits for a connection, begins a session, or goes on with one.
+    /// Handles a message that is due: it waits for a connection, begins a session, or continues one.
     fn line_up(&mut self, due: Instant, whose: Whose) -> Taken {
         match (whose, &mut self.load) {
             (Whose::Schedule(_), Load::Open { pick: Pick::Any, waiting, .. }) => {
@@ -84,14 +85,14 @@ impl Pace {
         }
     }
 
-    /// Messages that were due from `due` on are taken: the quota has so many less.
+    /// Takes `count` messages that were due from `due` on out of the quota.
     fn spend(&mut self, due: Instant, count: u64, now: Instant) {
         if self.quota == u64::MAX || due < self.begin {
             return;
         }
         self.quota -= count;
         if self.quota == 0 {
-            // The measurement goes on until one more would be due.
+            // The measurement continues until one more would be due.
             self.end = match &self.load {
                 Load::Open { .. } => self.next_arrival(),
                 Load::Closed { .. } | Load::Sessions { .. } | Load::ThinkingBots { .. } => now,
@@ -99,7 +100,7 @@ impl Pace {
         }
     }
 
-    /// The next instant at which something is due, and whose it is if not the schedule's.
+    /// The next instant at which something is due, and its thinker if it is not the schedule's.
     #[inline]
     pub(super) fn next_due(&self) -> (Instant, Option<Thinker>) {
         let arrival = self.next_arrival();
@@ -125,8 +126,8 @@ impl Pace {
         }
     }
 
-    /// Leaves out the arrivals from `due` on that are due before `limit`, at most `count_max`, but not those before the
-    /// measurement together with those of it. Returns their number.
+    /// Leaves out the arrivals from `due` on that are due before `limit`, at most `count_max`; those before the
+    /// measurement apart from those in it. Returns their number.
     fn skip(&mut self, due: Instant, limit: Instant, count_max: u64) -> u64 {
         let limit = if due < self.begin { limit.min(self.begin) } else { limit };
         let (Load::Open { arrivals, .. } | Load::Sessions { arrivals, .. }) = &mut self.load else {
@@ -143,8 +144,8 @@ impl Pace {
         count
     }
 
-    /// Nothing is sent any more. Calls `each` for messages that were due and never sent: with the instant at which the
-    /// first was due, and their number.
+    /// Stops sending. Calls `each` for messages that were due and never sent, with the instant at which the first was
+    /// due and their number.
     pub fn stop(&mut self, mut each: impl FnMut(Instant, u64)) {
         let was_measured = self.stage >= Stage::Measure;
         self.stage = Stage::AfterTraffic;
@@ -180,5 +181,5 @@ impl Pace {
     }
 }
 
-/// The longest time whose arrivals are left out at once.
+/// The longest time whose arrivals are left out in one step.
 const SKIPPED_MAX: Nanos = Nanos::from_millis(1);
