@@ -1,33 +1,33 @@
-//! Two runs made at different times, compared by what both measured unchanged.
+//! Comparison of two runs made at different times, by what both measured unchanged.
 //!
-//! The interval of a run has what moves between its rounds, and nothing of what moves between two runs: another
-//! placement on cores, another clock rate, another neighbour. So the same program measured twice differs. A row that
-//! both have unchanged, the *baseline*, moves with the machine, and everything else is divided by it. The rest is
-//! in the interval too: the drift of the ratio within each run, and that not every row suffers alike from a slower
-//! machine.
+//! The interval of a run covers what varies between its rounds, but not what varies between two runs: another placement
+//! on cores, another clock rate, another neighbour. So the same program differs when it is measured twice. A row that
+//! is unchanged in both, the *baseline*, moves with the machine, and everything else is divided by it. The interval
+//! also covers the rest: the drift of the ratio within each run, and the fact that a slower machine does not affect all
+//! rows equally.
 //!
-//! Left out: a judgement of runs without a common row. Nothing tells their machine from their change.
+//! Left out: a judgement of runs without a common row. Nothing separates their machine from their change.
 //!
 //! Start reading at [`changed`].
 
 use crate::pooled::Pooled;
 use crate::{normal, student};
 
-/// A number of one run by that of another, with what the machine did taken out.
+/// A number of one run divided by that of another, with the effect of the machine removed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Between {
-    /// The ratio of the numbers, each by its run's baseline.
+    /// The ratio of the numbers, each divided by its run's baseline.
     pub value: f64,
     /// The lower end of its 95 % interval.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The smallest difference from 1 that a ratio this noisy shows four times of five, as a share.
+    /// The smallest difference from 1 that a ratio this noisy shows four times out of five, as a share.
     pub smallest_detectable: f64,
 }
 
-/// Compares a number by the baseline's of the same rounds in `base` with the same in `record`, run at another time;
-/// between them the baseline has become `machine` times as large. `None` if one of them has no interval.
+/// Compares a number in `base`, divided by the baseline's in the same rounds, with the same in `record`, which ran at
+/// another time; between them the baseline has become `machine` times as large. `None` if one of them has no interval.
 ///
 /// The variance of the logarithm is the sum of those of both runs, of the drift within each, and of the square of a
 /// tenth of the machine's own change.
@@ -36,7 +36,7 @@ pub fn between(base: &Pooled, record: &Pooled, machine: f64) -> Option<Between> 
     let (one, other) = (one?.powi(2), other?.powi(2));
     let unlike = (UNLIKE * machine.ln()).powi(2);
     let error = (one + other + drift(base, one) + drift(record, other) + unlike).sqrt();
-    // Welch and Satterthwaite: of both runs together.
+    // Welch and Satterthwaite, for both runs together.
     let share = |variance: f64, run: &Pooled| variance.powi(2) / f64::from(run.freedom());
     let freedom = (one + other).powi(2) / (share(one, base) + share(other, record));
     let reach = student::quantile(0.975, at_least_one(freedom));
@@ -52,9 +52,9 @@ pub fn between(base: &Pooled, record: &Pooled, machine: f64) -> Option<Between> 
     })
 }
 
-/// Compares a number of `base` with the same of `record`, each by the number of a row that both runs have unchanged;
-/// without such a row (`unchanged` is `None`) what the machine did between the runs stays in the ratio. `None` if one
-/// of them has no interval.
+/// Compares a number of `base` with the same of `record`, each divided by the number of a row that is unchanged in both
+/// runs; without such a row (`unchanged` is `None`) the ratio includes what the machine did between the runs. `None` if
+/// one of them has no interval.
 pub fn changed(base: &Pooled, record: &Pooled, unchanged: Option<[&Pooled; 2]>) -> Option<Between> {
     match unchanged {
         None => between(base, record, 1.0),
@@ -64,8 +64,8 @@ pub fn changed(base: &Pooled, record: &Pooled, unchanged: Option<[&Pooled; 2]>) 
     }
 }
 
-/// The variance of a drift within the run: either half is off by half of their difference, less what rounds that vary
-/// so much explain.
+/// The variance of a drift within the run: each half is off by half of their difference, less what rounds of this
+/// variance explain.
 fn drift(run: &Pooled, variance: f64) -> f64 {
     ((run.halves() / 2.0).powi(2) - variance).max(0.0)
 }

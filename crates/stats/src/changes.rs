@@ -1,29 +1,29 @@
-//! Change points: the places at which a series of numbers goes over to another level.
+//! Change points: the places at which a series of numbers shifts to another level.
 //!
 //! E-divisive (Matteson and James, "A nonparametric approach for multiple change point analysis of multivariate data",
 //! Journal of the American Statistical Association 109, 2014, pages 334 to 345): the best place to divide a series is
 //! the one whose two sides have the largest energy distance; it counts if hardly any random order of the same values
-//! has a place that divides it as well; then either side is divided in the same way. Two things differ here. Values
-//! count by their ranks, so that one run on a disturbed machine weighs no more than any other. And places are looked
-//! for once more, each between its neighbours alone: the first one was found while others blurred it.
+//! has a place that divides it as well; then each side is divided in the same way. Two things differ here. Values count
+//! by their ranks, so that one run on a disturbed machine weighs no more than any other. And each place is searched
+//! again, only between its neighbours: the first was found while others blurred it.
 //!
-//! Left out: trends without a step, and series that repeat with the hour or the day.
+//! Left out: trends without a step, and series with an hourly or daily period.
 //!
 //! Start reading at [`change_points`].
 
 use crate::sample::{float, ranks};
 use units::Random;
 
-/// The indexes at which `values` go over to another level, in ascending order: each is that of the first value after a
+/// The indexes at which `values` shift to another level, in ascending order: each is that of the first value after a
 /// change. The same values and `seed` give the same answer.
 ///
-/// Each side of a change has [`SEGMENT_MIN`] values at least. A series without a change has one found in it with a
-/// probability of 0.2 %. Values that are not finite have no place in a series.
+/// Each side of a change has at least [`SEGMENT_MIN`] values. The probability of finding a change in a series without
+/// one is 0.2 %. All values must be finite.
 pub fn change_points(values: &[f64], seed: u64) -> Vec<usize> {
     let mut random = Random::new(seed);
     let mut found = Vec::new();
     divide(values, 0, &mut random, &mut found);
-    // Each change between its neighbours alone; one that does not count there goes, and its neighbours are looked at
+    // Checks each change only between its neighbours; removes one that does not count there, and checks its neighbours
     // again.
     for _ in 0..ROUNDS_MAX {
         let before = found.clone();
@@ -71,15 +71,15 @@ fn change(values: &[f64], random: &mut Random) -> Option<usize> {
     Some(at)
 }
 
-/// The index that divides `ranks` best, and the energy distance of its sides, by the size of both; `None` if there are
-/// too few for two sides.
+/// The index that divides `ranks` best, and the energy distance of its sides, weighted by the sizes of both; `None` if
+/// there are too few values for two sides.
 fn best(ranks: &[f64]) -> Option<(usize, f64)> {
     let len = ranks.len();
     if len < 2 * SEGMENT_MIN {
         return None;
     }
     let distances = |of: f64, to: &[f64]| to.iter().map(|other| (of - other).abs()).sum::<f64>();
-    // The distances of all pairs on the left side, on the right side, and of one from each.
+    // The summed distances of all pairs on the left side, on the right side, and across.
     let (mut left, mut right, mut between) = (0.0, 0.0, 0.0);
     for (index, rank) in ranks.iter().enumerate() {
         right += distances(*rank, &ranks[..index]);
@@ -106,20 +106,21 @@ fn best(ranks: &[f64]) -> Option<(usize, f64)> {
     best
 }
 
-/// The least number of values on either side of a change; it takes more than that where they vary much.
+/// The least number of values on each side of a change; values that vary a lot need more.
 pub const SEGMENT_MIN: usize = 5;
-/// The random orders that a change is held against.
+/// The number of random orders that a change is compared with.
 const PERMUTATIONS: usize = 999;
-/// The number of these that may divide as well: chance does so in (1 + 1) / (1 + 999) of series without a change.
+/// The number of these that may divide as well: by chance, a fraction (1 + 1) / (1 + 999) of series without a change
+/// passes.
 const AS_FAR_MAX: usize = 1;
-/// The most times that places are looked for once more. Places settle after one or two.
+/// The most times that places are searched again. They settle after one or two.
 const ROUNDS_MAX: usize = 5;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Levels that each hold up to an index, under noise of 1 %; a share of runs was disturbed, by up to half.
+    /// A series of levels, each up to an index, with noise of 1 %; a share of the runs is disturbed, by up to half.
     fn series(levels: &[(usize, f64)], disturbed_share: f64, seed: u64) -> Vec<f64> {
         let mut random = Random::new(seed);
         let len = levels.last().map_or(0, |(end, _)| *end);
@@ -143,7 +144,7 @@ mod tests {
         (0..5).for_each(|seed| check_three(0.05, 5, seed));
     }
 
-    /// Checks that three changes among 300 values are found, none else, and each at most so far from its place.
+    /// Checks that exactly three changes among 300 values are found, each at most `off_max` from its place.
     fn check_three(disturbed_share: f64, off_max: usize, seed: u64) {
         let levels = [(80, 1.0), (155, 1.04), (230, 1.0), (300, 1.06)];
         let found = change_points(&series(&levels, disturbed_share, seed), 7);
@@ -179,7 +180,7 @@ mod tests {
     #[test]
     fn the_distance_of_two_sides_is_that_of_the_formula() {
         let ranks = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
-        // Pairs of five ranks in a row: 20 in all on either side; one from each side: 125.
+        // The distances of pairs of five consecutive ranks add up to 20 on each side; those across to 125.
         let expected = 2.0 * (125.0 / 25.0 - 20.0 / 25.0 - 20.0 / 25.0) * 25.0 / 10.0;
         let (at, distance) = best(&ranks).unwrap();
         assert_eq!(at, 5);

@@ -1,8 +1,9 @@
-//! Histograms as others read them: HdrHistogram V2 in base64, interval logs (`.hlog`), percentile tables (`.hgrm`).
+//! Histograms in formats that other tools read: HdrHistogram V2 in base64, interval logs (`.hlog`), percentile tables
+//! (`.hgrm`).
 //!
-//! V2 is written uncompressed (it skips zeros, so it is small anyway), but compressed in a log: the log reader in Java
-//! takes nothing else. It is read by our own decoder because it comes from files: the library's reserves whatever
-//! memory the header names.
+//! V2 is written uncompressed (it skips zeros, so it is small anyway), but compressed in a log: the Java log reader
+//! accepts nothing else. Our own decoder reads it, because it comes from files: the library's reserves whatever memory
+//! the header names.
 
 use crate::Histogram;
 use crate::histogram::DIGITS;
@@ -43,8 +44,8 @@ impl Histogram {
         decode_counts(payload)
     }
 
-    /// The histogram as a percentile table in microseconds (`.hgrm`), for HdrHistogram's plotter and whoever reads such
-    /// files.
+    /// The histogram as a percentile table in microseconds (`.hgrm`), for HdrHistogram's plotter and other readers of
+    /// such files.
     pub fn to_hgrm(&self) -> String {
         let mut text = format!(
             "{:>12} {:>14} {:>10} {:>14}\n\n",
@@ -86,14 +87,15 @@ pub struct LogInterval<'a> {
     pub start: Instant,
     /// Its length.
     pub length: Nanos,
-    /// The tag that tells its histograms from others in the log; characters that the format does not allow become `_`.
+    /// The tag that distinguishes its histograms from others in the log; characters that the format does not allow
+    /// become `_`.
     pub tag: &'a str,
     /// The times of the interval.
     pub histogram: &'a Histogram,
 }
 
-/// An HdrHistogram interval log (`.hlog`) of `intervals`, which began `epoch` after 1970; values are nanoseconds, and
-/// histograms compressed V2.
+/// An HdrHistogram interval log (`.hlog`) of `intervals`, which began `epoch` after 1970; values are in nanoseconds,
+/// and histograms are compressed V2.
 pub fn interval_log<'a>(
     epoch: Nanos,
     intervals: impl IntoIterator<Item = LogInterval<'a>>,
@@ -120,11 +122,11 @@ pub fn interval_log<'a>(
     String::from_utf8(bytes).expect("the log is text")
 }
 
-/// The reason why a text is not a histogram of ours.
+/// The reason why a text is not one of our histograms.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// It ends in the middle, or goes on after its end.
+    /// It is truncated, or continues after its end.
     #[error("histogram is cut off or too long")]
     CutOff,
     /// It is not base64.
@@ -133,10 +135,10 @@ pub enum DecodeError {
     /// It is some other format, perhaps compressed.
     #[error("histogram is not HdrHistogram V2 uncompressed")]
     NotV2,
-    /// It counts other values than ours do.
+    /// Its bounds or digits differ from ours.
     #[error("histogram has other bounds than 1 ns to 1 h with 3 digits")]
     OtherBounds,
-    /// It has more samples than can be.
+    /// It has more samples than the limit.
     #[error("histogram has more than {COUNT_MAX} samples")]
     OverLimit,
     /// It counts values that are out of its bounds.
@@ -147,7 +149,7 @@ pub enum DecodeError {
     },
 }
 
-/// Reads the list of counts: zigzag varints, where a negative one stands for so many zeros.
+/// Reads the list of counts: zigzag varints, where a negative one stands for that many zeros.
 fn decode_counts(mut payload: &[u8]) -> Result<Histogram, DecodeError> {
     let mut histogram = Histogram::new();
     let mut index = 0_u64;
@@ -225,7 +227,8 @@ const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 const HEADER_SIZE: usize = 40;
 /// Half of the sub-buckets that three digits need.
 const HALF: u64 = 1024;
-/// The most samples: as many as a billion a second would give in three days; keeps sums of many histograms below 2^63.
+/// The most samples: as many as a billion per second would give in three days; keeps sums of many histograms below
+/// 2^63.
 const COUNT_MAX: u64 = 1 << 48;
 /// The resolution of the percentile table; the default of HdrHistogram's own tools.
 const STEPS_PER_HALVING: u32 = 5;

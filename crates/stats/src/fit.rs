@@ -30,19 +30,19 @@ pub fn anderson_darling(gaps: &[f64], mean: Mean) -> Result<AndersonDarling, Sam
     Ok(AndersonDarling { a_squared: a_squared * correction, critical })
 }
 
-/// The mean of exponential gaps, as far as it is known.
+/// The mean of exponential gaps, if it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mean {
-    /// It is to be this, too.
+    /// The mean must be this, too.
     Known(f64),
-    /// Nothing: only the shape is judged.
+    /// The mean is unknown: only the shape is judged.
     Estimated,
 }
 
 /// The outcome of an Anderson-Darling test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AndersonDarling {
-    /// The statistic A²; where the mean is estimated, times 1 + 0.6 / n.
+    /// The statistic A², times 1 + 0.6 / n if the mean is estimated.
     pub a_squared: f64,
     /// The value that exponential gaps exceed once in a hundred times.
     pub critical: f64,
@@ -58,15 +58,15 @@ impl AndersonDarling {
     }
 }
 
-/// The largest difference, from 0 to 1, between the shares of `one` and of `other` that lie below any time (Kolmogorov
-/// and Smirnov). `None` if one of them is empty. A distance within the 0.1 % that histograms resolve is no difference.
+/// The largest difference, from 0 to 1, between the shares of `one` and of `other` below any time (Kolmogorov and
+/// Smirnov). `None` if one of them is empty. Times within the 0.1 % that histograms resolve do not differ.
 pub fn kolmogorov_smirnov(one: &Histogram, other: &Histogram) -> Option<f64> {
     kolmogorov_smirnov_beyond(one, other, Nanos::ZERO)
 }
 
-/// The same where times may be off by `slack` without any difference: the least share of samples that have to be moved
-/// by more than that to turn one into the other. A fixed time, measured with an error however small, would be at the
-/// largest distance from itself without.
+/// The same, if times may be off by `slack` without counting as different: the least share of samples that must be
+/// moved by more than that to turn one into the other. Without slack, a fixed time measured with any error, however
+/// small, would be at the largest distance from itself.
 pub fn kolmogorov_smirnov_beyond(one: &Histogram, other: &Histogram, slack: Nanos) -> Option<f64> {
     if one.is_empty() || other.is_empty() {
         return None;
@@ -74,7 +74,7 @@ pub fn kolmogorov_smirnov_beyond(one: &Histogram, other: &Histogram, slack: Nano
     Some(lead(one, other, slack).max(lead(other, one, slack)))
 }
 
-/// The most by which the share of `ahead` that lies below a time exceeds that of `behind` below a time `slack` later.
+/// The most by which the share of `ahead` below a time exceeds the share of `behind` below a time `slack` later.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 fn lead(ahead: &Histogram, behind: &Histogram, slack: Nanos) -> f64 {
     let share = |below: u64, of: &Histogram| below as f64 / of.count() as f64;
@@ -91,7 +91,7 @@ fn lead(ahead: &Histogram, behind: &Histogram, slack: Nanos) -> f64 {
     lead
 }
 
-/// The same between `values` and a distribution, of which `below` is the share that lies below a value.
+/// The same between `values` and a distribution, whose share below a value is `below`.
 ///
 /// # Errors
 ///
@@ -111,10 +111,10 @@ pub fn kolmogorov_smirnov_to(
     Ok(distances.fold(0.0, f64::max))
 }
 
-/// The 99 % point of A² where all of the distribution is known (Marsaglia and Marsaglia, Evaluating the
-/// Anderson-Darling Distribution, 2004).
+/// The 99 % point of A² if the distribution is fully known (Marsaglia and Marsaglia, Evaluating the Anderson-Darling
+/// Distribution, 2004).
 const CRITICAL_KNOWN: f64 = 3.878;
 
-/// The same of A² (1 + 0.6 / n) where the mean of exponential gaps is that of the sample (Stephens, EDF Statistics for
-/// Goodness of Fit, 1974; SciPy has the same).
+/// The 99 % point of A² (1 + 0.6 / n) if the mean of exponential gaps is that of the sample (Stephens, EDF Statistics
+/// for Goodness of Fit, 1974; SciPy has the same).
 const CRITICAL_ESTIMATED: f64 = 1.957;

@@ -2,13 +2,14 @@
 
 use crate::Histogram;
 
-/// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
+/// A corpus in `fuzz/corpus`, and the check of each of its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this crate.
 pub const TARGETS: &[Target] = &[("histogram", histogram)];
 
-/// A histogram in base64: what is read is the same after it was written, and the others have a reason.
+/// A histogram in base64: one that can be read is the same when it is written and read again, and any other has an
+/// error.
 fn histogram(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let Ok(histogram) = Histogram::from_base64(text) else { return };

@@ -4,32 +4,32 @@ use units::Nanos;
 
 /// A distribution of times: an HdrHistogram of nanoseconds with three significant digits.
 ///
-/// From 1 ns to [`Histogram::MAX`], in 264 KiB that never grow; a value is at most 0.1 % off. Longer times are counted
-/// as that bound ([`Histogram::saturated`]).
+/// From 1 ns to [`Histogram::MAX`], in 264 KiB that never grow; a value is at most 0.1 % off. Longer times count as
+/// that bound ([`Histogram::saturated`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     pub(crate) counts: hdrhistogram::Histogram<u64>,
 }
 
 impl Histogram {
-    /// The longest time that is told from longer ones: an hour.
+    /// The longest time that is distinguished from longer ones: an hour.
     pub const MAX: Nanos = Nanos::from_secs(3600);
-    /// The share of a time that it may be off.
+    /// The share of a time by which its value may be off.
     pub const RESOLUTION: f64 = 1e-3;
 
-    /// An empty one.
+    /// An empty histogram.
     pub fn new() -> Self {
         let counts = hdrhistogram::Histogram::new_with_bounds(1, Self::MAX.0, DIGITS);
         Self { counts: counts.expect("these bounds and digits are allowed") }
     }
 
-    /// Counts `time`. Neither allocates nor fails; a few nanoseconds.
+    /// Counts `time`. Neither allocates nor fails, and takes a few nanoseconds.
     #[inline]
     pub fn record(&mut self, time: Nanos) {
         self.counts.saturating_record(time.0.min(Self::MAX.0));
     }
 
-    /// Counts `time` so many times.
+    /// Counts `time` `count` times.
     pub fn record_all(&mut self, time: Nanos, count: u64) {
         self.counts.saturating_record_n(time.0.min(Self::MAX.0), count);
     }
@@ -48,12 +48,12 @@ impl Histogram {
         }
     }
 
-    /// The number of times that were counted.
+    /// The number of counted times.
     pub fn count(&self) -> u64 {
         self.counts.len()
     }
 
-    /// True if none was counted.
+    /// True if no time was counted.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
@@ -68,8 +68,8 @@ impl Histogram {
         self.counts.count_between(first.0.min(Self::MAX.0), last.0.min(Self::MAX.0))
     }
 
-    /// The number of times from each of `edges`, which rise, up to the next; those from the last on; what is below the
-    /// first is left out. A time is at most 0.1 % on the wrong side of an edge, and counts once.
+    /// The number of times from each of `edges`, in ascending order, up to the next; for the last, of all from there
+    /// on. Times below the first are left out. A time is at most 0.1 % on the wrong side of an edge, and counts once.
     pub fn counts_from<const N: usize>(&self, edges: [Nanos; N]) -> [u64; N] {
         let mut counts = [0; N];
         for step in self.counts.iter_recorded() {
@@ -81,31 +81,31 @@ impl Histogram {
         counts
     }
 
-    /// The shortest; `None` if there is none.
+    /// The shortest time; `None` if there is none.
     pub fn min(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| Nanos(self.counts.min()))
     }
 
-    /// The longest; `None` if there is none.
+    /// The longest time; `None` if there is none.
     pub fn max(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| Nanos(self.counts.max()))
     }
 
-    /// The mean in nanoseconds; `None` if there is nothing to take it of.
+    /// The mean in nanoseconds; `None` if the histogram is empty.
     pub fn mean_ns(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.counts.mean())
     }
 
-    /// The standard deviation (of these times as a whole, not as a sample) in nanoseconds; `None` like the mean.
+    /// The standard deviation (of these times as the population, not a sample) in nanoseconds; `None` like the mean.
     pub fn stddev_ns(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.counts.stdev())
     }
 
-    /// The time that the share `q` of all stayed within; `q` from 0 to 1.
+    /// The time within which the share `q` of all times stayed; `q` from 0 to 1.
     ///
     /// # Errors
     ///
-    /// [`TooFewSamples`] below `10 / (1 - q)` times, where the answer would hang on a handful of them.
+    /// [`TooFewSamples`] below `10 / (1 - q)` times, where the answer would depend on a handful of them.
     pub fn quantile(&self, q: f64) -> Result<Nanos, TooFewSamples> {
         let needed = samples_min(q);
         if self.count() < needed {
@@ -114,7 +114,7 @@ impl Histogram {
         Ok(Nanos(self.counts.value_at_quantile(q)))
     }
 
-    /// The time with this place among all, the shortest being the first; `None` if there are not so many.
+    /// The time at this place in ascending order, counted from 1; `None` if there are fewer times.
     pub fn at_place(&self, place: u64) -> Option<Nanos> {
         let mut below = 0;
         let mut steps = self.counts.iter_recorded();
@@ -137,7 +137,7 @@ impl Default for Histogram {
     }
 }
 
-/// The reason why a quantile is not shown: too few samples lie beyond it.
+/// The reason why a quantile is not shown: too few samples are beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{count} samples, at least {needed} are needed")]
 pub struct TooFewSamples {

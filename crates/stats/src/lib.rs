@@ -1,22 +1,22 @@
 //! Distributions of times, and comparisons of measurements that hold up.
 //!
-//! [`Histogram`] takes every single time, on the hot path, and gives percentiles. Everything else starts from
-//! *blocks*: some seconds of one workload come to one number, and only such numbers are compared, because messages of
-//! one block are not independent. Workloads that are compared run in *rounds*, each workload once in each round in
-//! random order, so that what drifts is shared by a round and cancels.
+//! [`Histogram`] records every single time, on the hot path, and gives percentiles. Everything else starts from
+//! *blocks*: a few seconds of one workload yield one number, and only these numbers are compared, because messages of
+//! one block are not independent. Workloads that are compared run in *rounds*, each workload once per round in random
+//! order, so that a round shares any drift, which cancels.
 //!
-//! [`Pooled`] is a number of all rounds together, with its 95 % interval; [`between()`] compares two of different runs.
-//! [`noise`] tries both on machines of known truth. [`little()`] is the check of closed loops.
+//! [`Pooled`] is a number of all rounds together, with its 95 % interval; [`between()`] compares two from different
+//! runs. [`noise`] tries both on simulated machines where the truth is known. [`little()`] checks closed loops.
 //!
-//! Three hold wirebench itself against what is known: [`anderson_darling`] its arrivals, [`kolmogorov_smirnov`] what it
-//! measured of a known delay, [`Stall`] what it measured of a server that stood still.
+//! Three check wirebench itself against a known truth: [`anderson_darling`] its arrivals, [`kolmogorov_smirnov`] its
+//! measurement of a known delay, [`Stall`] its measurement of a server that stalled.
 //!
 //! [`Trend`] says whether a number rises or falls over the blocks of a long run.
 //!
 //! [`knee`] says which loads to measure to find where a server bends, [`change_points`] where the numbers of a history
-//! go over to another level.
+//! shift to another level.
 //!
-//! Left out: time series besides, and verdicts.
+//! Left out: other time series, and verdicts.
 
 mod between;
 mod changes;

@@ -1,25 +1,25 @@
-//! Little's law: in a closed loop, messages in flight = replies a second x mean round trip, with those in flight that
-//! get no reply counted apart.
+//! Little's law: in a closed loop, messages in flight = replies per second x mean round trip, with messages that get no
+//! reply counted separately.
 //!
-//! It follows from counting alone, so a measurement that breaks it has lost or invented something: replies, time, or
-//! messages that were said to be in flight.
+//! It follows from counting alone, so a measurement that violates it has lost or invented something: replies, time, or
+//! messages that were supposed to be in flight.
 
 use units::Nanos;
 
 /// The measurements of a closed loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClosedLoop {
-    /// The messages that were to be in flight at any time: connections x messages on each.
+    /// The number of messages that should be in flight at any time: connections x messages on each.
     pub in_flight: u64,
-    /// The replies that came in the measured window.
+    /// The number of replies that arrived in the measured window.
     pub replies: u64,
     /// The length of the window.
     pub measured: Nanos,
     /// The mean of their round trips.
     pub round_trip_mean_ns: f64,
-    /// The longest of them, by which the window's edges may move the product.
+    /// The longest round trip, by which the window's edges may move the product.
     pub longest: Nanos,
-    /// The time of the window in which messages were in flight that got no right reply, all of them added up.
+    /// The time in the window for which messages without a right reply were in flight, summed over all of them.
     pub unanswered: Nanos,
 }
 
@@ -28,16 +28,16 @@ pub struct ClosedLoop {
 pub enum Little {
     /// It was checked.
     Checked {
-        /// The number that was requested to be in flight.
+        /// The requested number of messages in flight.
         expected_in_flight: f64,
-        /// Replies a second x mean round trip, and the mean number of those in flight that got no right reply.
+        /// Replies per second x mean round trip, plus the mean number of messages in flight that got no right reply.
         measured_in_flight: f64,
         /// The deviation as a share of the requested number; negative if it is less.
         deviation: f64,
         /// True if that is within [`Little::DEVIATION_MAX`] and the longest round trip as a share of the window.
         holds: bool,
     },
-    /// It could not be.
+    /// It could not be checked.
     NotChecked {
         /// The reason.
         reason: NotChecked,
@@ -48,7 +48,7 @@ impl Little {
     /// The largest deviation of the two sides, as a share of the requested number.
     pub const DEVIATION_MAX: f64 = 0.05;
 
-    /// The least number of replies for each message in flight: the first and the last round trips lie only partly in
+    /// The least number of replies for each message in flight: the first and the last round trips are only partly in
     /// the window.
     pub const REPLIES_PER_IN_FLIGHT_MIN: u64 = 100;
 }
@@ -57,7 +57,7 @@ impl Little {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotChecked {
-    /// Nothing was to be in flight, or no time was measured.
+    /// No message should be in flight, or no time was measured.
     #[error("nothing was measured")]
     Nothing,
     /// The edges of the window would weigh too much.

@@ -1,14 +1,13 @@
-//! The one operation by which results are added up.
+//! The operation that adds up results.
 
 use crate::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
 use units::Nanos;
 
-/// Results that can be added up in any order and any grouping: over workers, intervals, blocks and machines.
+/// Results that can be added up in any order and any grouping: of workers, intervals, blocks and machines.
 ///
-/// The operation is associative and commutative, and `Default` is its neutral element. Property tests hold every
-/// implementation to that. Means, percentiles and verdicts have no such operation: they are derived after the last
-/// merge.
+/// The operation is associative and commutative, and `Default` is its neutral element. Property tests check that for
+/// every implementation. Means, percentiles and verdicts have no such operation: they are derived after the last merge.
 pub trait Merge: Default {
     /// Adds `other` to this.
     fn merge(&mut self, other: &Self);
@@ -24,14 +23,14 @@ pub trait Merge: Default {
     }
 }
 
-/// The sum; it stops at the largest number instead of wrapping.
+/// The sum; it saturates at the largest number instead of wrapping.
 impl Merge for u64 {
     fn merge(&mut self, other: &Self) {
         *self = self.saturating_add(*other);
     }
 }
 
-/// The sum; it stops at the largest number likewise.
+/// The sum; it saturates at the largest number as well.
 impl Merge for Nanos {
     fn merge(&mut self, other: &Self) {
         *self += *other;
@@ -56,7 +55,7 @@ impl<T: Merge + Clone> Merge for Option<T> {
     }
 }
 
-/// The keys of both; what has the same key is merged.
+/// The keys of both; values with the same key are merged.
 impl<K: Ord + Clone, V: Merge + Clone> Merge for BTreeMap<K, V> {
     fn merge(&mut self, other: &Self) {
         for (key, value) in other {

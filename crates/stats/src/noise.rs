@@ -1,18 +1,19 @@
-//! Measurements of known truth on machines that are disturbed: the noise bench.
+//! Measurements of a known truth on disturbed machines: the noise bench.
 //!
-//! A made-up machine gives blocks of messages, in rounds, of a baseline and of a subject whose messages take and cost
-//! so many times as much. [`trials`] measures again and again and counts how often an interval misses the truth,
-//! how often it claims a difference, and how wide it is, for the method that wirebench uses and for the one that it
-//! used before. `cargo xtask bench noise` prints it, docs/noise.md has the table, and the tests hold it to its bounds.
+//! A simulated machine produces blocks of messages, in rounds, of a baseline and of a subject whose messages take and
+//! cost a given multiple of that. [`trials`] measures again and again and counts how often an interval misses the
+//! truth, how often it claims a difference, and how wide it is, for the method that wirebench uses and for the one that
+//! it used before. `cargo xtask bench noise` prints the results, docs/noise.md has the table, and the tests check its
+//! bounds.
 //!
-//! The **truth** is the ratio in a run without end: the same statistic of [`ROUNDS_OF_TRUTH`] rounds of either side on
-//! a machine that is disturbed at the same instants.
+//! The **truth** is the ratio in an endless run: the same statistic of [`ROUNDS_OF_TRUTH`] rounds of each side on a
+//! machine that is disturbed at the same instants.
 //!
-//! The disturbances are made up, from what busy machines did to blocks of 420 ms: how long a block's messages take
-//! varies by 2.66 % from block to block on a quiet machine (measured), its CPU time by a third of that; bursts of
-//! neighbours take up to 90 % of a block and slow it down by 1.3 to 6 times; stops take 5 to 200 ms. Loops are closed:
-//! what slows a block down leaves it fewer messages. Stops alone are those of an open loop in the times, where every
-//! message that is due meanwhile waits; from the throughput they take their own length.
+//! The disturbances are synthetic, modelled on what busy machines did to blocks of 420 ms: the times of a block's
+//! messages vary by 2.66 % from block to block on a quiet machine (measured), its CPU time by a third of that; bursts
+//! of neighbours take up to 90 % of a block and slow it down by 1.3 to 6 times; stops take 5 to 200 ms. Loops are
+//! closed: a slower block has fewer messages. Only stops affect the times as in an open loop, where every message that
+//! is due meanwhile waits; they reduce the throughput by their own length.
 //!
 //! Left out: sockets, and what a real machine does.
 
@@ -27,34 +28,34 @@ use units::{Nanos, Random};
 /// A disturbance of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
-    /// Nothing but itself.
+    /// None.
     Quiet,
-    /// Other programs, so many, each of which computes in bursts.
+    /// This many other programs, each of which computes in bursts.
     Neighbours(u8),
-    /// A program that keeps the memory busy in half of the blocks, which makes computing slower.
+    /// A program that keeps the memory busy in half of the blocks, which slows down computing.
     Memory,
     /// A program that sends over loopback, which delays some messages.
     Traffic,
-    /// A stop of 5 to 200 ms of server or generator in a fifth of the blocks.
+    /// A stop of the server or the generator for 5 to 200 ms in a fifth of the blocks.
     Stops,
     /// A drift of 1 % from block to block.
     Drift,
-    /// Two placements of the processes on cores, one of which is a third slower, and a change in 3 blocks of 10.
+    /// Two placements of the processes on cores, one of which is a third slower; they change in 3 blocks of 10.
     Placements,
-    /// Two placements that are drawn for each round, and in 3 of 10 rounds for its second block again. A third are in
-    /// one that slows messages by 1.9 or 1.6: the subject's by less than the baseline's if they are not alike.
+    /// Two placements, drawn for each round, and in 3 of 10 rounds again for its second block. A third of the draws
+    /// give the one that slows messages by 1.9 or 1.6: the subject's by less than the baseline's if they are not alike.
     Rounds {
-        /// True if it slows both alike, by the first of these factors.
+        /// True if it slows both sides alike, by the first of these factors.
         are_alike: bool,
     },
     /// One block in ten fails: nobody answers.
     Failures,
-    /// In half of the blocks 1 to 3 % of the messages take 3.5 times as long, which none takes otherwise.
+    /// In half of the blocks 1 to 3 % of the messages take 3.5 times as long, a time that never occurs otherwise.
     Lumps,
 }
 
 impl Disturbance {
-    /// All that are tried, each with its name.
+    /// All disturbances that are tried, each with its name.
     pub const ALL: [(&str, Self); 13] = [
         ("quiet", Self::Quiet),
         ("1 neighbour", Self::Neighbours(1)),
@@ -75,13 +76,13 @@ impl Disturbance {
 /// A number of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// Messages a second.
+    /// Messages per second.
     Rate,
     /// The median time of a message.
     P50,
-    /// The time that 99 % of them stay within.
+    /// The time within which 99 % of them stay.
     P99,
-    /// CPU time for a message.
+    /// CPU time per message.
     Cpu,
 }
 
@@ -91,13 +92,12 @@ impl Figure {
         [("messages/s", Self::Rate), ("p50", Self::P50), ("p99", Self::P99), ("CPU", Self::Cpu)];
 }
 
-/// A way from blocks to a ratio with its interval.
+/// A method of computing a ratio with its interval from blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// The ratio of two pooled numbers, leaving out one round at a time ([`Pooled`]): the one that wirebench uses.
+    /// The ratio of two pooled numbers, leaving out one round at a time ([`Pooled`]): the method that wirebench uses.
     Pooled,
-    /// The ratio of the medians of blocks, by drawing rounds, without failed blocks: the one
-    /// that it used before.
+    /// The ratio of the medians of blocks, by drawing rounds, without failed blocks: the method that it used before.
     Medians,
 }
 
@@ -106,9 +106,9 @@ pub enum Method {
 pub struct Cell {
     /// The disturbance of the machine.
     pub disturbance: Disturbance,
-    /// The number of times that the subject's messages take and cost those of the baseline.
+    /// The factor by which the subject's messages take longer and cost more than the baseline's.
     pub slower: f64,
-    /// The rounds of each measurement.
+    /// The number of rounds of each measurement.
     pub rounds: usize,
 }
 
@@ -117,13 +117,13 @@ pub struct Cell {
 pub struct Tally {
     /// The number of measurements.
     pub trials: usize,
-    /// Measurements without an interval: no answer.
+    /// The number of measurements without an interval: no answer.
     pub refused: usize,
-    /// Measurements whose interval leaves out the truth.
+    /// The number of measurements whose interval excludes the truth.
     pub missed: usize,
-    /// Measurements whose interval leaves out 1: a difference is claimed.
+    /// The number of measurements whose interval excludes 1: a difference is claimed.
     pub claimed: usize,
-    /// Measurements among them in which it is claimed to the wrong side.
+    /// The number of these that claim it in the wrong direction.
     pub wrong_side: usize,
     /// Half of each interval's width, as a share of the ratio.
     half_widths: Vec<f64>,
@@ -137,12 +137,12 @@ impl Tally {
         float(count) / float(self.trials)
     }
 
-    /// The median half-width of intervals; `None` if there was none.
+    /// The median half-width of the intervals; `None` if there are none.
     pub fn half_width(&self) -> Option<f64> {
         median(&self.half_widths).ok()
     }
 
-    /// The median of the most by which one round moved the ratio; infinite where without it there is none.
+    /// The median of the most by which one round moved the ratio; infinite if there is no ratio without that round.
     pub fn moved_most(&self) -> f64 {
         let finite = self.moved_most.iter().map(|moved| moved.min(f64::MAX));
         let moved = median(&finite.collect::<Vec<f64>>()).unwrap_or(f64::NAN);
@@ -163,8 +163,8 @@ impl Tally {
     }
 }
 
-/// Measures `cell` so many times, each time with other random numbers, and tallies each of [`Figure::ALL`] as each of
-/// the methods finds it.
+/// Measures `cell` `trials` times, each time with other random numbers, and tallies each of [`Figure::ALL`] as each
+/// method finds it.
 pub fn trials<const N: usize>(
     cell: Cell,
     methods: [Method; N],
@@ -190,9 +190,9 @@ pub fn trials<const N: usize>(
     tallies
 }
 
-/// The rounds of a run that stands for one without end.
+/// The rounds of a run that stands for an endless one.
 fn without_end(cell: Cell, shape: &[f64]) -> Vec<[Block; 2]> {
-    // The same instants of the same machine: what is left between the two is what makes the subject slower.
+    // The same instants of the same machine: the only difference between the two is what makes the subject slower.
     let side = |side: Side| {
         let mut machine = Machine::new(cell.disturbance, shape, 1);
         (0..ROUNDS_OF_TRUTH).map(|_| machine.block(side)).collect::<Vec<Block>>()
@@ -201,7 +201,7 @@ fn without_end(cell: Cell, shape: &[f64]) -> Vec<[Block; 2]> {
     subject.into_iter().zip(baseline).map(|(subject, baseline)| [subject, baseline]).collect()
 }
 
-/// The rounds of one measurement, each with the block of the subject and that of the baseline, in random order.
+/// The rounds of one measurement, each with the subject's block and the baseline's, which ran in random order.
 fn measurement(cell: Cell, shape: &[f64], seed: u64) -> Vec<[Block; 2]> {
     let mut machine = Machine::new(cell.disturbance, shape, seed);
     let mut order = Random::new(!seed);
@@ -221,7 +221,7 @@ fn measurement(cell: Cell, shape: &[f64], seed: u64) -> Vec<[Block; 2]> {
 /// A ratio that a method found.
 struct Found {
     interval: Option<(f64, f64)>,
-    /// The share that moved most, of pooled numbers.
+    /// The most by which one round moved the ratio, as a share of it; for pooled numbers only.
     moved_most: Option<f64>,
 }
 
@@ -294,24 +294,24 @@ struct Block {
     cpu_us: f64,
 }
 
-/// A program that is measured.
+/// A measured program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Side {
     Baseline,
-    /// Its messages take and cost so many times those of the baseline.
+    /// Its messages take and cost this many times the baseline's.
     Subject(f64),
 }
 
 /// A machine on which one block follows another.
 struct Machine<'a> {
     disturbance: Disturbance,
-    /// The times of messages that nothing disturbs, each by the typical one.
+    /// The times of undisturbed messages, each divided by the typical one.
     shape: &'a [f64],
     random: Random,
-    /// The level to which it drifted.
+    /// The level to which it has drifted.
     level: f64,
     is_slow_placement: bool,
-    /// The blocks so far.
+    /// The number of blocks so far.
     blocks: usize,
 }
 
@@ -327,7 +327,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The next block of a side. It draws the same random numbers whichever that is.
+    /// The next block of a side. It draws the same random numbers for either side.
     fn block(&mut self, side: Side) -> Block {
         let slower = if let Side::Subject(slower) = side { slower } else { 1.0 };
         let luck = self.luck() * self.placement(side);
@@ -444,12 +444,12 @@ impl<'a> Machine<'a> {
 /// A part of a block in which a neighbour computes.
 struct Burst {
     share: f64,
-    /// The number of times as long that messages take meanwhile.
+    /// The factor by which messages take longer meanwhile.
     slower: f64,
 }
 
-/// The number of messages that each drawn time stands for, in a block of this mean time: a closed loop sends fewer of
-/// them the longer they take.
+/// The number of messages that each drawn time stands for, in a block with this mean time: the longer messages take,
+/// the fewer a closed loop sends.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -459,7 +459,7 @@ fn each(mean_secs: f64) -> u64 {
     (EACH * TYPICAL_SECS / mean_secs).round().max(1.0) as u64
 }
 
-/// Times of messages that nothing disturbs, each by the typical one: a log-normal distribution, of which one in fifty
+/// The times of undisturbed messages, each divided by the typical one: a log-normal distribution, in which one in fifty
 /// takes twice as long.
 fn shape() -> Vec<f64> {
     let mut random = Random::new(99);
@@ -475,23 +475,24 @@ fn normal(random: &mut Random) -> f64 {
 
 /// The standard deviation of a block from block to block on a quiet machine, as measured.
 const BLOCK_TO_BLOCK: f64 = 0.0266;
-/// The factors by which the slow one of two placements drawn for each round makes messages longer: of the baseline, and
-/// of the subject if they are not alike.
+/// The factors by which messages take longer in the slow one of two placements drawn for each round: the baseline's,
+/// and the subject's if they are not alike.
 const UNLIKE: [f64; 2] = [1.9, 1.6];
 /// The typical time of the baseline's messages.
 const TYPICAL_SECS: f64 = 50e-6;
 /// The length of a block: that of the ladder.
 const BLOCK_SECONDS: f64 = 0.42;
-/// The messages that a drawn time stands for in a block of the typical mean time.
+/// The number of messages that a drawn time stands for in a block with the typical mean time.
 const EACH: f64 = 100.0;
-/// The messages of a block whose times are drawn. Each is recorded [`EACH`] times, or fewer in a block whose messages
-/// took longer and which therefore has fewer of them.
+/// The number of messages of a block whose times are drawn. Each is recorded [`EACH`] times, or fewer in a block whose
+/// messages took longer, and which therefore has fewer of them.
 const MESSAGES: usize = 1500;
 /// Messages in flight.
 const IN_FLIGHT: usize = 50;
-/// The time with which a message counts that nobody answers.
+/// The time that counts for an unanswered message.
 const TIME_OUT: Nanos = Nanos::from_secs(10);
-/// The draws of [`Method::Medians`]: fewer than a report made, which changes its ends by a few percent.
+/// The number of draws of [`Method::Medians`]: fewer than in a report, which changes the interval's ends by a few
+/// percent.
 const DRAWS: usize = 500;
-/// The length of a run that stands for one without end.
+/// The number of rounds of a run that stands for an endless one.
 pub const ROUNDS_OF_TRUTH: usize = 600;

@@ -1,14 +1,14 @@
-//! Numbers of all rounds together, with the 95 % interval that the differences between rounds leave.
+//! Numbers of all rounds together, with the 95 % interval that follows from the differences between rounds.
 //!
-//! A percentile is that of the messages of all blocks as one distribution, a rate or a cost is one sum by another: so
-//! percentiles are never averaged, a block counts by what happened in it, and one that failed counts too. The interval
-//! leaves out one *round* at a time (the jackknife of Tukey, with Student's t), because messages of one block are not
-//! independent, and because blocks of one round share what the machine did meanwhile. That of a percentile reaches at
-//! least as far as the share of the times within it may shift (Woodruff, Confidence intervals for medians and other
-//! position measures, 1952), which tells of gaps between times. [`crate::noise`] tries it out on machines that are
-//! disturbed.
+//! A percentile is that of the messages of all blocks as one distribution; a rate or a cost is one sum divided by
+//! another. So percentiles are never averaged, a block counts by what happened in it, and a failed one counts too. The
+//! interval leaves out one *round* at a time (Tukey's jackknife, with Student's t), because messages of one block are
+//! not independent, and because blocks of one round share what the machine did meanwhile. The interval of a percentile
+//! reaches at least as far as the share of the times within it may shift (Woodruff, Confidence intervals for medians
+//! and other position measures, 1952), which accounts for gaps between times. [`crate::noise`] tests it on disturbed
+//! machines.
 //!
-//! Left out: intervals of fewer than [`Pooled::ROUNDS_MIN`] rounds, and of percentiles that hang on few of them
+//! Left out: intervals of fewer than [`Pooled::ROUNDS_MIN`] rounds, and of percentiles that depend on few of them
 //! ([`Pooled::EVENNESS_MIN`]).
 //!
 //! Start reading at [`Pooled::interval`].
@@ -21,20 +21,21 @@ use std::rc::Rc;
 
 /// A number of all rounds together, and the same number without each one of them.
 ///
-/// Ratios and sums of two such numbers ([`Pooled::over`], [`Pooled::plus`]) are again one, in which what both have of
-/// a round is left out together.
+/// Ratios and sums of two such numbers ([`Pooled::over`], [`Pooled::plus`]) are again such a number, which leaves out a
+/// round of both together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pooled {
     value: f64,
-    /// The number without each round; `None` for a round without a block, which is no round of this number.
+    /// The number without each round; `None` for a round without a block, which does not count as a round of this
+    /// number.
     without: Vec<Option<f64>>,
-    /// For percentiles, the share of the times that is within them without each round, less the share of all rounds.
+    /// For percentiles, the share of the times within them without each round, less the share for all rounds.
     shares: Vec<f64>,
-    /// The distributions whose percentiles are in it.
+    /// The distributions whose percentiles are part of the number.
     curves: Vec<Curve>,
-    /// The number of blocks that it hangs on, as a share of all: 1 if all have the same part in it.
+    /// The effective number of blocks, as a share of all: 1 if all contribute equally.
     evenness: f64,
-    /// The half of an interval that is due to the digits of histograms alone, as a share of the number.
+    /// The half of an interval that is due only to the digits of histograms, as a share of the number.
     resolution: f64,
     scale: Scale,
 }
@@ -44,23 +45,24 @@ pub struct Pooled {
 enum Scale {
     /// Differences.
     Linear,
-    /// Times, rates, costs and ratios: all that is above zero.
+    /// Times, rates, costs and ratios: everything above zero.
     Logarithmic,
 }
 
-/// A distribution of times, of which a percentile is in a number.
+/// A distribution of times, one of whose percentiles is part of a number.
 #[derive(Clone, Debug, PartialEq)]
 struct Curve {
     q: f64,
     steps: Rc<Steps>,
-    /// The variance of the share of the times that is within the percentile.
+    /// The variance of the share of the times within the percentile.
     variance: f64,
-    /// The change of the number, on its own scale, by that of the logarithm of the percentile.
+    /// The change of the number, on its own scale, per change of the percentile's logarithm.
     weight: f64,
 }
 
 impl Curve {
-    /// The change of the number, on its own scale, if `shift` more of the times are within the percentile, up to all.
+    /// The change of the number, on its own scale, if a share `shift` more of the times is within the percentile, up to
+    /// all of them.
     fn moved_by(&self, shift: f64) -> f64 {
         let none = vec![0.0; self.steps.all.len()];
         let at = |q: f64| self.steps.quantile(q, &none).ln();
@@ -68,7 +70,7 @@ impl Curve {
     }
 }
 
-/// The part that a round has in a quotient of two sums.
+/// A round's part of a quotient of two sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
     /// The dividend, e.g. replies.
@@ -78,16 +80,16 @@ pub struct Part {
 }
 
 impl Pooled {
-    /// Fewer rounds give no interval: Student's t is over 2.6 then, and what one round does is all that is known.
+    /// The least number of rounds for an interval: with fewer, Student's t exceeds 2.6, and a single round decides.
     pub const ROUNDS_MIN: usize = 6;
-    /// The confidence of intervals, where no other is named.
+    /// The confidence of intervals, unless another is given.
     pub const CONFIDENCE: f64 = 0.95;
-    /// The least share of blocks that a percentile must hang on to have an interval: a fifth. If the slowest 1 % of the
-    /// messages came from fewer, the next run may as well have none of these blocks, or twice as many.
+    /// The least effective share of blocks for which a percentile has an interval: a fifth. If the slowest 1 % of the
+    /// messages came from fewer, the next run may just as well have none of these blocks, or twice as many.
     pub const EVENNESS_MIN: f64 = 0.2;
 
-    /// The sum of all that is divided by the sum of all that it is divided by; `None` if that is nothing. A round
-    /// without a block is `None`.
+    /// The sum of all dividends divided by the sum of all divisors; `None` if the latter is zero. A round without a
+    /// block is `None`.
     pub fn quotient(rounds: &[Option<Part>]) -> Option<Self> {
         let [of, by] = [|part: Part| part.of, |part: Part| part.by]
             .map(|side| rounds.iter().flatten().map(|part| side(*part)).sum::<f64>());
@@ -104,7 +106,7 @@ impl Pooled {
         (by > 0.0).then_some(pooled)
     }
 
-    /// The quantiles `qs` of the times of all rounds together, each `None` if these are too few for it
+    /// The quantiles `qs` of the times of all rounds together, each `None` if there are too few times for it
     /// ([`Histogram::quantile`]). A round without a block is `None`.
     pub fn quantiles<const N: usize>(
         rounds: &[Option<&Histogram>],
@@ -139,34 +141,34 @@ impl Pooled {
         self.value
     }
 
-    /// This number by that of `base`, which has the same rounds.
+    /// This number divided by `base`, which has the same rounds.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         let ratio = self.with(base, |one, other| one / other, [1.0, -1.0]);
         Self { scale: Scale::Logarithmic, ..ratio }
     }
 
-    /// This number less that of `base`, which has the same rounds.
+    /// This number minus `base`, which has the same rounds.
     #[must_use]
     pub fn less(&self, base: &Self) -> Self {
         let difference = self.with(base, |one, other| one - other, [self.value, -base.value]);
         Self { scale: Scale::Linear, ..difference }
     }
 
-    /// Both numbers together; `other` has the same rounds.
+    /// The sum of both numbers; `other` has the same rounds.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let share = self.value / (self.value + other.value);
         self.with(other, |one, other| one + other, [share, 1.0 - share])
     }
 
-    /// The ends of the 95 % interval; `None` if there are too few rounds, if the number hangs on too few of them, or if
-    /// leaving out one of them leaves nothing.
+    /// The ends of the 95 % interval; `None` if there are too few rounds, if the number depends on too few of them, or
+    /// if leaving out one of them leaves nothing.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.interval_of(Self::CONFIDENCE)
     }
 
-    /// The same of another confidence: 0.99 for an interval of 99 %.
+    /// The same for another confidence: 0.99 for an interval of 99 %.
     pub fn interval_of(&self, confidence: f64) -> Option<(f64, f64)> {
         let reach = self.reach(confidence);
         let half = self.error(reach)? * reach + self.blur();
@@ -176,24 +178,25 @@ impl Pooled {
         })
     }
 
-    /// The smallest difference from 1 that a ratio this noisy shows four times of five, as a share.
+    /// The smallest difference from 1 that a ratio this noisy shows four times out of five, as a share.
     pub fn smallest_detectable(&self) -> Option<f64> {
         self.smallest_detectable_of(Self::CONFIDENCE)
     }
 
-    /// The same where what shows a difference is an interval of another confidence.
+    /// The same, for intervals of another confidence.
     pub fn smallest_detectable_of(&self, confidence: f64) -> Option<f64> {
         let reach = self.reach(confidence);
         let power = reach + normal::quantile(0.8);
         Some((power * self.error(reach)? + self.blur()).exp_m1())
     }
 
-    /// The half of an interval of `confidence`, in standard errors.
+    /// Half of an interval of `confidence`, in standard errors.
     fn reach(&self, confidence: f64) -> f64 {
         student::quantile(f64::midpoint(confidence, 1.0), self.freedom())
     }
 
-    /// The most by which one round moves the number, as a share of it; infinite if without that round there is none.
+    /// The most by which one round moves the number, as a share of it; infinite if there is no number without that
+    /// round.
     pub fn moved_most(&self) -> f64 {
         let moved = self.without.iter().flatten().map(|without| (without / self.value - 1.0).abs());
         moved.fold(0.0, |most, moved| if moved > most || moved.is_nan() { moved } else { most })
@@ -204,7 +207,7 @@ impl Pooled {
         self.without.iter().flatten().count()
     }
 
-    /// The share of blocks that the number hangs on; below [`Pooled::EVENNESS_MIN`] it has no interval.
+    /// The effective share of blocks; below [`Pooled::EVENNESS_MIN`] the number has no interval.
     pub fn evenness(&self) -> f64 {
         self.evenness
     }
@@ -214,10 +217,10 @@ impl Pooled {
         self.error(self.reach(Self::CONFIDENCE))
     }
 
-    /// The standard error on the number's own scale, as an interval needs it that reaches so many of them to either
-    /// side: the one that leaving out one round at a time shows. Of percentiles it is at least the one that the share
-    /// of the times within them shows (Woodruff, 1952): where there are no times for a while, that share changes and
-    /// the percentile does not.
+    /// The standard error on the number's own scale, for an interval that extends `reach` of them to each side: the one
+    /// that results from leaving out one round at a time. For percentiles it is at least the one that results from the
+    /// share of the times within them (Woodruff, 1952): across a gap without times, that share changes and the
+    /// percentile does not.
     fn error(&self, reach: f64) -> Option<f64> {
         if self.rounds() < Self::ROUNDS_MIN || self.evenness < Self::EVENNESS_MIN {
             return None;
@@ -225,7 +228,7 @@ impl Pooled {
         let rounds = self.without.iter().zip(&self.shares);
         let known = rounds.filter_map(|(without, share)| Some((self.scaled((*without)?), *share)));
         let (without, shares): (Vec<f64>, Vec<f64>) = known.unzip();
-        // The distributions share the shift as their shares vary; if none does, nothing is moved.
+        // The distributions divide the shift in proportion to their variances; if none varies, nothing is moved.
         let variance: f64 = self.curves.iter().map(|curve| curve.variance).sum();
         let shift = jackknife(&shares) * reach / variance;
         // Upwards or downwards.
@@ -238,8 +241,8 @@ impl Pooled {
         (error.is_finite() && self.scaled(self.value).is_finite()).then_some(error)
     }
 
-    /// The number of the second half of the rounds less that of the first, on the number's own scale: by the parts that
-    /// leaving out each round shows (pseudo-values).
+    /// The number for the second half of the rounds minus that for the first, on the number's own scale, from
+    /// pseudo-values: the contribution of each round, found by leaving it out.
     pub(crate) fn halves(&self) -> f64 {
         let without: Vec<f64> = self.without.iter().flatten().copied().collect();
         let rounds = float(without.len());
@@ -265,8 +268,8 @@ impl Pooled {
         }
     }
 
-    /// The degrees of freedom: those of the blocks that the number hangs on, and so fewer where the slowest messages
-    /// came from few of them.
+    /// The degrees of freedom: those of the effective number of blocks, so there are fewer if the slowest messages came
+    /// from few blocks.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -276,7 +279,7 @@ impl Pooled {
         (self.evenness * float(self.rounds())).round().max(2.0) as u32 - 1
     }
 
-    /// Both numbers as one. `weights` are the changes of that one by those of the logarithms of these two.
+    /// Combines both numbers. `weights` are the changes of the result per change of the logarithms of the two.
     fn with(&self, other: &Self, combine: impl Fn(f64, f64) -> f64, weights: [f64; 2]) -> Self {
         let both = self.without.iter().zip(&other.without).map(|sides| match sides {
             (None, None) => None,
@@ -303,7 +306,7 @@ impl Pooled {
     }
 }
 
-/// Distributions of several rounds as counts up to every time that any of them has.
+/// Distributions of several rounds, as counts up to every time that occurs in any of them.
 #[derive(Debug, PartialEq)]
 struct Steps {
     /// The shortest and the longest time of each step, in nanoseconds.
@@ -334,8 +337,8 @@ impl Steps {
         }
     }
 
-    /// The time that the share `q` stayed within, without one of the rounds: in its step in proportion, so that a
-    /// round that moves it by less than a step is seen to. Not a number if nothing is left.
+    /// The time within which the share `q` stayed, without one of the rounds: interpolated within its step, so that a
+    /// round that moves it by less than a step is noticed. NaN if nothing is left.
     fn quantile(&self, q: f64, left_out: &[f64]) -> f64 {
         let count = |step: usize| self.all[step] - left_out[step];
         let Some(last) = self.all.len().checked_sub(1) else { return f64::NAN };
@@ -346,7 +349,7 @@ impl Steps {
         low + (high - low) * (needed - before) / (count(step) - before)
     }
 
-    /// The times of each round beyond the share `q` of all.
+    /// The number of times in each round beyond the quantile `q` of all.
     fn beyond(&self, q: f64) -> Vec<Option<f64>> {
         let Some(last) = self.all.len().checked_sub(1) else { return Vec::new() };
         let step = self.all.partition_point(|count| *count < q * self.all[last]).min(last);
@@ -359,7 +362,7 @@ impl Steps {
         self.rounds.iter().map(|counts| counts.as_ref().map(beyond)).collect()
     }
 
-    /// The share of the times beyond, of which each round has so many, less that share without the round.
+    /// The share of the times beyond, less that share without each round, which has `beyond` of them.
     fn shares_without(&self, beyond: &[Option<f64>]) -> Vec<f64> {
         let count = |counts: &[f64]| counts.last().copied().unwrap_or(0.0);
         let (all, sum) = (count(&self.all), beyond.iter().flatten().sum::<f64>());
@@ -371,15 +374,15 @@ impl Steps {
     }
 }
 
-/// The number of rounds that have the times `beyond` a percentile, as a share of all that have a block: one by the sum
-/// of the squares of their parts in it, so that equal parts give 1.
+/// The effective number of rounds with the times `beyond` a percentile, as a share of all that have a block: one
+/// divided by the sum of the squares of their parts, so that equal parts give 1.
 fn evenness(beyond: &[Option<f64>]) -> f64 {
     let beyond: Vec<f64> = beyond.iter().flatten().copied().collect();
     let squares: f64 = beyond.iter().map(|part| part.powi(2)).sum();
     beyond.iter().sum::<f64>().powi(2) / squares / float(beyond.len())
 }
 
-/// The standard error of a number, by the numbers without each one of the rounds (Tukey's jackknife).
+/// The standard error of a number, from the numbers without each of the rounds (Tukey's jackknife).
 fn jackknife(without: &[f64]) -> f64 {
     let count = float(without.len());
     let mean = without.iter().sum::<f64>() / count;
@@ -387,7 +390,7 @@ fn jackknife(without: &[f64]) -> f64 {
     (squares * (count - 1.0) / count).sqrt()
 }
 
-/// The sum so far, `count` included.
+/// Adds `count` to the sum so far, and returns it.
 fn add(sum: &mut u64, count: u64) -> f64 {
     *sum = sum.saturating_add(count);
     whole(*sum)

@@ -1,17 +1,18 @@
-//! Measuring until a number is known well enough: when to look, and how much more it would take.
+//! Measuring until a number is known precisely enough: when to look, and how many more rounds it would take.
 //!
-//! Whoever stops as soon as an interval is narrow enough stops at rounds that vary less than usual by chance, and the
-//! interval promises too much: looked at after every round from the sixth on, an interval of 95 % misses the truth in
-//! up to 8 %. So there are [`ROUNDS_MIN`] rounds at least, and looks are rare ([`is_look`]): then up to 7 % miss it,
-//! and the number is off by more than was asked for in 5 %. The test below repeats that.
+//! Stopping as soon as an interval is narrow enough favours rounds that by chance vary less than usual, and the
+//! interval promises too much: with a look after every round from the sixth on, an interval of 95 % misses the truth in
+//! up to 8 % of cases. So there are at least [`ROUNDS_MIN`] rounds, and looks are rare ([`is_look`]): then up to 7 %
+//! miss it, and the number is off by more than requested in 5 %. The test below reproduces that.
 
 use crate::Pooled;
 use crate::sample::float;
 
-/// The least rounds after which an interval may end a measurement.
+/// The least number of rounds after which an interval may end a measurement.
 pub const ROUNDS_MIN: usize = 10;
 
-/// True after so many rounds as are looked at: [`ROUNDS_MIN`], and then each time a quarter more, rounded up.
+/// True if there is a look after this many rounds: after [`ROUNDS_MIN`], and then each time after a quarter more,
+/// rounded up.
 pub fn is_look(rounds: usize) -> bool {
     let mut look = ROUNDS_MIN;
     while look < rounds {
@@ -24,10 +25,10 @@ fn next(look: usize) -> usize {
     look + look.div_ceil(4)
 }
 
-/// The rounds that it takes, about, until a half-width that is `half_width` after `rounds` is `wanted`: it falls with
-/// the square root of their number.
+/// The approximate number of rounds until a half-width that is `half_width` after `rounds` becomes `wanted`: it falls
+/// with the square root of their number.
 ///
-/// The result is a number that is looked at.
+/// The result is a number of rounds with a look.
 pub fn rounds_needed(rounds: usize, half_width: f64, wanted: f64) -> usize {
     let times = (half_width / wanted).powi(2);
     let mut look = ROUNDS_MIN;
@@ -38,7 +39,7 @@ pub fn rounds_needed(rounds: usize, half_width: f64, wanted: f64) -> usize {
 }
 
 impl Pooled {
-    /// The half of the 95 % interval as a share of the number: 0.03 where the number may be 3 % too large or too small.
+    /// Half of the 95 % interval as a share of the number: 0.03 if the number may be 3 % too large or too small.
     pub fn half_width(&self) -> Option<f64> {
         let (low, high) = self.interval()?;
         let half = (high / low).sqrt() - 1.0;
@@ -66,7 +67,7 @@ mod tests {
         assert!(rounds_needed(10, f64::MAX, 0.03) > 1 << 60);
     }
 
-    /// Rounds of a rate whose truth is 1, which vary by `spread`.
+    /// Measures a rate of about 1, in rounds that vary by `spread`, until its half-width is `wanted`.
     fn stopped(random: &mut Random, spread: f64, wanted: f64) -> Pooled {
         let mut rounds = Vec::new();
         loop {
@@ -86,7 +87,7 @@ mod tests {
     #[test]
     fn intervals_that_ended_a_measurement_hold_what_they_promise() {
         let spread: f64 = 0.0266;
-        // The mean of such rounds.
+        // The mean of these log-normal rounds.
         let truth = (spread * spread / 2.0).exp();
         let mut random = Random::new(18);
         for rounds in [12_usize, 24, 40] {

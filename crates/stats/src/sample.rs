@@ -1,4 +1,4 @@
-//! Small samples: a number for each block.
+//! Small samples: one number per block.
 
 use units::Nanos;
 
@@ -11,8 +11,8 @@ pub fn median(values: &[f64]) -> Result<f64, SampleError> {
     quantile(values, 0.5)
 }
 
-/// The quantile `q` (0 to 1) of `values`, between two of them in proportion (type 7 of Hyndman and Fan, 1996: the
-/// default of R and NumPy).
+/// The quantile `q` (0 to 1) of `values`, interpolated linearly between two of them (type 7 of Hyndman and Fan, 1996:
+/// the default of R and NumPy).
 ///
 /// # Errors
 ///
@@ -24,7 +24,7 @@ pub fn quantile(values: &[f64], q: f64) -> Result<f64, SampleError> {
     Ok(quantile_of_sorted(&sorted, q))
 }
 
-/// The ranks of values, from 1; equal ones share the mean of theirs.
+/// The ranks of values, from 1; equal values share the mean of their ranks.
 pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
@@ -38,13 +38,13 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// `count` by `time`; 0 in no time.
+/// `count` per second of `time`; 0 if `time` is zero.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 pub fn per_second(count: u64, time: Nanos) -> f64 {
     if time == Nanos::ZERO { 0.0 } else { count as f64 / time.as_secs_f64() }
 }
 
-/// `total` by `messages`; `None` if there are none.
+/// `total` divided by `messages`; `None` if there are none.
 #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
 pub fn per_message(total: u64, messages: u64) -> Option<f64> {
     (messages > 0).then(|| total as f64 / messages as f64)
@@ -76,7 +76,7 @@ pub enum SampleError {
     },
 }
 
-/// Checks that there are `min` values at least, all finite.
+/// Checks that there are at least `min` values, all finite.
 pub(crate) fn check(values: &[f64], min: usize) -> Result<(), SampleError> {
     if let Some(value) = values.iter().find(|value| !value.is_finite()) {
         return Err(SampleError::NotFinite { value: *value });
@@ -87,7 +87,7 @@ pub(crate) fn check(values: &[f64], min: usize) -> Result<(), SampleError> {
     Ok(())
 }
 
-/// Checks that there are `min` values at least, all finite and above zero.
+/// Checks that there are at least `min` values, all finite and above zero.
 pub(crate) fn check_positive(values: &[f64], min: usize) -> Result<(), SampleError> {
     check(values, min)?;
     match values.iter().find(|value| **value <= 0.0) {
@@ -96,7 +96,7 @@ pub(crate) fn check_positive(values: &[f64], min: usize) -> Result<(), SampleErr
     }
 }
 
-/// [`quantile`] of values that are sorted, finite and at least one.
+/// [`quantile`] of at least one value, all finite and sorted.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,30 +1,30 @@
-//! The response times that an open loop must measure when its server stands still once: the stalled server of METHOD.
+//! The response times that an open loop must measure when its server stalls once: the stalled server of METHOD.
 //!
-//! Messages are due at a constant rate, and the server answers at once but for one stop, after which it works off what
-//! came in the meantime, in order. The message that is due as the stop begins waits for all of it; each later one waits
-//! less by its distance, of which the work on those before it takes a part back. So response times fall on a straight
-//! line to zero, and every number here follows from that line.
+//! Messages are due at a constant rate, and the server answers at once, except during one stop, after which it works
+//! off the backlog in order. The message that is due as the stop begins waits for the full stop; each later one waits
+//! less by its distance from that, minus the time for the messages before it. So response times fall to zero on a
+//! straight line, and every number here follows from that line.
 //!
-//! Left out: the response time of a server that does not stand still, which is taken as nothing beside the stop.
+//! Left out: the response time of a server that does not stall, which is negligible compared with the stop.
 
 use units::{Nanos, Rate};
 
-/// A measurement at a constant rate in which the server stood still once. It drains faster than messages are due, and
-/// had done so when the measurement ended; elsewhere the numbers mean nothing.
+/// A measurement at a constant rate in which the server stalled once. The server must drain faster than messages are
+/// due, and must have drained before the measurement ended; otherwise the numbers are meaningless.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stall {
     /// The rate at which messages are due.
     pub rate: Rate,
     /// The measured time.
     pub measured: Nanos,
-    /// The time that the server stood still.
+    /// The length of the stall.
     pub stopped: Nanos,
     /// The rate at which the server works off the backlog.
     pub drain_rate: Rate,
 }
 
 impl Stall {
-    /// The number of messages, each with its response time: all that were due.
+    /// The number of messages, each with its response time: all messages that were due.
     pub fn count(&self) -> u64 {
         let due = u128::from(self.measured.0) * u128::from(self.rate.count().get());
         u64::try_from(due.div_ceil(u128::from(self.rate.per().0))).unwrap_or(u64::MAX)
@@ -35,7 +35,7 @@ impl Stall {
         nanos(self.stopped_secs() * self.affected_secs() / (2.0 * self.measured_secs()))
     }
 
-    /// The response time that the share `q` of all stays within.
+    /// The response time within which the share `q` of all stays.
     pub fn quantile(&self, q: f64) -> Nanos {
         let waited_less = (1.0 - q) * self.measured_secs() / self.affected_secs();
         nanos(self.stopped_secs() * (1.0 - waited_less))
@@ -47,7 +47,7 @@ impl Stall {
         self.rate.per_second() * self.affected_secs() * share.max(0.0)
     }
 
-    /// The time from the beginning of the stop in which messages that are due have to wait.
+    /// The time from the beginning of the stop during which messages that become due must wait.
     fn affected_secs(&self) -> f64 {
         let drain = self.drain_rate.per_second();
         self.stopped_secs() * drain / (drain - self.rate.per_second())
@@ -62,7 +62,7 @@ impl Stall {
     }
 }
 
-/// Zero for what is negative.
+/// Converts seconds to nanoseconds; zero for negative ones.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -2,9 +2,9 @@
 
 use std::f64::consts::{FRAC_2_PI, PI};
 
-/// The value that is undercut with `probability`, of 0.5 or more, at so many degrees of freedom, at least 1.
+/// The quantile for `probability`, 0.5 or more, with `freedom` degrees of freedom, at least 1.
 pub(crate) fn quantile(probability: f64, freedom: u32) -> f64 {
-    // By halving, as for the normal distribution. The angle is that whose tangent is t by the root of the freedom.
+    // By bisection, as for the normal distribution, of the angle whose tangent is t divided by the root of the freedom.
     let (mut low, mut high) = (0.0, PI / 2.0);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
@@ -17,7 +17,7 @@ pub(crate) fn quantile(probability: f64, freedom: u32) -> f64 {
     f64::midpoint(low, high).tan() * f64::from(freedom.clamp(1, FREEDOM_MAX)).sqrt()
 }
 
-/// The probability of less than t on either side of zero (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+/// The probability of a value closer to zero than t (Abramowitz and Stegun, 26.7.3 and 26.7.4).
 fn within(angle: f64, freedom: u32) -> f64 {
     let freedom = freedom.clamp(1, FREEDOM_MAX);
     let is_odd = freedom % 2 == 1;
@@ -34,7 +34,7 @@ fn within(angle: f64, freedom: u32) -> f64 {
 
 /// Enough for the last digit.
 const HALVINGS: u32 = 60;
-/// Beyond this it is the normal distribution, to three digits.
+/// The degrees of freedom from which on it is the normal distribution, to three digits.
 const FREEDOM_MAX: u32 = 1000;
 
 #[cfg(test)]

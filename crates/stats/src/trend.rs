@@ -1,17 +1,17 @@
 //! A trend over the blocks of a long run: does a number rise or fall, and how fast?
 //!
-//! The answer comes from ranks (Mann, 1945; Kendall, 1975): S is the number of pairs of blocks of which the
-//! later one has the larger value, less that of the pairs of which it has the smaller one. No shape of noise is
-//! assumed. Blocks that follow one another are often alike, which makes S vary more; so its variance is corrected by
-//! the autocorrelation of the ranks that are left when the trend is taken off (Hamed and Rao, 1998, Journal of
-//! Hydrology 204). They add up every lag at which it is significant, which of few values makes the variance smaller by
-//! chance, and even negative; here lags count up to the first at which it is not positive (Geyer, 1992, Statistical
-//! Science 7). The tests have the false alarms that this leaves. A trend that is ten times as large as all that is left
-//! when it is taken off is not corrected: what is left could not have put the values in that order, however much
-//! neighbours are alike (of 1500 random walks none comes to more than 5.8 times).
+//! The answer comes from ranks (Mann, 1945; Kendall, 1975): S is the number of pairs of blocks in which the later one
+//! has the larger value, minus the number of those in which it has the smaller one. No shape of noise is assumed.
+//! Consecutive blocks are often alike, which makes S vary more; so its variance is corrected by the autocorrelation of
+//! the ranks of the residuals after the trend is removed (Hamed and Rao, 1998, Journal of Hydrology 204). They add up
+//! every lag at which it is significant, which with few values can by chance make the variance smaller, and even
+//! negative; here lags count up to the first at which it is not positive (Geyer, 1992, Statistical Science 7). The
+//! tests cover the remaining false alarms. A trend ten times as large as the range of the residuals is not corrected:
+//! the residuals could not have put the values in that order, however alike neighbours are (of 1500 random walks none
+//! exceeds 5.8 times).
 //!
-//! The slope is the median of the slopes of all pairs (Theil, 1950; Sen, 1968), which a third of wild blocks does not
-//! move far. Its interval is Sen's, with the corrected variance.
+//! The slope is the median of the slopes of all pairs (Theil, 1950; Sen, 1968), which even a third of wild blocks
+//! hardly moves. Its interval is Sen's, with the corrected variance.
 //!
 //! Left out: change points.
 //!
@@ -23,27 +23,27 @@ use crate::sample::{SampleError, check, float, median, ranks};
 /// The trend of values over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// The slope: the unit of the values by that of the times.
+    /// The slope, in the unit of the values per unit of the times.
     pub slope: f64,
     /// The lower end of its 95 % interval.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The probability of a trend at least as clear, in either direction, where there is none.
+    /// The probability of a trend at least as clear, in either direction, if there is none.
     pub p_value: f64,
     /// The slope of the first half of the values, and that of the second.
     pub halves: [f64; 2],
 }
 
 impl Trend {
-    /// Fewer values give no trend: the autocorrelation of fewer says little.
+    /// The least number of values for a trend: the autocorrelation of fewer says little.
     pub const VALUES_MIN: usize = 20;
-    /// More values are taken together, neighbours with neighbours, to their means.
+    /// The most values; with more, neighbours are combined to their means.
     const VALUES_MAX: usize = 400;
 
-    /// The trend of `points`, each a time and a value, in the order of time.
+    /// The trend of `points`, each a time and a value, in order of time.
     ///
-    /// Costs the square of the number of points, up to 400 of them.
+    /// The cost grows with the square of the number of points, up to 400 of them.
     ///
     /// # Errors
     ///
@@ -68,11 +68,11 @@ impl Trend {
         Ok(Self { slope, low, high, p_value: p_value(score(&values), variance), halves })
     }
 
-    /// True if there is a trend, where as many as `numbers` of one run are asked, and if it goes on: a number that
+    /// True if there is a trend, when `numbers` numbers of one run are tested, and if it continues: a number that
     /// jumped once, or that rose until a cache was full, does not rise in both halves.
     ///
-    /// A run in which nothing drifts shows a trend in any of these numbers in 0.5 % of cases, and in 5 % at most if
-    /// half of a block's noise is that of the block before it.
+    /// A run in which nothing drifts shows a trend in any of these numbers in 0.5 % of cases, and in at most 5 % if
+    /// half of a block's noise is that of the previous block.
     pub fn is_shown(&self, numbers: usize) -> bool {
         self.p_value < FALSE_ALARMS / float(numbers.max(1))
             && self.halves.iter().all(|half| half / self.slope >= HALF_MIN)
@@ -97,13 +97,13 @@ fn slopes(points: &[(f64, f64)]) -> Vec<f64> {
     slopes
 }
 
-/// The distance of the smallest value from the largest.
+/// The difference between the largest and the smallest value.
 fn range(values: &[f64]) -> f64 {
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     largest - values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// S: pairs that rise less pairs that fall.
+/// S: the number of pairs that rise minus that of pairs that fall.
 fn score(values: &[f64]) -> f64 {
     let mut score = 0.0;
     for (index, value) in values.iter().enumerate() {
@@ -114,7 +114,7 @@ fn score(values: &[f64]) -> f64 {
     score
 }
 
-/// The variance of S where values are independent, of which some may be equal.
+/// The variance of S if values are independent; some may be equal.
 fn variance(values: &[f64]) -> f64 {
     let of = |count: f64| count * (count - 1.0) * (2.0 * count + 5.0) / 18.0;
     let mut sorted = values.to_vec();
@@ -141,7 +141,7 @@ fn correction(ranks: &[f64]) -> f64 {
     1.0 + 2.0 * sum / (count * (count - 1.0) * (count - 2.0))
 }
 
-/// The probability of an S at least so far from zero; it is a whole number, so half a step of 2 is taken off.
+/// The probability of an S at least this far from zero; S is an integer, so half a step of 2 is subtracted.
 fn p_value(score: f64, variance: f64) -> f64 {
     if score == 0.0 || variance <= 0.0 {
         return 1.0;
@@ -160,9 +160,9 @@ fn interval(slopes: &[f64], deviation: f64) -> (f64, f64) {
     (place(low), place(high))
 }
 
-/// The share of runs in which a trend is claimed of any of their numbers and none has one; blocks are independent.
+/// The share of runs without a trend in which one is claimed for any of their numbers, if blocks are independent.
 const FALSE_ALARMS: f64 = 0.005;
-/// The least rise or fall of what needs no correction, by the range of what is left without it.
+/// The least rise or fall that needs no correction, as a multiple of the range of the residuals.
 const STANDS_OUT: f64 = 10.0;
-/// The least slope of each half of what rises all the time, by that of the whole.
+/// The least slope of each half of a continuing trend, as a share of the overall slope.
 const HALF_MIN: f64 = 0.25;

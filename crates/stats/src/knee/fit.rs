@@ -1,16 +1,16 @@
 //! The fit of a knee to all measurements of all loads, with the interval that its uncertainty leaves.
 //!
-//! Each measurement has a knee of its own: the largest load that would have been kept just then. A measurement says
-//! between which loads that lies: above the load that was kept; below one that was not, and above what was carried of
-//! it all the same. No more is assumed of a server above its knee: it may carry as much as before, or break down.
+//! Each measurement has a knee of its own: the largest load that would have been kept just then. A measurement bounds
+//! its knee: above a load that was kept; below one that was not, and above the part of it that was carried anyway.
+//! Nothing else is assumed about a server above its knee: it may carry as much as before, or break down.
 //!
-//! The knees of measurements vary for two reasons. A little to both sides, like all measurements; and some of them, by
-//! more and only downwards, because others took what the server needed. So the knee that is looked for is the upper
-//! edge of what they leave: what the server carries when it is left alone.
+//! The knees of measurements vary for two reasons. All of them vary a little to both sides, like any measurement; some
+//! vary by more and only downwards, because other programs took what the server needed. So the knee to find is the
+//! upper edge: what the server carries when it is undisturbed.
 //!
-//! Neither the spread nor the share of measurements that lose something, nor their loss, is known: every combination of
-//! a small grid is weighed by the probability of what was measured ([`Fit::of`]), so the interval includes that
-//! ignorance (a Bayesian fit with equal odds for all knees, in the logarithm).
+//! Neither the spread nor the share of measurements that lose something, nor their loss, is known: every combination in
+//! a small grid is weighted by the probability of the measurements ([`Fit::of`]), so the interval includes that
+//! uncertainty (a Bayesian fit with equal odds for all knees, in the logarithm).
 
 use std::collections::BTreeMap;
 
@@ -21,19 +21,19 @@ pub struct Trial {
     pub load: u64,
     /// True if it was kept.
     pub is_kept: bool,
-    /// The load that would have been kept, by what was carried; 0 if that is not known. Without meaning for a load that
-    /// was kept.
+    /// The load that would have been kept, derived from what was carried; 0 if unknown. Meaningless for a load that was
+    /// kept.
     pub carried: f64,
 }
 
 /// The probable knees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The logarithms of possible knees in ascending order, each with the probability of what lies around it.
+    /// The logarithms of possible knees in ascending order, each with the probability of its neighbourhood.
     knees: Vec<(f64, f64)>,
 }
 
-/// The measurements of one load: how many kept it, and what was carried by each that did not, as logarithms.
+/// The measurements of one load: how many kept it, and the logarithm of what each of the others carried.
 #[derive(Clone, Debug, Default)]
 struct AtLoad {
     log: f64,
@@ -41,7 +41,7 @@ struct AtLoad {
     carried: Vec<f64>,
 }
 
-/// The way in which the knees of measurements vary around that of the server, in logarithms.
+/// The variation of the knees of measurements around that of the server, in logarithms.
 #[derive(Clone, Copy, Debug)]
 struct Spread {
     /// The scale of the logistic distribution to both sides.
@@ -50,7 +50,8 @@ struct Spread {
     share: f64,
     /// The most that they lose; all losses up to it are equally probable.
     loss: f64,
-    /// True if the server carries as much above its knee as at it; else it breaks down, and carries anything below.
+    /// True if the server carries as much above its knee as at it; otherwise it breaks down, and may carry any smaller
+    /// load.
     is_steady: bool,
 }
 
@@ -88,7 +89,7 @@ impl Fit {
         Self { knees }
     }
 
-    /// The knee below which the server's lies with this probability.
+    /// The load below which the server's knee is with this probability.
     pub fn quantile(&self, probability: f64) -> f64 {
         let mut below = 0.0;
         for (index, (knee, weight)) in self.knees.iter().enumerate() {
@@ -104,7 +105,7 @@ impl Fit {
         self.knees.last().map_or(0.0, |(knee, _)| libm::exp(*knee))
     }
 
-    /// The probability that the knee lies above `load`.
+    /// The probability that the knee is above `load`.
     pub fn above(&self, load: f64) -> f64 {
         let log = libm::log(load);
         self.knees.iter().filter(|(knee, _)| *knee > log).map(|(_, weight)| weight).sum()
@@ -112,7 +113,7 @@ impl Fit {
 }
 
 impl Spread {
-    /// All spreads that are thought possible, with equal odds.
+    /// All spreads that are considered, with equal odds.
     fn all() -> impl Iterator<Item = Self> {
         let losses = LOSSES.into_iter();
         let lossy = losses.flat_map(|loss| SHARES.into_iter().map(move |share| (share, loss)));
@@ -123,8 +124,8 @@ impl Spread {
         })
     }
 
-    /// The logarithm of the probability of what was measured of all loads, if the server's knee is `knee`; minus
-    /// infinity if it is below `least`.
+    /// The logarithm of the probability of all measurements if the server's knee is `knee`; minus infinity if it is
+    /// below `least`.
     fn log_of_all(self, loads: &[AtLoad], knee: f64, least: f64) -> f64 {
         let mut log = 0.0;
         for at in loads {
@@ -140,8 +141,8 @@ impl Spread {
         log
     }
 
-    /// The probability of a measurement that carried so much less or more than the server's knee, of a load that
-    /// `below` is the probability not to keep.
+    /// The probability of a measurement that carried this much relative to the server's knee, at a load that is not
+    /// kept with probability `below`.
     fn of_carried(self, carried: f64, below: f64) -> f64 {
         let from = self.below(carried - NEAR);
         match self.is_steady {
@@ -150,7 +151,7 @@ impl Spread {
         }
     }
 
-    /// The probability that the knee of a measurement lies below the server's by `-distance` at least.
+    /// The probability that the knee of a measurement is below the server's by at least `-distance`.
     fn below(self, distance: f64) -> f64 {
         let Self { noise, share, loss, .. } = self;
         let alone = logistic(distance / noise);
@@ -168,7 +169,7 @@ fn loads(trials: &[Trial]) -> Vec<AtLoad> {
         match trial.is_kept {
             true => at.kept += 1,
             false => {
-                // A load that was not kept was not carried whole.
+                // A load that was not kept was not carried entirely.
                 let carried = libm::log(trial.carried.max(f64::MIN_POSITIVE)).min(log - APART);
                 at.carried.push(carried);
             }
@@ -177,7 +178,7 @@ fn loads(trials: &[Trial]) -> Vec<AtLoad> {
     loads.into_values().collect()
 }
 
-/// Possible knees: close to each other where a measurement tells them apart.
+/// Possible knees, close to each other where measurements distinguish them.
 fn grid(loads: &[AtLoad], [least, most]: [f64; 2]) -> Vec<f64> {
     let mut grid = vec![least, most];
     let mut at = least;
@@ -199,7 +200,7 @@ fn grid(loads: &[AtLoad], [least, most]: [f64; 2]) -> Vec<f64> {
     grid
 }
 
-/// The part of the grid that the point at `index` stands for.
+/// The width of the grid that the point at `index` represents.
 fn width(grid: &[f64], index: usize) -> f64 {
     let before = grid[index.saturating_sub(1)];
     let after = grid[(index + 1).min(grid.len() - 1)];
@@ -219,7 +220,7 @@ pub(super) fn float(load: u64) -> f64 {
     load as f64
 }
 
-/// Scales of what varies to both sides: 0.4 to 11 % as standard deviations.
+/// Scales of the variation to both sides: standard deviations of 0.4 to 11 %.
 const NOISES: [f64; 4] = [0.002, 0.006, 0.02, 0.06];
 /// Shares of measurements that lose something.
 const SHARES: [f64; 3] = [0.15, 0.4, 0.8];
@@ -227,15 +228,15 @@ const SHARES: [f64; 3] = [0.15, 0.4, 0.8];
 const LOSSES: [f64; 2] = [0.15, 0.7];
 /// The error of what was carried.
 const NEAR: f64 = 0.004;
-/// A server that breaks down carries anything from its knee to about so far below.
+/// The distance below its knee, about, down to which a server that breaks down may carry any load.
 const DOWN: f64 = 0.25;
-/// Measurements that follow each other share their luck: two count as one.
+/// The weight of a measurement: consecutive ones share their luck, so two count as one.
 const COUNTS: f64 = 0.5;
-/// The probability of what should not be: nothing is impossible.
+/// The probability of the impossible: nothing has none.
 const LEAST: f64 = 1e-12;
-/// Explanations whose logarithm is so far below the best are left out.
+/// The distance of a logarithm below the best at which an explanation is left out.
 const NEGLIGIBLE: f64 = 25.0;
-/// Possible knees are so far apart at least, as logarithms,
+/// The least distance between possible knees, as logarithms.
 const APART: f64 = 0.000_7;
-/// and at most.
+/// The largest distance between possible knees, as logarithms.
 const FAR: f64 = 0.04;

@@ -1,8 +1,8 @@
-//! The load at which a server bends: the loads to measure to find it, and what the measurements say of it.
+//! The load at which a server bends: the loads to measure to find it, and what the measurements say about it.
 //!
-//! A load is a number of units: messages a second, or bots. Each measurement of it says whether the load was kept. What
-//! is kept is the caller's rule: for the knee that 99 % of what was offered was achieved, for a capacity that an
-//! objective was met besides.
+//! A load is a number of units: messages per second, or bots. Each measurement of it says whether the load was kept.
+//! The caller decides when a load is kept: for the knee if 99 % of what was offered was achieved, for a capacity if an
+//! objective was met as well.
 //!
 //! Left out: what a measurement is, and who makes it.
 //!

@@ -1,9 +1,9 @@
 //! The search for a knee: the next load to measure, and the answer so far.
 //!
-//! It goes up by a factor until the knee is below the largest load, or down while nothing is kept, and then measures
-//! where the fit to all measurements is least certain, until the interval is 2 % wide. Nothing is thrown away: all
-//! measurements of all loads decide, at every step anew, so one bad measurement makes no knee, and a load that is kept
-//! above one that was not moves it up.
+//! The search goes up by a factor until the knee is below the largest load, or down while nothing is kept, and then
+//! measures where the fit to all measurements is least certain, until the interval is 2 % wide. No measurement is
+//! discarded: every step decides from all measurements of all loads, so a single bad one makes no knee, and a load that
+//! is kept above one that was not moves the knee up.
 
 use super::fit::{Fit, Trial, float};
 use std::collections::BTreeMap;
@@ -14,16 +14,16 @@ pub struct Search {
     range: Range,
     repeats: u32,
     trials: Vec<Trial>,
-    /// The load from which on nothing can be offered, for whatever reason.
+    /// The load from which on none can be offered, for whatever reason.
     ceiling: Option<u64>,
 }
 
-/// The loads between which to look, and how fast to go up.
+/// The bounds of the search, and its factor upwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// The first load; at least 1.
     pub from: u64,
-    /// The largest one.
+    /// The largest load.
     pub to: u64,
     /// The factor from one load to the next, above 1.
     pub factor: f64,
@@ -34,25 +34,26 @@ pub struct Range {
 pub enum Next {
     /// Measure this load once.
     Measure(u64),
-    /// Nothing: the interval is as small as it gets, or will not get smaller.
+    /// Nothing: the interval is narrow enough, or will not get narrower.
     Done,
 }
 
-/// The interval in which the knee lies, with a probability of 95 %.
+/// The interval that contains the knee with a probability of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Its lower end; 0 where no load was kept.
+    /// Its lower end; 0 if no load was kept.
     pub low: f64,
-    /// The middle: as many knees are probable below it as above.
+    /// The median: the knee is as probably below it as above.
     pub middle: f64,
     /// Its upper end.
     pub high: f64,
-    /// True if the ends are at most 5 % apart and both were measured; else it is only known to lie somewhere between.
+    /// True if the ends are at most 5 % apart and both were measured; otherwise the knee is only known to be somewhere
+    /// between.
     pub is_confirmed: bool,
 }
 
 impl Search {
-    /// A search in which each load is measured `repeats` times at least.
+    /// A search that measures each load at least `repeats` times.
     pub fn new(range: Range, repeats: u32) -> Self {
         let from = range.from.max(1);
         let range = Range { from, to: range.to.max(from), factor: range.factor.max(FACTOR_MIN) };
@@ -97,7 +98,7 @@ impl Search {
         unmeasured.map_or(Next::Done, |end| Next::Measure(end.clamp(1, self.top())))
     }
 
-    /// The interval so far; `None` if the knee may as well lie above all that was measured.
+    /// The interval so far; `None` if the knee may just as well be above all measured loads.
     pub fn interval(&self) -> Option<Interval> {
         let largest = self.trials.iter().map(|trial| trial.load).max()?;
         let smallest = self.trials.iter().map(|trial| trial.load).min()?;
@@ -133,8 +134,8 @@ impl Search {
         Fit::of(&self.trials, [least, float(largest) * BEYOND])
     }
 
-    /// The interval of a fit. A load that was kept is within it, or below; so is what was ever carried, where the
-    /// interval is too wide to tell a knee from what others on the machine left of it.
+    /// The interval of a fit. A load that was kept is within it or below it; so is everything that was ever carried, if
+    /// the interval is too wide to distinguish a knee from what other programs on the machine left of it.
     fn of_fit(&self, fit: &Fit) -> Interval {
         let [low, middle, high] = [TAIL, 0.5, 1.0 - TAIL].map(|below| fit.quantile(below));
         let high = self.largest_kept().map_or(high, |kept| high.max(float(kept)));
@@ -145,8 +146,8 @@ impl Search {
         Interval { low, middle, high, is_confirmed }
     }
 
-    /// The end of the interval at which nothing was measured that shows it: a load at the lower one that was kept, and
-    /// a load at the upper one that was not.
+    /// The end of the interval that no measurement shows: at the lower end a load that was kept, at the upper end one
+    /// that was not.
     fn unmeasured_end(&self, low: f64, high: f64) -> Option<f64> {
         let (from, to) = (low / WIDTH_MAX, high * WIDTH_MAX);
         let is_shown = |is_kept, from, to| {
@@ -160,19 +161,19 @@ impl Search {
         }
     }
 
-    /// The next load above all others, unless there can be none.
+    /// The next load above all others, unless none can be offered.
     fn above(&self, largest: u64, counts: &BTreeMap<u64, u32>) -> Next {
         if largest >= self.top() {
             let is_confirmed = counts.get(&largest).is_some_and(|count| *count >= TOP_COUNT);
             return if is_confirmed { Next::Done } else { Next::Measure(largest) };
         }
-        // The second load that is not kept needs not be far above the first.
+        // The second load that is not kept need not be far above the first.
         let is_kept = self.trials.iter().any(|trial| trial.load == largest && trial.is_kept);
         let factor = if is_kept { self.range.factor } else { self.range.factor.min(NEAR) };
         Next::Measure(multiple(float(largest), factor).max(largest + 1).min(self.top()))
     }
 
-    /// A load below all others, of which none was kept.
+    /// A load below all others, none of which was kept.
     fn below(&self, counts: &BTreeMap<u64, u32>) -> Next {
         let Some((&smallest, &count)) = counts.first_key_value() else { return Next::Done };
         let next = multiple(float(smallest), 1.0 / self.range.factor).min(smallest - 1);
@@ -183,8 +184,8 @@ impl Search {
         }
     }
 
-    /// A load in the middle of the lower or of the upper half of the interval, by turns, so that a stretch of time in
-    /// which nothing is kept is not taken for a knee.
+    /// A load in the middle of the lower or the upper half of the interval, alternately, so that a period in which
+    /// nothing is kept is not mistaken for a knee.
     fn between(
         &self,
         Interval { low, middle, high, .. }: Interval,
@@ -207,7 +208,7 @@ impl Search {
         self.range.to.min(ceiling)
     }
 
-    /// The smallest load that is looked at.
+    /// The smallest load that is considered.
     fn floor(&self) -> u64 {
         multiple(float(self.range.from), 1.0 / BELOW_FROM_MAX).max(1)
     }
@@ -222,29 +223,29 @@ fn multiple(load: f64, factor: f64) -> u64 {
     (load * factor).round() as u64
 }
 
-/// The search ends when the ends of the interval are so far apart.
+/// The ratio of the interval's ends at which the search ends.
 pub const WIDTH_MAX: f64 = 1.02;
-/// An interval that is wider says only between which loads the knee lies.
+/// The ratio of its ends above which an interval only bounds the knee.
 const CONFIRMED_WIDTH_MAX: f64 = 1.05;
-/// A search that has not ended after so many measurements ends with what it has.
+/// The most measurements, after which a search ends with what it has.
 const TRIALS_MAX: usize = 60;
 /// The probability on either side of the interval.
 const TAIL: f64 = 0.025;
-/// The knee is below the largest load if it lies above with this probability at most.
+/// The knee counts as below the largest load if it is above with at most this probability.
 const BEYOND_MAX: f64 = 0.02;
-/// The factor by which the knee may lie above the largest load, and below the largest that was kept.
+/// The factor by which the knee may be above the largest load, and below the largest that was kept.
 const BEYOND: f64 = 4.0;
 /// Loads that are closer to each other than this share of the interval are measured as one.
 const SAME: f64 = 0.15;
-/// Loads that are so far apart are measured by themselves.
+/// The distance from which on loads are measured separately.
 const SAME_MAX: f64 = 0.02;
 /// Measurements of the largest load, or the smallest, before the search ends there.
 const TOP_COUNT: u32 = 3;
 /// The factor from a load that is not kept to the next.
 const NEAR: f64 = 1.25;
-/// A smaller factor would not arrive.
+/// The smallest factor: a smaller one would hardly make progress.
 const FACTOR_MIN: f64 = 1.01;
-/// The most by which the first load is divided, if it is not kept.
+/// The largest divisor of the first load, if it is not kept.
 const BELOW_FROM_MAX: f64 = 16.0;
 
 #[cfg(test)]
@@ -253,7 +254,7 @@ mod tests {
 
     const RANGE: Range = Range { from: 100, to: 5000, factor: 2.0 };
 
-    /// Measures a server of a cap until the search is done, and answers with the loads in their order.
+    /// Measures a server with a cap until the search is done, and returns the loads in order.
     fn loads(search: &mut Search, cap: f64) -> Vec<u64> {
         let mut loads = Vec::new();
         while let Next::Measure(load) = search.next() {

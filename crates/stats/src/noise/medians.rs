@@ -1,5 +1,5 @@
-//! The ratio of the medians of blocks, with a 95 % interval by drawing rounds again and again: the method that
-//! wirebench used before, which the noise bench sets beside the one of now.
+//! The ratio of the medians of blocks, with a 95 % interval by drawing rounds again and again: the former method of
+//! wirebench, which the noise bench compares with the current one.
 //!
 //! The interval is bias-corrected and accelerated (BCa; Efron and Tibshirani, 1993, chapter 14), computed as SciPy
 //! does.
@@ -11,14 +11,14 @@ use units::Random;
 /// The blocks of two workloads in the same round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pair {
-    /// The block that is judged.
+    /// The figure of the block that is judged.
     pub(super) subject: f64,
-    /// The block that it is judged against.
+    /// The figure of the block that it is compared with.
     pub(super) baseline: f64,
 }
 
-/// The ends of the interval of the median of the subject by the median of the baseline, from so many draws; `None` with
-/// fewer than six rounds.
+/// The ends of the interval of the subject's median divided by the baseline's, from this many draws; `None` with fewer
+/// than six rounds.
 pub(super) fn interval(rounds: &[Pair], draws: usize, seed: u64) -> Option<(f64, f64)> {
     if rounds.len() < BLOCKS_MIN {
         return None;
@@ -40,20 +40,19 @@ pub(super) fn interval(rounds: &[Pair], draws: usize, seed: u64) -> Option<(f64,
 
 /// The probabilities at which the sorted draws are cut: 2.5 % and 97.5 %, moved for bias and acceleration.
 fn accelerated(drawn: &[f64], value: f64, acceleration: f64) -> [f64; 2] {
-    // Draws that equal the value count half: medians of blocks often do.
+    // Draws that equal the value count half: medians of blocks are often equal.
     let below = drawn.partition_point(|draw| *draw < value);
     let up_to = drawn.partition_point(|draw| *draw <= value);
     let bias = normal::quantile(float(below + up_to) / float(2 * drawn.len()));
     TAILS.map(|tail| {
         let shifted = bias + normal::quantile(tail);
         let probability = normal::below(bias + shifted / (1.0 - acceleration * shifted));
-        // Bias is infinite if the value lies outside all draws; then nothing is known of it.
+        // Bias is infinite if the value is outside all draws; then nothing is known about it.
         if bias.is_finite() { probability } else { tail }
     })
 }
 
-/// The speed at which the ratio's spread changes with its value: the skewness of what leaving out each round does to
-/// it.
+/// The speed at which the ratio's spread changes with its value: the skewness of the effects of leaving out each round.
 fn acceleration(rounds: &[Pair]) -> f64 {
     let count = rounds.len();
     let without: Vec<f64> = (0..count)
@@ -68,7 +67,7 @@ fn acceleration(rounds: &[Pair]) -> f64 {
     let (cubes, squares) = influences.fold((0.0, 0.0), |(cubes, squares), influence| {
         (cubes + influence.powi(3), squares + influence.powi(2))
     });
-    // Rounds that are all alike have no spread that could change.
+    // Identical rounds have no spread that could change.
     if squares > 0.0 { cubes / squares.powf(1.5) / 6.0 } else { 0.0 }
 }
 
@@ -82,7 +81,7 @@ fn ratio(rounds: &[Pair], picks: &[usize]) -> f64 {
     median(|pair| pair.subject) / median(|pair| pair.baseline)
 }
 
-/// Fewer rounds give no interval: of five, even the whole range misses the median in 6 % of cases.
+/// The least number of rounds for an interval: with five, even the full range misses the median in 6 % of cases.
 const BLOCKS_MIN: usize = 6;
 /// Both ends of a 95 % interval.
 const TAILS: [f64; 2] = [0.025, 0.975];
