@@ -1,4 +1,4 @@
-//! The clocks: time since the run began, and the CPU time that processes and threads used.
+//! The clocks: time since the run began, and the CPU time that processes and threads have used.
 
 use std::num::NonZeroU64;
 use units::{Instant, Nanos};
@@ -23,8 +23,8 @@ impl Clock {
 }
 
 impl Clock {
-    /// `instant` on the wall clock, in nanoseconds since 1970-01-01 UTC, by what both clocks show now. Somebody may set
-    /// that one: ask once for what is to be compared.
+    /// Converts `instant` to the wall clock, in nanoseconds since 1970-01-01 UTC, by what both clocks show now. The
+    /// wall clock may be set at any time: convert only once what is to be compared.
     pub fn unix(self, instant: Instant) -> Nanos {
         let Reading { monotonic, wall } = Reading::now();
         Nanos(wall.saturating_sub(monotonic).saturating_add(self.monotonic(instant)))
@@ -35,7 +35,8 @@ impl Clock {
         self.start.saturating_add(instant.0)
     }
 
-    /// The instant at which the system's monotonic clock showed so many nanoseconds; `None` if we had not begun.
+    /// The instant at which the system's monotonic clock showed this many nanoseconds; `None` if that is before our
+    /// start.
     pub(crate) fn instant(self, monotonic: u64) -> Option<Instant> {
         monotonic.checked_sub(self.start).map(Instant)
     }
@@ -46,7 +47,7 @@ impl Clock {
 pub(crate) struct Reading {
     /// `CLOCK_MONOTONIC`.
     pub(crate) monotonic: u64,
-    /// `CLOCK_REALTIME`, since 1970-01-01 UTC. Somebody may set it.
+    /// `CLOCK_REALTIME`, since 1970-01-01 UTC. It may be set at any time.
     pub(crate) wall: u64,
 }
 
@@ -62,14 +63,14 @@ impl Reading {
     }
 }
 
-/// Seconds since 1970-01-01 UTC, for naming and dating records. `None` if the clock stands before that.
+/// Seconds since 1970-01-01 UTC, for naming and dating records. `None` if the clock shows an earlier time.
 pub fn unix_seconds() -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "this is the place that reads clocks")]
     let now = std::time::SystemTime::now();
     now.duration_since(std::time::UNIX_EPOCH).ok().map(|since| since.as_secs())
 }
 
-/// CPU time (user and system, all threads, also those that ended) that this process has used.
+/// CPU time (user and system; all threads, including ended ones) that this process has used.
 pub fn own_cpu() -> Nanos {
     Nanos(read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0))
 }
@@ -79,7 +80,7 @@ pub fn thread_cpu() -> Nanos {
     Nanos(read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0))
 }
 
-/// CPU time (user and system, all threads, also those that ended) that process `pid` has used; `None` if there is no
+/// CPU time (user and system; all threads, including ended ones) that process `pid` has used; `None` if there is no
 /// such process, or it has ended.
 pub fn process_cpu(pid: u32) -> Option<Nanos> {
     let mut clock: libc::clockid_t = 0;
@@ -147,7 +148,7 @@ mod tests {
         let anothers = another.join().unwrap();
         assert!(anothers >= Nanos::from_millis(5));
         assert!(own_cpu().0 - process_before.0 >= 5_000_000);
-        // Ours waited for it, and yet its CPU time is not ours.
+        // Our thread waited for the other one, but its CPU time is not ours.
         assert!(thread_cpu() >= threads_before);
         assert!(thread_cpu().0 - threads_before.0 < own_cpu().0 - process_before.0);
     }

@@ -6,94 +6,94 @@ use units::{Instant, Nanos};
 
 /// Moves bytes over connections and keeps time.
 ///
-/// Operations are submitted and never block; what became of them comes out of [`Engine::complete`], in the order in
-/// which it happened on each connection. Receiving is not asked for: it is armed from the first moment of a connection
-/// to its end, and bytes are read into a buffer that the caller owns, so an idle connection has none.
+/// Operations are submitted and never block; [`Engine::complete`] returns their results, for each connection in the
+/// order in which they happened. Receiving is not submitted: it is armed from the start of a connection to its end, and
+/// bytes are read into a buffer that the caller owns, so an idle connection has none.
 pub trait Engine {
     /// The instant now, counted from the engine's start.
     fn now(&self) -> Instant;
 
-    /// Starts accepting connections at `address` and says which address it became (port 0 is chosen by the system).
+    /// Starts accepting connections at `address`. Returns the actual address (the system chooses the port if it is 0).
     ///
     /// # Errors
     ///
-    /// The address is taken, is not of this machine, or may not be used.
+    /// The address is taken, does not belong to this machine, or may not be used.
     fn listen(&mut self, address: &Address) -> Result<Address, ConnectionError>;
 
     /// Starts connecting to `address`, from the source address `from` if one is given. [`Completion::Connected`] or
     /// [`Completion::Failed`] follows.
     fn connect(&mut self, address: &Address, from: Option<IpAddr>) -> ConnectionId;
 
-    /// Sends `bytes`. Bytes that the kernel does not take yet, or that come before the connection is there, are kept
-    /// and sent as soon as it does. While more than [`UNSENT_LEN_MAX`] bytes are kept, nothing is received on a
-    /// connection that was accepted, so that a peer that does not read cannot make us hold without bound what it makes
-    /// us answer. One that we made goes on receiving: if both ends stopped reading until the other reads, neither would
-    /// ever go on.
+    /// Sends `bytes`. Bytes that the kernel does not take yet, or that are submitted before the connection is
+    /// established, are kept and sent as soon as possible. While more than [`UNSENT_LEN_MAX`] bytes are kept, nothing
+    /// is received on an accepted connection, so that a peer that does not read its answers cannot make us keep an
+    /// unbounded amount of them. A connection that we made goes on receiving: if both ends stopped reading until the
+    /// other reads, neither would ever go on.
     fn send(&mut self, connection: ConnectionId, bytes: &[u8]);
 
-    /// The number of submitted bytes that the kernel has not taken yet; zero for a connection that is closed.
+    /// The number of submitted bytes that the kernel has not taken yet; zero for a closed connection.
     fn unsent(&self, connection: ConnectionId) -> usize;
 
-    /// The memory that holds the unsent bytes of all connections together, in bytes.
+    /// The memory of the unsent bytes of all connections together, in bytes.
     fn kept(&self) -> usize;
 
-    /// While `on`, nothing is received on the connection, its end and its failure neither, as if this process did not
-    /// read: what comes waits in the kernel, and then at the peer. For clients that are slow on purpose.
+    /// While `on`, receives nothing on the connection, not even its end or failure, as if this process did not read:
+    /// what arrives waits in the kernel, and then at the peer. For clients that are slow on purpose.
     fn pause(&mut self, connection: ConnectionId, on: bool);
 
-    /// Ends our sending side once all that was submitted is written. Receiving goes on.
+    /// Ends our sending side once everything submitted is written. Receiving goes on.
     fn shutdown(&mut self, connection: ConnectionId);
 
-    /// Forgets the connection at once; bytes that are still kept are dropped. No completion follows. As always with
-    /// sockets, closing with bytes unread, or before those on their way arrive, may reset the peer.
+    /// Closes the connection at once and drops bytes that are still kept. No completion follows. As always with
+    /// sockets, closing with bytes unread, or before bytes on their way arrive, may reset the peer.
     fn close(&mut self, connection: ConnectionId);
 
-    /// Sleeps until something happened or `until` is reached ([`Instant::NEVER`]: no limit). May return early.
+    /// Sleeps until something happens or `until` is reached ([`Instant::NEVER`]: no limit). May return early.
     fn wait(&mut self, until: Instant);
 
-    /// Stands still until `until`, as a stopped process does: whatever happens meanwhile is neither seen nor answered,
-    /// and waits. For servers that stall on purpose; the last thing that a node does in a step.
+    /// Stands still until `until`, like a stopped process: events meanwhile are neither seen nor answered, and wait.
+    /// For servers that stall on purpose; must be the last call of a node in a step.
     fn stand_still(&mut self, until: Instant);
 
-    /// Keeps the processor busy for `time`, as a computation does: nothing happens here meanwhile, and what is sent
+    /// Keeps the processor busy for `time`, like a computation: nothing else happens here meanwhile, and what is sent
     /// next leaves after it. Zero costs nothing. For servers that compute on purpose.
     fn compute(&mut self, time: Nanos);
 
-    /// The next thing that happened, without waiting; `None` when there is nothing more.
-    /// Bytes that arrived are in `rx[..len]`; those for which it was too small come later. `rx` is not empty.
+    /// Returns the next completion without waiting; `None` if there are no more. Bytes that arrived are in `rx[..len]`;
+    /// the next completions bring those that did not fit. `rx` must not be empty.
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion>;
 }
 
-/// An engine for servers: it tells its listeners apart, and can stop reading from clients for a while.
+/// An engine for servers: it distinguishes its listeners, and can stop reading from clients for a while.
 pub trait Accepting: Engine {
-    /// The number of the [`Engine::listen`], counted from 0, that accepted the connection; 0 for one that we made or
-    /// closed.
+    /// The number of the [`Engine::listen`] call, counted from 0, whose listener accepted the connection; 0 for a
+    /// connection that we made or closed.
     fn listener(&self, connection: ConnectionId) -> usize;
 
-    /// While `on`, nothing is received on connections that were accepted, because whoever waits for their bytes is
-    /// slow; those that we made go on. Bytes that had been received by then are still told.
+    /// While `on`, receives nothing on accepted connections, because the consumer of their bytes is slow; connections
+    /// that we made go on. Bytes that had been received by then are still reported.
     fn hold_back(&mut self, on: bool);
 }
 
-/// An engine that tells what the kernel knows of connections.
+/// An engine that reports what the kernel knows about connections.
 pub trait Metered: Engine {
     /// The instant at which the last bytes of the newest [`Completion::Received`] reached this machine, by the kernel's
-    /// own stamp: before anybody here was woken for them. `now` is a reading of [`Engine::now`] of just now, after that
-    /// completion. `None` where the kernel does not say, or was not asked to. Of bytes that arrive one right after the
-    /// other the kernel may know only when the last of them did, received yet or not.
+    /// own stamp, which is taken before any process is woken for them. `now` is a fresh reading of [`Engine::now`],
+    /// taken after that completion. `None` if the kernel does not stamp, or was not asked to. If bytes arrive in quick
+    /// succession, the kernel may know only when the last of them did, received yet or not.
     fn arrived(&mut self, now: Instant) -> Option<Instant>;
 
-    /// The segments of TCP that went over the connection so far, by the kernel's count. `None` for one that is closed
-    /// or not of TCP, and where nobody counts. Costs a system call.
+    /// The TCP segments of the connection so far, as the kernel counts them. `None` if the connection is closed or is
+    /// not TCP, and where segments are not counted. Costs a system call.
     fn segments(&self, connection: ConnectionId) -> Option<Segments>;
 }
 
-/// Segments of one TCP connection, from its first SYN on; those without payload and those sent again are among them.
+/// Segments of one TCP connection, from its first SYN on, including those without payload and retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
     /// Sent by us.
     pub sent: u64,
-    /// Bytes that arrived here.
+    /// Received by us.
     pub received: u64,
 }
 
@@ -105,9 +105,9 @@ pub const UNSENT_LEN_MAX: usize = 1 << 20;
 pub enum Completion {
     /// A peer connected to an address that [`Engine::listen`] was called for.
     Accepted(ConnectionId),
-    /// A connection that [`Engine::connect`] started is there.
+    /// A connection that [`Engine::connect`] started is established.
     Connected(ConnectionId),
-    /// The peer will send no more bytes. Sending may go on; the connection is to be closed.
+    /// The peer will send no more bytes. Sending may go on; the caller has to close the connection.
     Ended(ConnectionId),
     /// The connection could not be made or was cut. It is closed already.
     Failed(ConnectionId, ConnectionError),
@@ -132,18 +132,19 @@ impl ConnectionId {
         Self { index, generation }
     }
 
-    /// A small number that no other open connection of the engine has, re-used after the close: callers keep what they
-    /// know of a connection in a `Vec` at this index. Completions never name a connection that is closed.
+    /// A small number that no other open connection of the engine has, re-used after the close: callers keep the state
+    /// of a connection in a `Vec` at this index. Completions never name a closed connection.
     pub const fn index(self) -> usize {
         self.index as usize
     }
 
-    /// Both halves as one number, by which somebody who has no engine may call it.
+    /// Both halves as one number, for code without an engine to name the connection.
     pub const fn to_bits(self) -> u64 {
         (self.generation as u64) << 32 | self.index as u64
     }
 
-    /// The other way. Names nothing unless the number came from [`ConnectionId::to_bits`]: compare before it is used.
+    /// The inverse of [`ConnectionId::to_bits`]. Names no connection unless the number came from there: compare before
+    /// use.
     #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
     pub const fn from_bits(bits: u64) -> Self {
         Self { index: bits as u32, generation: (bits >> 32) as u32 }
@@ -172,7 +173,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// Why a connection could not be made, or was cut.
+/// The reason why a connection could not be made, or was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectionError {
@@ -201,7 +202,7 @@ pub enum ConnectionError {
     /// The system gave up on the peer.
     #[error("timed out")]
     TimedOut,
-    /// This process or the system has no more open files.
+    /// This process or the system cannot open more files.
     #[error("too many open files")]
     TooManyFiles,
     /// There is no route to the address.
@@ -212,7 +213,7 @@ pub enum ConnectionError {
     Other(i32),
 }
 
-/// A program on an engine: reacts to what happened and says when it wants to be woken.
+/// A program on an engine: reacts to completions, and says when it wants to be woken.
 pub trait Node<E> {
     /// Takes all completions, does what is due, and says what to wait for. Never blocks.
     fn step(&mut self, engine: &mut E) -> Step;
@@ -223,7 +224,7 @@ pub trait Node<E> {
 pub enum Step {
     /// It is finished.
     Done,
-    /// It is to be stepped again when something happens, at this instant at the latest ([`Instant::NEVER`]: no limit).
+    /// Step it again when something happens, and at this instant at the latest ([`Instant::NEVER`]: no limit).
     Wait(Instant),
 }
 

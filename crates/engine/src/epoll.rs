@@ -1,11 +1,11 @@
 //! The engine of this machine: epoll, edge-triggered, on the calling thread.
 //!
-//! A connection is registered once, for what arrives, and again only when the kernel would not take all that was sent.
-//! An edge says that something changed; a read that fills less than the buffer says that nothing is left, so that a
-//! message costs one `recv`, one `send` and its share of one `epoll_pwait2`, whose time-out has nanoseconds. A wake-up
-//! that is far off is left to a timer that stands until it fires: most waits have no time-out to set and to cancel.
+//! A connection is registered once, for reading, and again only when the kernel does not take all that is sent. An edge
+//! reports a change, and a read that does not fill the buffer shows that nothing is left, so a message costs one
+//! `recv`, one `send` and its share of one `epoll_pwait2`, whose time-out has nanoseconds. A distant wake-up is left to
+//! a timer that stays set until it fires, so most waits have no time-out to set and cancel.
 //!
-//! Left out: threads. Every worker has an engine of its own.
+//! Left out: threads. Each worker has an engine of its own.
 
 use crate::clock::{self, Clock};
 use crate::contract::UNSENT_LEN_MAX;
@@ -37,28 +37,29 @@ pub struct Epoll {
     free: Vec<u32>,
     /// The time for which a wait polls without sleeping before it sleeps.
     busy_poll: Nanos,
-    /// The receiver that reads stamps too; `None` if they are not wanted.
+    /// Receives bytes with their stamps; `None` if stamps are not wanted.
     stamps: Option<Stamps>,
-    /// The events that the last wait brought, and the number of those that have been worked off.
+    /// The events of the last wait, and the number of those already processed.
     ready: Vec<epoll::Event>,
     next: usize,
-    /// Connections where more may be there to read and no edge will say so: those to visit in this turn, and those to
-    /// visit after the next wait. One visit a turn, so that a flood on one cannot starve the others.
+    /// Connections that may have more to read without another edge: those to visit in this turn, and those to visit
+    /// after the next wait. Each gets one visit per turn, so that a flood on one cannot starve the others.
     unread: VecDeque<ConnectionId>,
     unread_later: VecDeque<ConnectionId>,
-    /// Nothing is received on connections that were accepted; and those on which something may be there.
+    /// True if nothing is received on accepted connections; and those of them that may have something to read.
     holds_back: bool,
     held_back: VecDeque<ConnectionId>,
-    /// The outcomes of connection attempts that were decided at once.
+    /// The outcomes of connection attempts that succeeded or failed at once.
     decided: VecDeque<(ConnectionId, Result<(), ConnectionError>)>,
-    /// The last connection attempt failed, or there was none yet: nobody may listen at the next one's target.
+    /// True if the last connection attempt was not successful at once, or there was none yet: possibly nothing listens
+    /// at the next target.
     in_doubt: bool,
-    /// There was nothing left to accept with, most likely open files: when to try again, unless a close makes room
-    /// before that.
+    /// The instant at which to accept again, after that failed for lack of a resource, most likely open files; a close
+    /// makes room earlier.
     full_until: Option<Instant>,
-    /// The length of all buffers of unsent bytes.
+    /// The total length of all buffers of unsent bytes.
     kept: usize,
-    /// Buffers of connections that have nothing unsent any more.
+    /// Spare buffers, from connections that no longer have unsent bytes.
     #[expect(clippy::vec_box, reason = "a box moves from here to a slot and back, no allocation")]
     spare: Vec<Box<Unsent>>,
 }
@@ -70,18 +71,19 @@ struct Slot {
     incoming: Incoming,
     /// The listener that accepted this connection.
     listener: u16,
-    /// It is registered for writability too: since it was connecting, or had something unsent for the first time.
+    /// True if it is registered for writability too: because it was connecting, or once it had unsent bytes.
     watches_writable: bool,
-    /// It is in one of the `unread` queues.
+    /// True if it is in one of the `unread` queues, or held back.
     queued: bool,
-    /// We made the connection: receiving pauses only where we ask for it.
+    /// True if we made the connection: then receiving pauses only on request.
     is_ours: bool,
-    /// Nothing is received, because we asked for that.
+    /// True if nothing is received, on request ([`Engine::pause`]).
     pauses: bool,
     shutdown: bool,
-    /// Writing failed. Reported once all that had arrived before is read; the kernel says it only once.
+    /// The error if writing failed, kept because the kernel reports it only once. Reported once everything that had
+    /// arrived before is read.
     broken: Option<Errno>,
-    /// Bytes that the kernel did not take. Boxed, because most connections never have any.
+    /// The bytes that the kernel did not take. Boxed, because most connections never have any.
     unsent: Option<Box<Unsent>>,
 }
 
@@ -96,7 +98,7 @@ struct Unsent {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Incoming {
     Open,
-    /// An end or an error waits behind the data that is there.
+    /// An end or an error follows the data that has arrived.
     Ending,
     /// The end has been reported.
     Ended,
@@ -107,13 +109,13 @@ impl Epoll {
     ///
     /// # Errors
     ///
-    /// The system has no more open files, or no `epoll_pwait2` (Linux before 5.11, or a sandbox).
+    /// The system cannot open more files, or has no `epoll_pwait2` (Linux before 5.11, or a sandbox).
     pub fn new(clock: Clock) -> Result<Self, ConnectionError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut nothing = Vec::with_capacity(1);
         epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut nothing), Some(&timespec(0)))
             .map_err(|error| match error {
-                // Old sandboxes forbid what they do not know.
+                // Old sandboxes forbid system calls that they do not know.
                 Errno::NOSYS | Errno::PERM => ConnectionError::NoEpollPwait2,
                 other => other.into(),
             })?;
@@ -146,12 +148,12 @@ impl Epoll {
         })
     }
 
-    /// Like [`Engine::listen`], at an address that several engines share: the system decides for each connection which
-    /// of them accepts it, at random and about evenly.
+    /// Like [`Engine::listen`], but for an address that several engines share: the system chooses the engine that
+    /// accepts each connection at random, about evenly.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`Engine::listen`].
     pub fn listen_shared(
         &mut self,
         address: &Address,
@@ -163,21 +165,21 @@ impl Epoll {
         Ok(got)
     }
 
-    /// Has every wait that follows completions look for more again and again for `length` before it sleeps. Costs CPU
-    /// time of ours, and spares a peer on this machine that of waking us.
+    /// Makes every wait that follows completions poll for more for up to `length` before it sleeps. Costs us CPU time,
+    /// and saves a peer on this machine the CPU time of waking us.
     pub fn set_busy_poll(&mut self, length: Nanos) {
         self.busy_poll = length;
     }
 
-    /// Has the kernel stamp what arrives on TCP connections that are made from now on, for [`Metered::arrived`], which
-    /// is then right to within a microsecond, and `None` where the wall clock was just set. Receiving costs a little
-    /// more: a system call that does more, and a reading of the wall clock for each stamp that is asked for. Switched
-    /// off, as at first, it costs nothing.
+    /// Has the kernel stamp what arrives on TCP connections made from now on, for [`Metered::arrived`], which is then
+    /// accurate to within a microsecond, and `None` right after the wall clock was set. Receiving costs a little more:
+    /// a system call that does more, and a reading of the wall clock for each stamp requested. Switched off, the
+    /// default, it costs nothing.
     pub fn set_receive_stamps(&mut self, on: bool) {
         self.stamps = on.then(|| Stamps::new(self.clock));
     }
 
-    /// Looks again and again for as long as that was asked for; whether something happened.
+    /// Polls without sleeping for the requested time, until `until` at the latest. Returns true if something happened.
     fn poll_busily(&mut self, until: Instant) -> bool {
         let end = until.min(self.now() + self.busy_poll);
         while self.now() < end {
@@ -188,7 +190,7 @@ impl Epoll {
         false
     }
 
-    /// Asks the kernel what happened, and waits for it; whether something did.
+    /// Asks the kernel for events, waiting up to `timeout`. Returns true if there are any.
     fn poll(&mut self, timeout: Option<Timespec>) -> bool {
         let buffer = rustix::buffer::spare_capacity(&mut self.ready);
         match epoll::wait(&self.epoll, buffer, timeout.as_ref()) {
@@ -228,7 +230,7 @@ impl Epoll {
         let socket = loop {
             match socket::accept(&self.listeners[listener]) {
                 Ok(socket) => break socket,
-                // A connection that was cut before we came to it; there may be others behind it.
+                // A connection that was cut before we accepted it; there may be more.
                 Err(Errno::CONNABORTED | Errno::INTR) => {}
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                     self.full_until = Some(self.now() + ACCEPT_AGAIN_AFTER);
@@ -251,7 +253,7 @@ impl Epoll {
         }
     }
 
-    /// The time-out of a wait until `until`; none where the timer will end it in time.
+    /// Returns the time-out of a wait until `until`; `None` if the timer ends it in time.
     fn timeout(&mut self, until: Instant) -> Option<Timespec> {
         let is_set = self.timer_at != Instant::START;
         if until == Instant::NEVER || is_set && self.timer_at <= until {
@@ -271,7 +273,8 @@ impl Epoll {
         Some(timespec(left.0))
     }
 
-    /// Listens again if it is time to. Says until when to wait: `until`, unless it becomes time before that.
+    /// Listens again if it is time to. Returns the instant until which to wait: `until`, or when to listen again if
+    /// that is earlier.
     fn accept_again(&mut self, until: Instant) -> Instant {
         match self.full_until {
             Some(again) if self.now() < again => until.min(again),
@@ -284,7 +287,7 @@ impl Epoll {
         }
     }
 
-    /// Sets the events to report for listeners. They are level-triggered: what is not accepted now is told again.
+    /// Sets the events to report for listeners. They are level-triggered: what is not accepted now is reported again.
     fn listen_for(&self, interest: EventFlags) {
         for (index, listener) in self.listeners.iter().enumerate() {
             let changed = epoll::modify(&self.epoll, listener, listener_token(index), interest);
@@ -292,7 +295,7 @@ impl Epoll {
         }
     }
 
-    /// Works one event off; `None` if it was of no consequence to the caller.
+    /// Processes one event; `None` if it does not concern the caller.
     fn work_off(&mut self, event: epoll::Event, rx: &mut [u8]) -> Option<Completion> {
         let token = event.data.u64();
         if token == TIMER {
@@ -335,7 +338,7 @@ impl Epoll {
             return None;
         }
         slot.connecting = false;
-        // These edges are used up: for what was submitted meanwhile, and for a peer that spoke at once.
+        // These edges will not come again: handles what was submitted meanwhile, and what a peer sent at once.
         self.flush(id);
         if flags.intersects(EventFlags::IN | ENDS) {
             self.visit_later(id);
@@ -395,7 +398,7 @@ impl Epoll {
         }
     }
 
-    /// Writes what is kept, and the end after it if that was asked for.
+    /// Writes the unsent bytes, followed by the end if that was requested.
     fn flush(&mut self, id: ConnectionId) {
         let slot = &mut self.slots[id.index()];
         let Some(socket) = &slot.socket else { return };
@@ -432,14 +435,14 @@ impl Epoll {
         }
     }
 
-    /// The connection cannot be written to any more: what is still to be read comes first, then the error.
+    /// Notes that writing failed: what is still to be read is reported first, then the error.
     fn break_off(&mut self, id: ConnectionId, error: Errno) {
         self.slots[id.index()].broken = Some(error);
         self.forget_unsent(id);
         self.visit_later(id);
     }
 
-    /// Drops what is kept and puts its buffer by.
+    /// Drops the unsent bytes of a connection, and keeps their buffer as a spare.
     fn forget_unsent(&mut self, id: ConnectionId) {
         let Some(mut unsent) = self.slots[id.index()].unsent.take() else { return };
         self.kept -= unsent.bytes.len();
@@ -522,7 +525,7 @@ impl Engine for Epoll {
             return;
         }
         slot.shutdown = true;
-        // One that is not connected yet is told once it is: the kernel would give the attempt up.
+        // While connecting, this waits until the connection is established: the kernel would abandon the attempt.
         if !slot.connecting && slot.unsent.is_none() {
             self.flush(connection);
         }
@@ -575,7 +578,7 @@ impl Engine for Epoll {
 
     #[inline]
     fn complete(&mut self, rx: &mut [u8]) -> Option<Completion> {
-        // First, so that no byte of a connection comes before the connection.
+        // First, so that no byte of a connection is reported before the connection itself.
         while let Some((id, outcome)) = self.decided.pop_front() {
             if self.slots[id.index()].generation != id.generation() {
                 continue;
@@ -656,7 +659,7 @@ impl Slot {
         unsent: None,
     };
 
-    /// True if nothing is received: we asked for that, or too much is unsent to receive more that is to be answered.
+    /// True if nothing is received: on request, or because too much is unsent to receive more that needs answers.
     fn is_paused(&self) -> bool {
         self.pauses || !self.is_ours && self.unsent_len() > UNSENT_LEN_MAX
     }
@@ -667,8 +670,8 @@ impl Slot {
 }
 
 impl Unsent {
-    /// Lets go of what was written once that is most of it, and returns the number of those bytes: else it would stay
-    /// for as long as anything is kept.
+    /// Drops the written bytes once they are most of the buffer: otherwise they would stay until nothing is unsent.
+    /// Returns their number.
     fn let_go(&mut self) -> usize {
         let written = self.written;
         if written <= self.bytes.len() / 2 || written == self.bytes.len() {
@@ -684,30 +687,30 @@ impl Unsent {
 /// The events that every connection is registered for.
 const READABLE: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
 
-/// The events after which nothing but the rest of the data and the end, or an error, is to be read.
+/// The events after which only the remaining data and the end, or an error, can be read.
 const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
 /// The events after which writing goes on, or fails.
 const WRITABLE: EventFlags = EventFlags::OUT.union(EventFlags::HUP).union(EventFlags::ERR);
 
-/// The pause after running out of open files, before accepting is tried again: others in this process may have closed
-/// some by then.
+/// The pause before accepting again after running out of open files: other threads of this process may have closed some
+/// by then.
 const ACCEPT_AGAIN_AFTER: Nanos = Nanos::from_millis(10);
 
-/// The most buffers that are kept for the next connections with unsent bytes, and the longest that one of them may be.
+/// The most spare buffers to keep for further connections with unsent bytes, and the largest capacity of one.
 const SPARE_COUNT_MAX: usize = 16;
 const SPARE_LEN_MAX: usize = 4 * UNSENT_LEN_MAX;
 
-/// The most events that one wait brings.
+/// The most events per wait.
 const READY_MAX: usize = 1024;
 
 /// Marks the token of a listener.
 const LISTENER: u64 = 1 << 63;
 
-/// The token of the timer: no listener has that index.
+/// The token of the timer: no listener has this index.
 const TIMER: u64 = u64::MAX;
 
-/// A wake-up that is at least so far off is left to the timer: setting it costs as much as some ten time-outs.
+/// The least distance of a wake-up that is left to the timer: setting the timer costs as much as about ten time-outs.
 const FAR_OFF: Nanos = Nanos::from_millis(5);
 
 fn token(id: ConnectionId) -> u64 {
@@ -718,7 +721,7 @@ fn listener_token(index: usize) -> EventData {
     EventData::new_u64(LISTENER | index as u64)
 }
 
-/// Generations are told apart by 31 bits, so that bit 63 is free for [`LISTENER`].
+/// The 31 bits of a generation, which leave bit 63 of a token free for [`LISTENER`].
 const GENERATION: u32 = u32::MAX >> 1;
 
 fn listener_of(token: u64) -> Option<usize> {

@@ -1,12 +1,12 @@
-//! Words for the user of a kernel that lacks something without which nothing works.
+//! The error message for a kernel without a system call that the engine needs.
 
-/// The error of a kernel that does not carry `epoll_pwait2` out, with the release that runs and the next thing to do.
+/// Describes a kernel that does not execute `epoll_pwait2`, with the running release and what to do next.
 pub(crate) fn no_epoll_pwait2() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     words(release.trim())
 }
 
-/// The same for a kernel of this release, which is empty if it is not known.
+/// Describes a kernel of this release (empty if unknown) that does not execute `epoll_pwait2`.
 fn words(release: &str) -> String {
     let numbers = release.split(|letter: char| !letter.is_ascii_digit());
     let mut numbers = numbers.map_while(|number| number.parse::<u32>().ok());

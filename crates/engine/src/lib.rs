@@ -1,10 +1,10 @@
 //! Moves bytes and keeps time: the only crate with a clock, a socket or `unsafe`.
 //!
-//! Start reading at [`Engine`]: operations are submitted, completions come back. [`epoll`] does it on this machine,
-//! [`sim`] in memory with a virtual clock, so that whatever is written against the interface runs unchanged in both.
-//! A [`Node`] runs on an engine: it is stepped whenever something may have happened, and never blocks.
+//! Start reading at [`Engine`]: callers submit operations and take completions. [`epoll`] implements it on this
+//! machine, [`sim`] in memory with a virtual clock, and code written against the interface runs unchanged on both. A
+//! [`Node`] runs on an engine: it is stepped whenever something may have happened, and never blocks.
 //!
-//! Left out: what the bytes mean (crate `wire`), and when to send which (crates `load` and `drive`).
+//! Left out: the meaning of the bytes (crate `wire`), and when to send what (crates `load` and `drive`).
 #![expect(
     unsafe_code,
     reason = "some system interfaces that rustix does not offer: see `clock`, `process` and `socket`"

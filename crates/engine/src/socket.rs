@@ -1,4 +1,4 @@
-//! Sockets that never block: making them, and what their errors mean.
+//! Sockets that never block: creating and using them, and the meaning of their errors.
 
 use crate::{Address, ConnectionError, Segments};
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -14,18 +14,18 @@ use std::path::Path;
 /// The most connections that may wait to be accepted; the kernel lowers it to `net.core.somaxconn`.
 const BACKLOG: i32 = 65_535;
 
-/// Permission for further sockets of this user to listen at the same address.
+/// Permission for further sockets of this user to listen on the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// No other may.
+    /// No other socket may.
     Alone,
-    /// Nobody else listens there yet; those who [join](Self::Next) may.
+    /// No other socket listens there yet; those that [join](Self::Next) may.
     First,
-    /// Others may listen there, who agree to that.
+    /// Others may listen there already, if they agree to share.
     Next,
 }
 
-/// A port of `address` at which nobody listens now; another program may be quicker to take it.
+/// Finds a port of `address` that has no listener now; another program may take it first.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn free_port(address: IpAddr) -> std::io::Result<u16> {
     }
 }
 
-/// A socket that listens at `address`, and the address it got. Unix sockets are not shared.
+/// Creates a socket that listens on `address`. Returns the actual address with it. Unix sockets are not shared.
 pub(crate) fn listen(address: &Address, sharing: Sharing) -> Result<(OwnedFd, Address), Errno> {
     match address {
         Address::Tcp(wanted) => {
@@ -49,7 +49,7 @@ pub(crate) fn listen(address: &Address, sharing: Sharing) -> Result<(OwnedFd, Ad
             }
             net::bind(&socket, wanted)?;
             if sharing == Sharing::First {
-                // Not before the bind, which is to fail if others listen there, agreeing or not.
+                // Not before the bind, which must fail if others listen there, sharing or not.
                 net::sockopt::set_socket_reuseport(&socket, true)?;
             }
             net::listen(&socket, BACKLOG)?;
@@ -73,8 +73,8 @@ pub(crate) fn listen(address: &Address, sharing: Sharing) -> Result<(OwnedFd, Ad
     }
 }
 
-/// A Unix socket that a server left behind when it was killed stands in the way of the next one. Anything else at the
-/// path is somebody's file: connecting is refused there too.
+/// Removes a Unix socket that a killed server left behind, since it blocks the next one. Anything else at the path is a
+/// user's file, though connecting to it is refused too.
 fn remove_if_nobody_listens(path: &Path) -> Result<(), Errno> {
     let found = FileType::from_raw_mode(rustix::fs::lstat(path)?.st_mode);
     if found != FileType::Socket {
@@ -86,15 +86,15 @@ fn remove_if_nobody_listens(path: &Path) -> Result<(), Errno> {
     }
 }
 
-/// One waiting connection of a listening socket.
+/// Accepts one waiting connection of a listening socket.
 pub(crate) fn accept(listener: &OwnedFd) -> Result<OwnedFd, Errno> {
     let socket = net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
     send_at_once(&socket);
     Ok(socket)
 }
 
-/// A socket that connects to `address` from the source address `from`, and true if it is connected already.
-/// `in_doubt`: nobody may listen there.
+/// Creates a socket that connects to `address` from the source address `from`. Returns true with it if it is connected
+/// already. `in_doubt`: possibly nothing listens there.
 pub(crate) fn connect(
     address: &Address,
     from: Option<IpAddr>,
@@ -129,8 +129,8 @@ pub(crate) fn connect(
     Ok((socket, is_there))
 }
 
-/// True if a connection that was begun just now is made by now. On loopback it is: the peer's kernel is ours and
-/// answered before we came back, and to ask is cheaper than to wait for the event.
+/// True if a connection that was just started is already established. On loopback it is: the peer's kernel is ours and
+/// answered before the call returned, and asking is cheaper than waiting for the event.
 fn is_there_already(socket: &OwnedFd, address: &Address) -> Result<bool, Errno> {
     match address {
         Address::Tcp(target) if target.ip().is_loopback() => match net::connect(socket, target) {
@@ -142,8 +142,8 @@ fn is_there_already(socket: &OwnedFd, address: &Address) -> Result<bool, Errno> 
     }
 }
 
-/// Writes what the kernel takes of `bytes` and says how much that was. If it is less than all, the kernel has been
-/// asked until it said no, so that an edge tells when it takes more.
+/// Writes as much of `bytes` as the kernel takes. Returns the number of bytes. If that is not all, the kernel was asked
+/// until it refused, so that an edge will report when it takes more.
 #[inline]
 pub(crate) fn send_all(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
     let mut written = 0;
@@ -158,19 +158,19 @@ pub(crate) fn send_all(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
     Ok(written)
 }
 
-/// Reads what is there into `rx`; zero bytes are the peer's end.
+/// Reads what has arrived into `rx`; zero bytes mean the peer's end.
 #[inline]
 pub(crate) fn receive(socket: &OwnedFd, rx: &mut [u8]) -> Result<usize, Errno> {
     net::recv(socket, rx, RecvFlags::empty()).map(|(len, _)| len)
 }
 
-/// Has the kernel stamp what arrives on `socket` from now on. Where it cannot, there are no stamps.
+/// Has the kernel stamp what arrives on `socket` from now on. If it cannot, there are no stamps.
 pub(crate) fn ask_for_stamps(socket: &OwnedFd) {
     switch_on(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).ok();
 }
 
-/// Like [`receive`], and says what the wall clock showed in nanoseconds when the last of these bytes reached this
-/// machine, if the kernel has stamped them.
+/// Like [`receive`], and also returns what the wall clock showed, in nanoseconds, when the last of these bytes reached
+/// this machine, if the kernel has stamped them.
 pub(crate) fn receive_stamped(
     socket: &OwnedFd,
     rx: &mut [u8],
@@ -182,7 +182,7 @@ pub(crate) fn receive_stamped(
     message.msg_iov = &raw mut into;
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
-    // Lengths are of another type in each C library.
+    // The type of lengths differs between C libraries.
     let room = size_of::<Control>() as _;
     message.msg_controllen = room;
     // The C library's own function lets threads be cancelled in it, which costs more than all else around the call.
@@ -198,7 +198,7 @@ pub(crate) fn receive_stamped(
     Ok((len, is_stamped.then(|| wall_nanos(stamp)).flatten()))
 }
 
-/// Data that is received beside the bytes: one control message, since one was asked for.
+/// The data received besides the bytes: one control message, because one was requested.
 #[repr(C)]
 struct Control {
     header: libc::cmsghdr,
@@ -235,7 +235,7 @@ pub(crate) fn segments(socket: &OwnedFd) -> Option<Segments> {
     Some(Segments { sent: info.tcpi_segs_out.into(), received: info.tcpi_segs_in.into() })
 }
 
-/// Ends the sending side. The peer may be gone already; that shows when receiving.
+/// Ends the sending side. If the peer is gone already, receiving will show it.
 pub(crate) fn shutdown(socket: &OwnedFd) {
     net::shutdown(socket, net::Shutdown::Write).ok();
 }
@@ -245,8 +245,8 @@ pub(crate) fn outcome(socket: &OwnedFd) -> Result<(), Errno> {
     net::sockopt::socket_error(socket)?
 }
 
-/// Nobody listened at the target's port and the system chose that very port for our end: on one machine TCP then
-/// connects a socket to itself, which would answer as a perfect echo.
+/// True if nothing listened on the target's port and the system chose that very port for our end: on one machine TCP
+/// then connects a socket to itself, which would answer like a perfect echo.
 fn is_connected_to_itself(socket: &OwnedFd, target: SocketAddr) -> bool {
     let own = net::getsockname(socket).and_then(SocketAddr::try_from);
     own.is_ok_and(|own| {
@@ -262,27 +262,27 @@ fn family(address: SocketAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
 }
 
-/// Switches Nagle's algorithm off. Unix sockets have none, so the error is not one.
+/// Switches Nagle's algorithm off. Unix sockets do not have it, so the error is ignored.
 fn send_at_once(socket: &OwnedFd) {
     net::sockopt::set_tcp_nodelay(socket, true).ok();
 }
 
 /// Binds to a source address and leaves the port to `connect`, which can then use a port for several targets.
 ///
-/// The port is chosen here, and serves one target, under kernels and sandboxes that refuse that (qemu-user).
+/// Kernels and sandboxes that refuse that (qemu-user) choose the port here, and it serves one target.
 fn bind_address_only(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     match switch_on(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT) {
         Ok(()) | Err(Errno::NOPROTOOPT) => {}
         Err(error) => return Err(error),
     }
-    // Without the option this is where ports run out.
+    // Without the option, this is where ports run out.
     net::bind(socket, &SocketAddr::new(source, 0)).map_err(|error| match error {
         Errno::ADDRINUSE => Errno::ADDRNOTAVAIL,
         other => other,
     })
 }
 
-/// Switches an option on that is an int.
+/// Switches on an option whose type is int.
 fn switch_on(socket: &OwnedFd, level: libc::c_int, option: libc::c_int) -> Result<(), Errno> {
     let on: libc::c_int = 1;
     #[expect(clippy::cast_possible_truncation, reason = "an int has four bytes")]

@@ -1,12 +1,12 @@
 //! The instants at which bytes reached this machine: the kernel's receive stamps, on our own clock.
 //!
-//! The kernel stamps what arrives with the wall clock, as it takes it in and before anybody is woken for it
-//! (`SO_TIMESTAMPNS`; TCP has the stamp of the last bytes that were read, Unix sockets have none). Our instants are
-//! those of the monotonic clock. Both run at one rate, since the kernel adjusts them together; what lies between them
-//! changes only when somebody sets the wall clock. So it is looked up for every stamp, and must still be what it was
-//! before: a stamp that may have another wall clock behind it than ours is no stamp.
+//! The kernel stamps arriving bytes with the wall clock, as it takes them in and before it wakes any process for them
+//! (`SO_TIMESTAMPNS`; TCP gives the stamp of the last bytes read, Unix sockets give none). Our instants are those of
+//! the monotonic clock. Both clocks run at one rate, since the kernel adjusts them together; their offset changes only
+//! when the wall clock is set. So the offset is checked for every stamp and must be unchanged: a stamp from a wall
+//! clock that may have been set since is discarded.
 //!
-//! Left out: hardware stamps, which have a clock of their own.
+//! Left out: hardware stamps, which use a clock of their own.
 
 use crate::clock::{Clock, Reading};
 use crate::socket;
@@ -14,7 +14,7 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use units::Instant;
 
-/// Receives with stamps.
+/// Receives bytes with their stamps.
 pub(crate) struct Stamps {
     clock: Clock,
     offset: Offset,
@@ -34,8 +34,8 @@ impl Stamps {
         Ok(len)
     }
 
-    /// The instant at which the last bytes of the newest receive reached this machine; `None` if it has no valid stamp.
-    /// It was `now` just now, after that receive.
+    /// The instant at which the last bytes of the newest receive reached this machine; `None` without a valid stamp.
+    /// `now` is a fresh reading of our clock, taken after that receive.
     #[inline]
     pub(crate) fn arrived(&mut self, now: Instant) -> Option<Instant> {
         let stamp = self.newest?;
@@ -44,7 +44,7 @@ impl Stamps {
     }
 }
 
-/// The lead of the wall clock over the monotonic one, and the monotonic time since which it is known. In nanoseconds.
+/// The lead of the wall clock over the monotonic clock, and the monotonic time since which it is known, in nanoseconds.
 struct Offset {
     ahead: i64,
     since: u64,
@@ -56,7 +56,7 @@ impl Offset {
     }
 
     /// The reading of the monotonic clock when the wall clock showed `stamp`, to within [`DRIFT_MAX`]. `None` if the
-    /// wall clock was set meanwhile, or the answer is not between the last time it was set and now.
+    /// wall clock was set meanwhile, or if the result is not between the last time that was noticed and now.
     fn monotonic(&mut self, stamp: u64, now: Reading) -> Option<u64> {
         if ahead(now).abs_diff(self.ahead) > DRIFT_MAX {
             *self = Self::new(now);
@@ -72,22 +72,22 @@ fn ahead(reading: Reading) -> i64 {
     reading.wall.cast_signed() - reading.monotonic.cast_signed()
 }
 
-/// The largest apparent change of the offset, in nanoseconds: its two clocks are read one after the other. More means
-/// that the wall clock was set, or that something came between the two readings, which costs a stamp or two.
+/// The largest tolerated change of the offset, in nanoseconds: the two clocks are read one after the other. A larger
+/// change means that the wall clock was set, or that something delayed the second reading, which costs a stamp or two.
 const DRIFT_MAX: u64 = 1000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The wall clock is so far ahead at first.
+    /// The initial lead of the wall clock.
     const AHEAD: u64 = 1_700_000_000_000_000_000;
 
     #[test]
     fn a_stamp_is_when_the_monotonic_clock_showed_it() {
         let mut offset = Offset::new(at(1_000_000, AHEAD));
         assert_eq!(offset.monotonic(AHEAD + 2_000_000, at(2_050_000, AHEAD)), Some(2_000_000));
-        // The two clocks are never read at once.
+        // The two clocks are never read at the same time.
         assert_eq!(
             offset.monotonic(AHEAD + 3_000_000, at(3_050_000, AHEAD + 900)),
             Some(3_000_000)
@@ -105,10 +105,10 @@ mod tests {
             let later = AHEAD.checked_add_signed(step).unwrap();
             let mut offset = Offset::new(at(0, AHEAD));
             assert!(offset.monotonic(AHEAD + 9_000_000, at(9_050_000, AHEAD)).is_some());
-            // Stamped at 10.0 ms, the clock is set at 10.1 ms, read at 10.2 ms; another one waits behind it.
+            // Stamped at 10.0 ms; the clock is set at 10.1 ms; read at 10.2 ms, and another stamp right after it.
             assert_eq!(offset.monotonic(AHEAD + 10_000_000, at(10_200_000, later)), None, "{step}");
             assert_eq!(offset.monotonic(AHEAD + 10_000_000, at(10_201_000, later)), None, "{step}");
-            // From then on the new offset holds.
+            // From then on the new offset applies.
             let stamp = later + 11_000_000;
             assert_eq!(offset.monotonic(stamp, at(11_050_000, later)), Some(11_000_000), "{step}");
         }

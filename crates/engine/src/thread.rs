@@ -18,11 +18,11 @@ impl From<std::io::Error> for ThreadError {
 /// The advice where no thread or process can be started.
 pub const MORE_PROCESSES: &str = "allow more processes and threads (`ulimit -u`; of a container, its limit of pids), or end some";
 
-/// Starts a thread with a name that debuggers show.
+/// Starts a thread, with a name that debuggers show.
 ///
 /// # Errors
 ///
-/// [`ThreadError`]: the user or the container has as many as it may have, or memory is short.
+/// [`ThreadError`]: the user or the container is at its limit of threads, or memory is short.
 pub fn start<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
@@ -30,7 +30,7 @@ pub fn start<T: Send + 'static>(
     Ok(Builder::new().name(name.to_owned()).spawn(body)?)
 }
 
-/// Starts one that ends before `scope` does.
+/// Starts a thread that ends before `scope` does.
 ///
 /// # Errors
 ///
@@ -43,16 +43,17 @@ pub fn start_scoped<'scope, T: Send + 'scope>(
     Ok(Builder::new().name(name.to_owned()).spawn_scoped(scope, body)?)
 }
 
-/// Lets all other threads run before this one (niceness 19), which only shows what others measure. Without effect where
-/// the system refuses.
+/// Lets all other threads run before this one (niceness 19), which only shows what others measure. Has no effect if the
+/// system refuses.
 pub fn give_way() {
     // Linux takes the number of a thread, and changes that thread alone (setpriority(2)).
     let _refused = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
 }
 
-/// Gives this thread CPU time that no other thread wants (`SCHED_IDLE`, sched(7)), and about 0.3 % of a core that all
-/// want: enough to draw a screen, too little for more. A thread that wakes takes its core at once; from one that only
-/// gives way it may have to wait for the end of a slice. Without effect where the system refuses.
+/// Gives this thread only CPU time that no other thread wants (`SCHED_IDLE`, sched(7)), and about 0.3 % of a contended
+/// core: enough to draw a screen, too little for more. A waking thread takes the core from this one at once; from a
+/// thread that only [gives way](give_way), it may have to wait for the end of a time slice. Has no effect if the system
+/// refuses.
 pub fn run_when_idle() {
     let priority: libc::c_int = 0;
     // SAFETY: the kernel reads one int at the address, the whole of its `struct sched_param`; 0 is the calling thread.
@@ -69,7 +70,7 @@ mod tests {
     /// The niceness and the scheduling policy of the calling thread, as the kernel has them (proc_pid_stat(5)).
     fn niceness_and_policy() -> [i32; 2] {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
-        // The name, in parentheses, may have spaces; the state behind it is field 3.
+        // The name, in parentheses, may contain spaces; the state after it is field 3.
         let (_, fields) = stat.rsplit_once(") ").unwrap();
         let fields: Vec<&str> = fields.split(' ').collect();
         [19, 41].map(|field| fields[field - 3].parse().unwrap())

@@ -1,20 +1,20 @@
-//! The properties of a network: delays, pieces in which bytes arrive, connections that are cut.
+//! The properties of a network: delays, the pieces in which bytes arrive, cuts of connections.
 
 use units::Nanos;
 
 /// The properties of the network. The default is a fast one without faults.
 #[derive(Clone, Debug)]
 pub struct Conditions {
-    /// The delay from one end to the other, at least 1 ns: a connection is there after two of these.
+    /// The delay from one end to the other, at least 1 ns: a connection is established after two of these.
     pub delay: Nanos,
-    /// The most time that is added to the delay at random. Bytes of a connection keep their order all the same.
+    /// The maximum of the random time added to the delay. Bytes of a connection keep their order all the same.
     pub jitter: Nanos,
     /// The pieces in which bytes arrive.
     pub split: Split,
     /// The connections that are cut.
     pub cuts: Cuts,
-    /// The number of bytes that the kernels at both ends hold for each direction of a connection, at least 1; what is
-    /// beyond that stays with the sending engine.
+    /// The number of bytes that the kernels at both ends buffer for each direction of a connection, at least 1; what
+    /// exceeds it stays with the sending engine.
     pub buffer_len_max: usize,
     /// The most connections that may wait to be accepted at a listener; more are refused.
     pub backlog: usize,
@@ -33,13 +33,13 @@ impl Default for Conditions {
     }
 }
 
-/// The pieces in which bytes arrive. Each piece is received by itself.
+/// The pieces in which bytes arrive. Each piece is received separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// Bytes that were sent at once are one piece, as far as the buffers have room: each piece costs a process that was
-    /// slowed down ([`Sim::slow_down`](super::Sim::slow_down)) its time, however many have piled up.
+    /// Bytes that were sent at once are one piece, as far as the buffers have room: each piece costs a slowed process
+    /// ([`Sim::slow_down`](super::Sim::slow_down)) time, however many have piled up.
     AsSent,
-    /// All that has arrived is received at once, however it was sent.
+    /// Everything that has arrived is received at once, however it was sent.
     Never,
     /// Each byte is a piece.
     ByteByByte,
@@ -50,16 +50,16 @@ pub enum Split {
     },
 }
 
-/// The connections that are cut. A cut resets both ends at once, and what is under way is lost.
+/// The connections that are cut. A cut resets both ends at once, and what is on its way is lost.
 #[derive(Clone, Debug)]
 pub enum Cuts {
     /// No cuts.
     Never,
-    /// Some, at a random time.
+    /// Some are cut, at a random time.
     Random {
         /// The probability that a connection is cut, from 0 to 1.
         probability: f64,
-        /// The most time from when a connection is made to its cut.
+        /// The longest time from the making of a connection to its cut.
         within: Nanos,
     },
     /// Cuts at these instants.
@@ -69,8 +69,8 @@ pub enum Cuts {
 /// One connection to cut.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
-    /// Its number: connections of the whole network are counted from 0 in the order in which they were begun.
+    /// Its number: all connections of the network are counted from 0, in the order in which they were started.
     pub connection: u64,
-    /// The time from when the connection is made to the cut.
+    /// The time from the making of the connection to the cut.
     pub after: Nanos,
 }

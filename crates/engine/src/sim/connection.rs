@@ -1,4 +1,4 @@
-//! The state of one simulated connection: two ends, each with what is on its way to it.
+//! The state of one simulated connection: two ends, each with the bytes on their way to it.
 
 use super::conditions::Split;
 use crate::{Address, ConnectionError, ConnectionId, UNSENT_LEN_MAX};
@@ -14,13 +14,13 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// An attempt of `process` to connect to `target`.
+    /// An attempt by `process` to connect to `target`.
     pub(super) fn new(target: Address, process: usize, id: ConnectionId) -> Self {
         let server = End::new(process, None); // Whose it is shows when the request arrives.
         Self { target, client: End::new(process, Some(id)), server }
     }
 
-    /// The end on `side` and the other one.
+    /// The end on `side`, and the other end.
     pub(super) fn both(&mut self, side: Side) -> (&mut End, &mut End) {
         match side {
             Side::Client => (&mut self.client, &mut self.server),
@@ -76,21 +76,21 @@ pub(super) struct End {
     /// `None` before the process accepted it, and after the close.
     pub(super) id: Option<ConnectionId>,
     pub(super) stage: Stage,
-    /// True until its owner has been told that it is there.
+    /// True until its process has been told that it is established.
     pub(super) just_made: bool,
     pub(super) inbox: Inbox,
-    /// The end of what the peer sends has been told.
+    /// True once the end of what the peer sends has been reported.
     pub(super) ended: bool,
-    /// The connection is gone; told once all that had arrived before is received.
+    /// The error if the connection is gone; reported once everything that had arrived before is received.
     pub(super) broken: Option<ConnectionError>,
-    /// Bytes that do not fit into the kernel's buffer.
+    /// The bytes that do not fit into the kernel's buffer.
     pub(super) unsent: VecDeque<u8>,
     pub(super) shutdown: bool,
-    /// Its process asked to receive nothing.
+    /// True if its process asked to receive nothing.
     pub(super) pauses: bool,
-    /// Its process has been told that there is something to see here.
+    /// True if it is queued for its process, which will look at it.
     pub(super) queued: bool,
-    /// The news that there is room in the buffer again is on its way.
+    /// True while the news is on its way that there is room in the buffer again.
     pub(super) room_expected: bool,
 }
 
@@ -117,7 +117,7 @@ impl End {
         self.pauses || side == Side::Server && self.unsent.len() > UNSENT_LEN_MAX
     }
 
-    /// True if the process has yet to be told something.
+    /// True if there is something to report to the process.
     pub(super) fn has_news(&self, now: Instant) -> bool {
         self.just_made
             || self.broken.is_some()
@@ -134,7 +134,7 @@ pub(super) enum Stage {
     Closed,
 }
 
-/// Everything on its way to an end, and everything that has arrived there and is not received.
+/// Everything on its way to an end, and everything that has arrived there but is not received.
 #[derive(Default)]
 pub(super) struct Inbox {
     bytes: VecDeque<u8>,
@@ -153,7 +153,7 @@ struct Chunk {
 }
 
 impl Inbox {
-    /// Takes the first `len` of `bytes`, as one piece. Says whether an arrival at that instant is news.
+    /// Takes the first `len` of `bytes` as one piece. Returns true if no piece before it arrives at the same instant.
     pub(super) fn push(&mut self, bytes: &mut VecDeque<u8>, len: usize, arrives: Instant) -> bool {
         let is_news = self.chunks.back().is_none_or(|chunk| chunk.arrives != arrives);
         let (front, back) = bytes.as_slices();
@@ -166,7 +166,7 @@ impl Inbox {
         is_news
     }
 
-    /// Receives into `rx` what `split` allows of what has arrived by `now`, and says how much that was.
+    /// Receives into `rx` as much as `split` allows of what has arrived by `now`. Returns the number of bytes.
     pub(super) fn read(&mut self, now: Instant, split: Split, rx: &mut [u8]) -> usize {
         let mut len = 0;
         while let Some(chunk) = self.chunks.front_mut()

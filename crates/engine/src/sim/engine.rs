@@ -21,19 +21,18 @@ impl Sim {
         Self { kernel, process }
     }
 
-    /// Stops the process from one instant until another, as SIGSTOP and SIGCONT do: it is not stepped, and what arrives
-    /// piles up.
+    /// Stops the process between two instants, as SIGSTOP and SIGCONT do: it is not stepped, and what arrives piles up.
     pub fn freeze(&mut self, from: Instant, until: Instant) {
         self.kernel.borrow_mut().freeze(self.process, from, until);
     }
 
-    /// Lets every sleep that nothing else ends last so much longer than asked, as timers do.
+    /// Makes every sleep that no event ends last this much longer than requested, as timers do.
     pub fn oversleep(&mut self, by: Nanos) {
         self.kernel.borrow_mut().oversleep(self.process, by);
     }
 
-    /// Lets every completion cost so much time: a server of known capacity. The process is busy that long after taking
-    /// one, and what it sends meanwhile leaves at the end of it.
+    /// Makes every completion cost this much time: a server of known capacity. The process is busy that long after
+    /// taking a completion, and what it sends meanwhile leaves at the end of that time.
     pub fn slow_down(&mut self, cost: Nanos) {
         self.kernel.borrow_mut().slow_down(self.process, cost);
     }
@@ -77,12 +76,12 @@ impl Engine for Sim {
         self.kernel.borrow_mut().close(self.process, connection);
     }
 
-    /// Lets time pass for the whole network; other processes do not run meanwhile. Returns at `until` exactly, or when
+    /// Lets time pass for the entire network; other processes do not run meanwhile. Returns exactly at `until`, or when
     /// there is a completion.
     ///
     /// # Panics
     ///
-    /// If nothing can ever happen again and there is no limit: it would wait for good.
+    /// If nothing can ever happen again and there is no limit: it would wait forever.
     fn wait(&mut self, until: Instant) {
         let mut kernel = self.kernel.borrow_mut();
         while !kernel.is_to_run(self.process, until) {
@@ -97,7 +96,7 @@ impl Engine for Sim {
         self.freeze(self.now(), until);
     }
 
-    /// Returns at once; the process is not stepped before the time is over, and what it sends in this step leaves then.
+    /// Returns at once; the process is not stepped until the time is over, and what it sends in this step leaves then.
     fn compute(&mut self, time: Nanos) {
         self.kernel.borrow_mut().compute(self.process, time);
     }
@@ -118,7 +117,7 @@ impl Accepting for Sim {
 }
 
 impl Metered for Sim {
-    /// Exactly.
+    /// Returns the exact instant.
     fn arrived(&mut self, _now: Instant) -> Option<Instant> {
         self.kernel.borrow().arrived(self.process)
     }
@@ -130,7 +129,7 @@ impl Metered for Sim {
 
 impl Drop for Sim {
     fn drop(&mut self) {
-        // The kernel is in use only if it panicked; then nobody will look at it again.
+        // The kernel is borrowed only if it panicked; then it is not used again.
         if let Ok(mut kernel) = self.kernel.try_borrow_mut() {
             kernel.end_process(self.process);
         }

@@ -6,7 +6,7 @@ use crate::{Address, Completion, ConnectionError, ConnectionId};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Instant, Nanos, Random};
 
-/// All processes, their connections, and what is going to happen.
+/// All processes, their connections, and the events to come.
 pub(super) struct Kernel {
     now: Instant,
     wire: Wire,
@@ -17,24 +17,24 @@ pub(super) struct Kernel {
     connection_count: u64,
 }
 
-/// The events that are under way, and the conditions that shape them.
+/// The events on their way, and the conditions that shape them.
 struct Wire {
     conditions: Conditions,
     random: Random,
-    /// The events by instant and, for those of one instant, in the order in which they were scheduled.
+    /// The events by instant; at the same instant, in the order in which they were scheduled.
     events: BTreeMap<(Instant, u64), Event>,
     event_count: u64,
 }
 
 enum Event {
-    /// A request for a connection arrives where somebody may listen.
+    /// A connection request arrives at its target address.
     Requested(u64),
     /// The answer arrives at the client.
     Made(u64),
     Refused(u64),
     /// Bytes or their end arrive.
     Arrived(Place),
-    /// The news arrives that the peer has received some.
+    /// The news arrives that the peer has received some bytes.
     Room(Place),
     Reset(Place),
     Cut(u64),
@@ -44,18 +44,18 @@ enum Event {
 struct Process {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Connections with something for the process to see.
+    /// Connections with something to report to the process.
     ready: VecDeque<Ready>,
-    /// The time that a completion costs, and the instant until which those that were taken keep the process busy.
+    /// The time that a completion costs, and the instant until which the completions taken keep the process busy.
     cost: Nanos,
     busy_until: Instant,
     /// The instant at which the last bytes of the newest receive had arrived.
     arrived: Option<Instant>,
-    /// It receives nothing on connections that it accepted.
+    /// True if it receives nothing on connections that it accepted.
     holds_back: bool,
     /// The time by which its sleeps end late.
     oversleep: Nanos,
-    /// The periods in which it does not run, from and until, ordered by their beginning.
+    /// The periods in which it does not run, as start and end, ordered by their start.
     freezes: Vec<(Instant, Instant)>,
 }
 
@@ -94,7 +94,7 @@ impl Kernel {
         }
     }
 
-    /// Lets time pass until `to`, and everything happen that does until then.
+    /// Lets time pass until `to`, and processes all events until then.
     pub(super) fn advance(&mut self, to: Instant) {
         while let Some(event) = self.wire.events.first_entry()
             && event.key().0 <= to
@@ -144,7 +144,8 @@ impl Kernel {
         self.processes[process].oversleep = by;
     }
 
-    /// The process was stepped and wants to be woken at `wake`; says when it is, if nothing happens.
+    /// Notes that the process was stepped and wants to be woken at `wake`. Returns when it is woken, if nothing happens
+    /// before.
     pub(super) fn stepped(&mut self, process: usize, wake: Instant) -> Instant {
         if self.is_to_run(process, wake) {
             self.processes[process].busy_until = self.now + SPIN;
@@ -157,7 +158,7 @@ impl Kernel {
         self.now
     }
 
-    /// The instant at which the process is with its work.
+    /// The instant now as the process sees it: after the work that keeps it busy.
     pub(super) fn now_in(&self, process: usize) -> Instant {
         self.now.max(self.processes[process].busy_until)
     }
@@ -171,7 +172,7 @@ impl Kernel {
         self.runs_at(process, wake) <= self.now
     }
 
-    /// The next instant at which the process runs, as things are, if it wants to be woken at `wake`.
+    /// The next instant at which the process runs, as things stand, if it wants to be woken at `wake`.
     pub(super) fn runs_at(&self, process: usize, wake: Instant) -> Instant {
         let wake = if self.processes[process].ready.is_empty() { wake } else { self.now };
         let unfrozen = wake.max(self.now_in(process));
@@ -227,7 +228,7 @@ impl Kernel {
         id
     }
 
-    /// `wanted`, with a free port if it leaves that to us.
+    /// Returns `wanted`, with a free port if its port is 0.
     fn choose_port(&mut self, wanted: &Address) -> Result<Address, ConnectionError> {
         let Address::Tcp(mut address) = *wanted else { return Ok(wanted.clone()) };
         if address.port() != 0 {
@@ -380,7 +381,7 @@ impl Kernel {
         slot.place.filter(|_| slot.generation == id.generation())
     }
 
-    /// The first thing to see at `place`.
+    /// Takes the first thing to report at `place`.
     fn look(&mut self, place: Place, rx: &mut [u8]) -> Option<Completion> {
         let connection = self.connections.get_mut(&place.connection)?;
         let (end, peer) = connection.both(place.side);
@@ -411,9 +412,9 @@ impl Kernel {
     }
 }
 
-/// The events in the life of a connection.
+/// Events in the life of a connection.
 impl Kernel {
-    /// Puts on the wire what the buffers take of what is unsent, and the end behind it if that was asked for.
+    /// Puts on the wire as many unsent bytes as the buffers take, followed by the end if that was requested.
     fn transmit(&mut self, place: Place, departs: Instant) {
         let Some(connection) = self.connections.get_mut(&place.connection) else { return };
         let (end, peer) = connection.both(place.side);
@@ -446,7 +447,7 @@ impl Kernel {
         }
     }
 
-    /// Lets the process know if there is something to see at `place`.
+    /// Queues `place` for its process if there is something to report.
     fn tell(&mut self, place: Place) {
         let Some(connection) = self.connections.get_mut(&place.connection) else { return };
         let (end, _) = connection.both(place.side);
@@ -457,7 +458,7 @@ impl Kernel {
         }
     }
 
-    /// The connection is gone for the end at `place`.
+    /// Breaks the connection for the end at `place`.
     fn break_off(&mut self, place: Place, error: ConnectionError) {
         let Some(connection) = self.connections.get_mut(&place.connection) else { return };
         let (end, _) = connection.both(place.side);
@@ -470,8 +471,8 @@ impl Kernel {
         self.tell(place);
     }
 
-    /// Closes the end at `place`. The peer sees the end of what was sent, and a reset if this end misses something by
-    /// not receiving it.
+    /// Closes the end at `place`. The peer sees the end of what was sent, and a reset if bytes to this end stay
+    /// unreceived.
     fn close_end(&mut self, place: Place, departs: Instant) {
         let Some(connection) = self.connections.get_mut(&place.connection) else { return };
         let (end, _) = connection.both(place.side);
@@ -490,7 +491,7 @@ impl Kernel {
         self.release(place);
     }
 
-    /// Lets the end at `place` see a reset that departs from its peer, behind all that is under way.
+    /// Sends a reset to the end at `place`, which departs from its peer after everything on its way.
     fn reset(&mut self, place: Place, departs: Instant) {
         let Some(connection) = self.connections.get_mut(&place.connection) else { return };
         let (end, _) = connection.both(place.side);
@@ -498,7 +499,7 @@ impl Kernel {
         self.wire.schedule(arrives, Event::Reset(place));
     }
 
-    /// Frees what the end at `place` holds.
+    /// Frees the resources of the end at `place`.
     fn release(&mut self, place: Place) {
         let Some(connection) = self.connections.get_mut(&place.connection) else { return };
         let (end, _) = connection.both(place.side);
@@ -542,7 +543,7 @@ impl Wire {
         }
     }
 
-    /// The times from when a connection is made to its cuts; none if it is not cut.
+    /// The times from the making of a connection to its cuts; empty if it is not cut.
     fn cuts_after(&mut self, number: u64) -> Vec<Nanos> {
         match &self.conditions.cuts {
             Cuts::Never => Vec::new(),
@@ -561,7 +562,7 @@ impl Wire {
 }
 
 impl Process {
-    /// True if it holds back what arrives on this side of a connection.
+    /// True if the process does not receive what arrives on this side of a connection.
     fn holds(&self, side: Side) -> bool {
         self.holds_back && side == Side::Server
     }
@@ -587,5 +588,5 @@ impl Process {
 /// The time after which a process that wants to be stepped again at once is stepped.
 const SPIN: Nanos = Nanos::from_micros(1);
 
-/// The first port that is chosen for a listener that leaves the choice to us.
+/// The first port that is tried for a listener that does not ask for one.
 const PORT_MIN: u16 = 49_152;

@@ -1,4 +1,4 @@
-//! The network from outside: who is on it, and letting it run.
+//! The network from outside: its processes, and running it.
 
 use super::conditions::Conditions;
 use super::engine::Sim;
@@ -24,14 +24,14 @@ impl Network {
         Sim::new(Rc::clone(&self.kernel))
     }
 
-    /// Steps every party at the start, and again whenever it has completions or the instant has come that it asked to
-    /// be woken at, in the order of `parties`; in between, time jumps to what happens next. Processes that are not
+    /// Steps every party at the start, and again whenever it has completions or the instant at which it asked to be
+    /// woken has come, in the order of `parties`; in between, time jumps to the next event. Processes that are not
     /// among `parties` do not run, and what is sent to them piles up.
     ///
-    /// Ends when all that are awaited are done; if none is, when nothing can happen any more or it is `until`.
+    /// Ends when all awaited parties are done; without any, when nothing can happen any more or `until` is reached.
     ///
-    /// Time stands still during a step, except for what [`Sim::slow_down`] asks. One that wants to be stepped again at
-    /// once gets its way a microsecond later, so that time passes for a process that never sleeps.
+    /// Time stands still during a step, except as [`Sim::slow_down`] demands. A party that wants to be stepped again at
+    /// once is stepped a microsecond later, so that time passes for a process that never sleeps.
     pub fn run(&mut self, parties: &mut [Party<'_>], until: Instant) -> Outcome {
         let mut wakes = vec![Some(Instant::START); parties.len()];
         loop {
@@ -81,17 +81,17 @@ pub struct Party<'a> {
 }
 
 impl<'a> Party<'a> {
-    /// The run goes on until this one is done.
+    /// A party whose end the run awaits.
     pub fn awaited(engine: &'a mut Sim, node: &'a mut dyn Node<Sim>) -> Self {
         Self { engine, node, awaited: true }
     }
 
-    /// The run does not wait for this one; a server.
+    /// A party that the run does not wait for, such as a server.
     pub fn background(engine: &'a mut Sim, node: &'a mut dyn Node<Sim>) -> Self {
         Self { engine, node, awaited: false }
     }
 
-    /// Steps the node and returns the instant at which it is woken at the latest; `None` if it is done.
+    /// Steps the node. Returns the instant at which to wake it at the latest; `None` if it is done.
     fn step(&mut self) -> Option<Instant> {
         let step = self.node.step(self.engine);
         let Step::Wait(wake) = step else { return None };
@@ -107,6 +107,6 @@ pub enum Outcome {
     Done,
     /// An awaited party is not done, and nothing can ever happen again.
     Stuck,
-    /// The instant was reached until which to run.
+    /// The instant given as the limit was reached.
     TimeUp,
 }
