@@ -1,6 +1,6 @@
-//! Receivers of rooms that leave and come back: when each of them leaves, and when those that are gone connect again.
+//! Receivers of rooms that leave and come back: when each leaves, and when those that are gone connect again.
 //!
-//! Absences are drawn from the seed, so that the same run has the same ones. Left out: what is owed meanwhile
+//! Absences are drawn from the seed, so that the same run has the same absences. Left out: what is owed meanwhile
 //! ([`crate::rooms`]), and connections ([`crate::lifecycle`]).
 
 use spec::{Away, Conduct};
@@ -17,9 +17,9 @@ pub(crate) struct Absences {
     /// The places of receivers that leave, and of those that come back, by the instant.
     leaves: BinaryHeap<Reverse<(Instant, u32)>>,
     returns: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// The instant at which all are torn off; [`Instant::NEVER`] if that was, or is not to be.
+    /// The instant at which all are torn off; [`Instant::NEVER`] if that has happened or never will.
     storm_at: Instant,
-    /// The connects that have failed since the receiver left, by place.
+    /// The number of connects that failed since the receiver left, by place.
     failed: Vec<u8>,
     /// The instant at which the receiver that leaves now comes back.
     leaving_until: Option<Instant>,
@@ -41,7 +41,7 @@ impl Absences {
         })
     }
 
-    /// The measurement begins at `begin`, with receivers at these places.
+    /// Begins the measurement at `begin`, with receivers at these places.
     pub(crate) fn begin(&mut self, begin: Instant, receivers: Range<u32>) {
         self.storm_at = self.conduct.storm.map_or(Instant::NEVER, |after| begin + after);
         if let Some(Away { every, .. }) = self.conduct.away {
@@ -53,7 +53,7 @@ impl Absences {
         }
     }
 
-    /// The measurement is over at `now`: nobody leaves any more, and all who are gone come back at once.
+    /// Ends the measurement at `now`: no receiver leaves any more, and all that are gone come back at once.
     pub(crate) fn end(&mut self, now: Instant) {
         self.leaves.clear();
         self.storm_at = Instant::NEVER;
@@ -61,7 +61,7 @@ impl Absences {
         self.returns = all.map(|Reverse((_, place))| Reverse((now, place))).collect();
     }
 
-    /// The instant of the next that leaves or comes back; [`Instant::NEVER`] without one.
+    /// The instant at which the next receiver leaves or comes back; [`Instant::NEVER`] without one.
     pub(crate) fn next(&self) -> Instant {
         let first = |queue: &BinaryHeap<Reverse<(Instant, u32)>>| {
             queue.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at)
@@ -79,7 +79,7 @@ impl Absences {
         Some((place, at + time))
     }
 
-    /// Takes the instant at which all are torn off, once that has come by `now`.
+    /// Returns true, once, when the instant at which all are torn off has come by `now`.
     pub(crate) fn take_storm(&mut self, now: Instant) -> bool {
         let is_due = self.storm_at <= now;
         if is_due {
@@ -88,32 +88,32 @@ impl Absences {
         is_due
     }
 
-    /// Takes a place whose receiver comes back by `now`, with the instant at which it was to.
+    /// Takes a place whose receiver comes back by `now`, with the instant at which it was to come back.
     pub(crate) fn take_return(&mut self, now: Instant) -> Option<(u32, Instant)> {
         let Reverse((at, place)) = *self.returns.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.returns.pop();
         Some((place, at))
     }
 
-    /// The receiver that is let go next leaves because it is to, and comes back at `until`.
+    /// Announces that the receiver that is let go next leaves as planned, and comes back at `until`.
     pub(crate) fn leave_until(&mut self, until: Instant) {
         self.leaving_until = Some(until);
     }
 
-    /// The receiver at a place is gone at `now`: because it was to leave, or else its connection failed, or the attempt
-    /// to make one did, and it waits before it tries again.
+    /// Notes that the receiver at a place is gone at `now`: it leaves as planned, or its connection or its attempt to
+    /// connect failed, and it waits before it tries again.
     pub(crate) fn gone(&mut self, place: u32, now: Instant) {
         let at = self.leaving_until.take().unwrap_or_else(|| now + self.back_off(place));
         self.returns.push(Reverse((at, place)));
     }
 
-    /// The receiver at a place has a connection again.
+    /// Notes that the receiver at a place has a connection again.
     pub(crate) fn is_back(&mut self, place: u32) {
         self.failed[place as usize] = 0;
     }
 
-    /// The time that a client waits before it connects again: as socket.io-client does, which doubles it with each
-    /// attempt that fails, moves it by up to half of it at random, and waits 5 s at most.
+    /// The time that a client waits before it connects again, as in socket.io-client: doubled with each failed attempt,
+    /// moved by up to half at random, and at most 5 s.
     pub(crate) fn back_off(&mut self, place: u32) -> Nanos {
         let failed = &mut self.failed[place as usize];
         let whole = BACK_OFF_MIN.0 << (*failed).min(DOUBLED_MAX);

@@ -11,15 +11,15 @@ use std::num::NonZeroU32;
 use units::{Instant, Nanos, Rate};
 use wire::{Opening, Secured};
 
-/// All connections of a worker, from the connect to the close, and those that are still to be started.
+/// All connections of a worker, from the connect to the close, and the number still to be started.
 #[derive(Debug)]
 pub(crate) struct Connections {
     /// The connections, each at the index of its id.
     slots: Vec<Option<Connection>>,
     /// The index of the connection at each place of the pace.
     by_place: Vec<u32>,
-    /// Connections that return at an instant, over other connections of the engine, because their streams broke off: by
-    /// that instant and their place.
+    /// Connections that return later, over a new connection of the engine, because their streams broke off; keyed by
+    /// the instant and their place.
     returning: BTreeMap<(Instant, u32), Connection>,
     /// Connections that exist, and those of them that are not open yet.
     live: u32,
@@ -27,17 +27,17 @@ pub(crate) struct Connections {
     live_max: NonZeroU32,
     /// Connections, or short-lived clients, still to be started.
     pub(crate) to_start: u64,
-    /// Connections to start in the place of ended ones.
+    /// Connections to start as replacements of ended ones.
     to_reopen: u32,
     rate: Option<Rate>,
-    /// The first start that was not that of a session: the connect rate counts from there.
+    /// The first start other than of a session: the connect rate counts from there.
     first_start: Option<Instant>,
     /// The earliest instant for the next connect; pushed back after a failed one.
     not_before: Instant,
     timeouts: Timeouts,
-    /// No deadline is nearer.
+    /// No deadline passes, or is looked at, before this instant.
     deadlines_from: Instant,
-    /// The instants at which connections send their next heartbeats, where their conversations have any.
+    /// The instants at which connections send their next heartbeats, if their conversations have any.
     beats: BinaryHeap<Reverse<(Instant, ConnectionId)>>,
 }
 
@@ -50,22 +50,22 @@ pub(crate) struct Connection {
     pub(crate) number: u32,
     pub(crate) machine: wire::Connection,
     pub(crate) state: State,
-    /// The source address that it takes, by its place in the target's list.
+    /// Its source address, as an index into the target's list.
     pub(crate) source: u16,
     /// True once a reply has come.
     pub(crate) replied: bool,
-    /// True while it is opened to go on with a stream that broke off.
+    /// True while it is being opened again to resume a stream that broke off.
     pub(crate) resumes: bool,
-    /// True once a redirect came: a connection that takes the place of this one resumes no stream.
+    /// True once a redirect arrived: the connection that replaces this one does not resume a stream.
     pub(crate) is_redirected: bool,
-    /// The begin of the current state.
+    /// The start of the current state.
     pub(crate) since: Instant,
-    /// The begin of the connect.
+    /// The start of the connect.
     pub(crate) began: Instant,
     pub(crate) in_flight: InFlight,
-    /// Replies that have come in this phase.
+    /// Replies received in this phase.
     pub(crate) replies: u64,
-    /// Set if its segments are counted, and those of others are taken to be as many.
+    /// Set if its segments are counted, as a sample for other connections.
     pub(crate) sampled: Option<Box<Sampled>>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) enum State {
     Open,
     /// Our proper end was sent.
     AwaitClose,
-    /// Its machine refused a message of ours: it is cut off at the next look at deadlines.
+    /// Its machine refused to send a message: the next look at deadlines cuts it off.
     Unfit,
 }
 
@@ -111,7 +111,7 @@ impl Connections {
         }
     }
 
-    /// The connection sends a heartbeat at `due`.
+    /// Schedules a heartbeat of a connection at `due`.
     pub(crate) fn beat_at(&mut self, due: Instant, id: ConnectionId) {
         self.beats.push(Reverse((due, id)));
     }
@@ -127,7 +127,7 @@ impl Connections {
         self.beats.peek().map_or(Instant::NEVER, |Reverse((due, _))| *due)
     }
 
-    /// Takes a connection up that is being opened.
+    /// Adds a connection that is being opened.
     pub(crate) fn insert(&mut self, connection: Connection) {
         let index = connection.id.index();
         if self.slots.len() <= index {
@@ -149,25 +149,26 @@ impl Connections {
         Some(connection)
     }
 
-    /// Keeps a connection that comes back at `due`. Meanwhile it exists, and is not found.
+    /// Keeps a connection that returns at `due`. Until then it counts as live, but [`Connections::find`] does not find
+    /// it.
     pub(crate) fn keep(&mut self, connection: Connection, due: Instant) {
         self.returning.insert((due, connection.place), connection);
         self.live += 1;
     }
 
-    /// Takes the next connection that comes back by `now`.
+    /// Takes the next connection that returns by `now`.
     pub(crate) fn take_returning(&mut self, now: Instant) -> Option<Connection> {
         let first = self.returning.first_entry().filter(|first| first.key().0 <= now)?;
         self.live -= 1;
         Some(first.remove())
     }
 
-    /// The instant at which the next connection comes back; [`Instant::NEVER`] without one.
+    /// The instant at which the next connection returns; [`Instant::NEVER`] without one.
     pub(crate) fn next_return(&self) -> Instant {
         self.returning.first_key_value().map_or(Instant::NEVER, |((due, _), _)| *due)
     }
 
-    /// The connection that `id` names, if it still exists; another one may have its index.
+    /// The connection with this id, if it still exists; another may have its index by now.
     #[inline]
     pub(crate) fn find(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         self.slots.get_mut(id.index())?.as_mut().filter(|connection| connection.id == id)
@@ -188,24 +189,24 @@ impl Connections {
         self.slots.iter_mut().flatten().chain(self.returning.values_mut())
     }
 
-    /// One of the connections that were being opened is open for messages.
+    /// Counts a connection that was being opened as open for messages.
     pub(crate) fn opened(&mut self) {
         self.opening -= 1;
     }
 
-    /// A connection failed at `now`: the next connect waits a little, so that a dead server is not flooded.
+    /// Delays the next connect a little after a failure at `now`, so that a dead server is not flooded.
     pub(crate) fn failed(&mut self, now: Instant) {
         self.not_before = now + PAUSE_AFTER_FAILURE;
     }
 
-    /// One more connection is to take the place of one that ended.
+    /// Has one more connection replace one that ended.
     pub(crate) fn reopen(&mut self) {
         self.to_reopen += 1;
     }
 
-    /// The instant at which the next connection may be started, the `started`th of all; [`Instant::NEVER`] while none
-    /// may. Before the traffic those are opened that live through all phases, each once: the traffic does not wait for
-    /// one that fails again and again. After that those that `pace` wants.
+    /// The instant at which the next connection may be started, with `started` started before it; [`Instant::NEVER`]
+    /// while none may. Before the traffic, each connection that lives through all phases is opened once: the traffic
+    /// does not wait for one that keeps failing. After that, `pace` decides how many are wanted.
     pub(crate) fn next_start(&self, before_traffic: bool, pace: &Pace, started: u64) -> Instant {
         let is_wanted = match before_traffic {
             true => self.to_start > 0,
@@ -220,7 +221,7 @@ impl Connections {
         }
     }
 
-    /// The next connection is started at `now`. True if it takes the place of one that ended.
+    /// Notes that the next connection is started at `now`. Returns true if it replaces one that ended.
     pub(crate) fn take_start(&mut self, now: Instant) -> bool {
         self.first_start.get_or_insert(now);
         let reopens = self.to_start == 0;
@@ -232,15 +233,16 @@ impl Connections {
         reopens
     }
 
-    /// The connections whose deadline has passed by `now`. Where messages have due times many are in flight, and some
-    /// deadline is always near: a look at all connections is not made for each.
+    /// Returns the connections whose deadline has passed by `now`. If messages have due times (`is_timed`), many are in
+    /// flight and some deadline is always near: then all connections are checked only every [`DEADLINES_EVERY`], not
+    /// for each deadline.
     pub(crate) fn late(&mut self, now: Instant, is_timed: bool) -> Vec<ConnectionId> {
         let mut late = Vec::new();
         if now < self.deadlines_from {
             return late;
         }
         let timeouts = self.timeouts;
-        // No deadline that arises from now on is nearer, but those of messages behind the ones that are given up.
+        // No deadline that arises from now on is nearer, except those of messages next in line after given-up ones.
         let mut nearest =
             now + timeouts.connect.min(timeouts.handshake).min(timeouts.reply).min(timeouts.close);
         for connection in self.slots.iter().flatten() {
@@ -259,12 +261,12 @@ impl Connections {
         late
     }
 
-    /// A deadline has passed that was not known.
+    /// Has the next look check all deadlines, because one has passed that was not expected.
     pub(crate) fn look_at_deadlines(&mut self) {
         self.deadlines_from = Instant::START;
     }
 
-    /// The instant before which no deadline passes, or none is looked at.
+    /// The instant before which no deadline passes, or none is checked.
     pub(crate) fn deadlines_from(&self) -> Instant {
         self.deadlines_from
     }
@@ -286,7 +288,7 @@ impl Connections {
 }
 
 impl Connection {
-    /// The TLS handshake is complete: writes that down. True if messages may be sent at once.
+    /// Records that the TLS handshake is complete. Returns true if messages may be sent at once.
     pub(crate) fn be_secured(
         &mut self,
         secured: Secured,
@@ -304,7 +306,8 @@ impl Connection {
         }
     }
 
-    /// The reply to `flight` was decoded at `received`; the kernel had its last byte at `arrived`, if that is known.
+    /// Records the times of the reply to `flight`, decoded at `received`; `arrived` is the instant at which the kernel
+    /// had its last byte, if known.
     #[inline]
     pub(crate) fn replied(
         &mut self,
@@ -323,7 +326,7 @@ impl Connection {
         }
     }
 
-    /// The message that is next in line met a redirect, which is followed.
+    /// Records that the oldest message in flight met a redirect, which is followed.
     pub(crate) fn redirected(&mut self, recorder: &mut Recorder) {
         self.is_redirected = true;
         self.in_flight.oldest().into_iter().for_each(|flight| recorder.redirected(flight));
@@ -344,7 +347,7 @@ impl Connection {
         self.in_flight.oldest().map_or(Instant::NEVER, |flight| flight.sent + timeouts.reply)
     }
 
-    /// The instant at which its peer is given up if nothing happens; [`Instant::NEVER`] if nothing is awaited.
+    /// The instant at which its peer is given up unless something happens; [`Instant::NEVER`] if nothing is awaited.
     fn deadline(&self, timeouts: &Timeouts) -> Instant {
         let of_reply = || self.reply_deadline(timeouts);
         match self.state {
@@ -359,7 +362,7 @@ impl Connection {
     }
 }
 
-/// The most connections that a worker opens at the same time: fewer than any backlog holds.
+/// The most connections that a worker opens at the same time: fewer than any backlog has room for.
 pub const OPENING_MAX: u32 = 256;
 
 /// The time without a connect after a connection failed.
@@ -375,7 +378,7 @@ mod tests {
     #[test]
     fn an_idle_connection_takes_352_bytes_at_most() {
         let index = size_of::<u32>();
-        // The slot and the index in here; in the pace its member, and its place among the vacant ones.
+        // The slot and the index in this module; in the pace, its member and its entry among the vacant places.
         let ours = size_of::<Option<Connection>>() + index + Pace::MEMBER_SIZE + index;
         assert!(ours <= 352, "{ours} bytes");
     }

@@ -31,13 +31,13 @@ impl End {
         )
     }
 
-    /// The proper end of a connection of which no more is known.
+    /// The proper end of a connection when nothing else is known.
     #[cold]
     pub(crate) fn closed() -> Self {
         Self::Closed(CLOSED.to_owned().into())
     }
 
-    /// The end that the peer announced. As asked, it is not described.
+    /// The end that the peer announced; without a description if we asked for it.
     #[cold]
     pub(crate) fn announced(closed: &wire::Closed<'_>, is_asked: bool) -> Self {
         if is_asked {
@@ -53,5 +53,5 @@ impl End {
     }
 }
 
-/// The end of a connection of which no more is known.
+/// The description of an end when nothing else is known.
 const CLOSED: &str = "closed by the server";

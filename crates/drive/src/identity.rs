@@ -1,7 +1,7 @@
 //! Finds the message that a reply answers, and checks that the reply is what it must be.
 //!
-//! In a closed loop, and wherever messages carry no header, replies come in the order of their messages. A header names
-//! the connection and the message, so that replies that are lost, come twice, or overtake each other are known as such.
+//! In a closed loop, and wherever messages carry no header, replies arrive in the order of their messages. A header
+//! names the connection and the message, so that lost, duplicate and reordered replies are recognized.
 
 use crate::in_flight::{Flight, InFlight, Named};
 use crate::recorder::{Failure, Recorder};
@@ -11,7 +11,7 @@ use record::{Cause, ErrorClass, Said};
 use units::Instant;
 use wire::{Kind, Message, Verdict};
 
-/// Holds a reply against its message, and writes down what became of it.
+/// Compares a reply with its message, and records the result.
 pub(crate) struct Check<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) recorder: &'a mut Recorder,
@@ -19,7 +19,7 @@ pub(crate) struct Check<'a> {
     pub(crate) received: Instant,
 }
 
-/// Takes the reply of a conversation, which names its message by its number: that message, if it has ended by it.
+/// Takes a reply of a conversation, which names its message by number. Returns that message if the reply ended it.
 pub(crate) fn numbered(
     in_flight: &mut InFlight,
     recorder: &mut Recorder,
@@ -62,9 +62,9 @@ pub(crate) fn numbered(
 pub(crate) enum Answer {
     /// This message has ended, well or not.
     Ended(Flight),
-    /// No message: it was answered before, or given up.
+    /// No message has ended: it was answered before, or given up.
     Nothing,
-    /// No message is awaited that it could answer.
+    /// There is no awaited message that it could answer.
     Unasked,
 }
 

@@ -1,8 +1,8 @@
-//! The messages of one connection that await a reply, and the one among them that a reply answers.
+//! The messages of one connection that await a reply, and the search for the one that a reply answers.
 //!
 //! Messages of a connection are numbered in the order in which they were sent, so a reply that names its message finds
-//! it without a search. A message that has ended stays while an older one is awaited, so that a second reply, or one
-//! that comes after its time, is known for what it is.
+//! it by index. A message that has ended stays while an older one is awaited, so that a duplicate or late reply is
+//! recognized.
 
 use std::collections::VecDeque;
 use units::Instant;
@@ -10,14 +10,14 @@ use units::Instant;
 /// A message that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flight {
-    /// The instant at which it was due; in a closed loop the one at which it was sent.
+    /// The instant at which it was due; in a closed loop, at which it was sent.
     pub(crate) due: Instant,
     pub(crate) sent: Instant,
     /// Its kind, where it is a request of a conversation; else 0.
     pub(crate) exchange: u16,
 }
 
-/// The messages of one connection that await a reply, oldest first, and some of those that did.
+/// The messages of one connection that await a reply, oldest first, and some that no longer do.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     slots: VecDeque<Slot>,
@@ -25,11 +25,12 @@ pub(crate) struct InFlight {
     ended: usize,
     /// The number of messages of the connection that are older than all slots: the sequence number of the first slot.
     first: u64,
-    /// The number of slots that are not newer than the newest that was answered.
+    /// The number of slots up to and including the newest answered one.
     overtaken: usize,
     /// The number of messages that were forgotten and got no reply although a later one did.
     lost: u64,
-    /// The messages whose reply has begun and not ended, and the instant of its last part; `None` before the first.
+    /// The messages whose reply has begun and not ended, each with the instant of the reply's last part; `None` before
+    /// the first.
     #[expect(
         clippy::box_collection,
         reason = "most connections have none, and an idle one is to be small"
@@ -62,7 +63,7 @@ pub(crate) enum Named {
     Reordered(Flight),
     /// One more.
     Duplicate,
-    /// It comes when the message was given up.
+    /// A reply after the message was given up.
     Late,
     /// There was no such message.
     Unknown,
@@ -74,7 +75,7 @@ impl InFlight {
         self.slots.push_back(Slot::new(flight, State::Awaited));
     }
 
-    /// A message was sent that is not answered: it has ended already.
+    /// Adds a message that was sent and gets no reply: it has ended already.
     pub(crate) fn push_ended(&mut self, flight: Flight) {
         if self.slots.is_empty() {
             self.first += 1;
@@ -88,8 +89,8 @@ impl InFlight {
         self.slots.reserve_exact(count);
     }
 
-    /// The next reply, if replies come in the order of their messages: takes the oldest message that is awaited, and
-    /// says which number it has.
+    /// Takes the oldest awaited message, which the next reply answers if replies arrive in the order of their messages.
+    /// Returns its number with it.
     #[inline]
     pub(crate) fn take_oldest(&mut self) -> Option<(u32, Flight)> {
         if self.ended == 0 {
@@ -104,7 +105,7 @@ impl InFlight {
         Some((sequence, self.answer(index)))
     }
 
-    /// The reply to the message with this number that was due at `due`; whether it is right is another matter.
+    /// Takes a reply to the message with this number that was due at `due`, without checking the reply's content.
     pub(crate) fn take_named(&mut self, sequence: u32, due: Instant) -> Named {
         let Some(index) = self.index(sequence) else {
             let is_older = self.slots.front().is_none_or(|slot| due <= slot.due);
@@ -121,7 +122,7 @@ impl InFlight {
         }
     }
 
-    /// The reply to the message with this number, where a number is all that the reply says.
+    /// Takes a reply to the message with this number, if the reply names nothing but the number.
     pub(crate) fn take_numbered(&mut self, sequence: u32) -> Named {
         self.streams.iter_mut().for_each(|streams| streams.retain(|(of, _)| *of != sequence));
         match self.index(sequence) {
@@ -131,8 +132,8 @@ impl InFlight {
         }
     }
 
-    /// A part of the reply to the message with this number came at `now`: the message, and the instant of the part
-    /// before. `None` if the message is not awaited.
+    /// Takes a part, received at `now`, of the reply to the message with this number. Returns the message and the
+    /// instant of the previous part; `None` if the message is not awaited.
     pub(crate) fn part(
         &mut self,
         sequence: u32,
@@ -153,7 +154,7 @@ impl InFlight {
         Some((slot.flight(), before))
     }
 
-    /// The reply to the message in the slot at `index`.
+    /// Takes a reply to the message in the slot at `index`.
     fn take_at(&mut self, index: usize) -> Named {
         let slot = &mut self.slots[index];
         match slot.state {
@@ -175,7 +176,7 @@ impl InFlight {
         self.slots.iter().filter(awaited).count() as u64
     }
 
-    /// Gives up the oldest message that is awaited, if it was sent at `sent_max` at the latest.
+    /// Gives up the oldest awaited message if it was sent at or before `sent_max`.
     pub(crate) fn give_up(&mut self, sent_max: Instant) -> Option<Flight> {
         let awaited = |slot: &&mut Slot| slot.state == State::Awaited;
         let slot = self.slots.iter_mut().find(awaited)?;
@@ -189,8 +190,8 @@ impl InFlight {
         Some(flight)
     }
 
-    /// Forgets everything. `each` is told of every message without a reply that is still known, and whether a later one
-    /// was answered; how many more were lost is the answer.
+    /// Forgets everything. Calls `each` for every message without a reply that is still known, with true if a later one
+    /// was answered. Returns how many more were lost.
     pub(crate) fn end(&mut self, mut each: impl FnMut(Flight, bool)) -> u64 {
         for (index, slot) in self.slots.drain(..).enumerate() {
             if slot.state != State::Answered {
@@ -244,7 +245,7 @@ impl InFlight {
         flight
     }
 
-    /// Forgets the oldest that are answered, and what was given up if too many stay because of it.
+    /// Forgets the oldest ended messages; a given-up one only if too many would stay because of it.
     fn trim(&mut self) {
         while let Some(slot) = self.slots.front() {
             match slot.state {
@@ -266,7 +267,7 @@ impl InFlight {
         (index < self.slots.len()).then_some(index)
     }
 
-    /// True if a message had this number and is not known any more.
+    /// True if a message had this number and is no longer known.
     fn was_sent(&self, sequence: u32) -> bool {
         (1..=self.first).contains(&wrapped(self.first).wrapping_sub(sequence).into())
     }
@@ -285,7 +286,7 @@ impl Slot {
 /// The most ended messages that are kept because an older one was given up and may still be answered.
 const ENDED_MAX: usize = 1024;
 
-/// Sequence numbers begin again after 2^32 messages of a connection.
+/// Sequence numbers wrap around after 2^32 messages of a connection.
 #[expect(clippy::cast_possible_truncation, reason = "that is meant")]
 const fn wrapped(sequence: u64) -> u32 {
     sequence as u32

@@ -12,12 +12,12 @@ pub(crate) struct LastRing {
 }
 
 impl LastRing {
-    /// An empty one, with the memory for all that it keeps.
+    /// An empty ring, with memory for all the replies that it keeps.
     pub(crate) fn new() -> Self {
         Self { replies: Vec::with_capacity(LastReplies::KEPT), oldest: 0 }
     }
 
-    /// Keeps a reply in the place of the oldest.
+    /// Keeps a reply; replaces the oldest once the ring is full.
     #[inline]
     pub(crate) fn record(&mut self, sent: Instant, received: Instant) {
         if self.replies.len() < LastReplies::KEPT {

@@ -1,20 +1,20 @@
 //! The main path: one worker of the load generator. Open this file first.
 //!
-//! A [`Worker`] is three values and a loop: its connections (`connections`: states and deadlines), its pace
-//! ([`load::Pace`]: which of them sends next, and when that was due), and its recorder. It shares nothing, locks
-//! nothing, and allocates nothing for a message. The way of a message, as `ARCHITECTURE.md` draws it, is this file from
-//! top to bottom:
+//! A [`Worker`] is a loop over three values: its connections (`connections`: states and deadlines), its pace
+//! ([`load::Pace`]: which connection sends next, and when that was due), and its recorder. It handles a message without
+//! sharing, locking or allocating anything. A message takes the path that `ARCHITECTURE.md` draws, which is this file
+//! from top to bottom:
 //!
-//! 1. [`Worker::step`](engine::Node::step) takes what the engine completed, and looks at the clock;
-//! 2. `received` decodes replies, stamps `received`, and matches each to its message (`identity`);
-//! 3. `go_on` does what the pace makes of that: in a closed loop a reply makes the next message due;
-//! 4. `keep_pace` takes what is due by the schedule: in an open loop a message, which waits for a connection;
+//! 1. [`Worker::step`](engine::Node::step) takes the engine's completions and looks at the clock;
+//! 2. `received` decodes replies, stamps `received`, and matches each reply to its message (`identity`);
+//! 3. `go_on` does what the pace decides next: in a closed loop, a reply makes the next message due;
+//! 4. `keep_pace` takes what the schedule has made due: in an open loop, a message, which then waits for a connection;
 //! 5. `send_in_turn` sends on the connections whose turn it is;
-//! 6. `send` encodes, stamps `sent`, and hands over to the engine: the same for every load.
+//! 6. `send` encodes, stamps `sent`, and hands the bytes to the engine, in the same way for every load.
 //!
-//! `lifecycle` has the life of a connection, `phases` what happens ten times a second or less, `punctual` the waiting
-//! for what is due, `second` the second socket of protocols that have two, `recorder` and `stream` what is written
-//! down. Left out: who starts workers and what becomes of results (crate `run`).
+//! `lifecycle` opens and ends connections, `phases` does what happens ten times a second or less, `punctual` waits for
+//! what is due, `second` drives the second socket of protocols that have two, and `recorder` and `stream` keep the
+//! results. Left out: starting workers and collecting their results (crate `run`).
 
 mod absences;
 mod connections;
@@ -69,44 +69,46 @@ pub struct Worker<O> {
     control: Arc<Control>,
     observer: O,
 
-    /// The changes of the rate that were made by the last look.
+    /// The number of rate changes made by the last look.
     changes_seen: u32,
 
     phase: Phase,
-    /// The end of a drain, and of the closing, at the latest.
+    /// The deadline of the drain, and later of the close phase; [`Instant::NEVER`] before.
     patience_end: Instant,
     window: Option<(Instant, Instant)>,
-    /// The instant at which something other than completions and the pace has to be looked at.
+    /// The instant of the next `keep_time`, for deadlines, phases and all else that is neither a completion nor the
+    /// pace.
     wake_at: Instant,
-    /// The instant at which the pace has to be looked at again.
+    /// The instant of the next `keep_pace`.
     due_at: Instant,
-    /// The instant of that look if nothing is due before.
+    /// The latest instant for the next `keep_pace`, even if nothing is due.
     beat_at: Instant,
-    /// The loop is known to have gone on until then, or to have had nothing to do; [`Instant::NEVER`] where it does not
-    /// matter.
+    /// The instant until which the loop is known to have run, or to have had nothing to do; [`Instant::NEVER`] where
+    /// stalls do not matter.
     alive_until: Instant,
     stall_min: Nanos,
     punctual: Punctual,
-    /// The last look at which no more replies had come, ours or of others, and how many had by then.
+    /// The last look that found the worker busy (messages in flight, or new replies, to itself or to others), and the
+    /// number of replies by then.
     quiet: (Instant, u64),
 
-    /// The number of our first connection among those of all workers, and the distance to the next one's.
+    /// The number of this worker's first connection among those of all workers, and the step to that of its next one.
     numbers: (u64, u64),
     seconds: Seconds,
-    /// The rooms that the connections are in, if they are.
+    /// The rooms of the connections, if the load has rooms.
     rooms: Option<Rooms>,
     /// The absences of receivers, if some leave and come back.
     absences: Option<Absences>,
-    /// The earliest instant at which publishers send messages again that no schedule wants.
+    /// The earliest instant for the next unscheduled messages of publishers.
     call_at: Instant,
     has_header: bool,
     /// True if a layer (TLS, compression, an envelope) counts its own bytes.
     has_layers: bool,
 
-    /// The payloads of messages that have a header, with the header of the last message written over its beginning; of
-    /// a conversation the note that asks for the last message. Empty if messages have neither.
+    /// The payloads of messages with a header, each with the header last sent written over its beginning; in a
+    /// conversation, the cue for the last message. Empty if messages have neither.
     payloads: Box<[u8]>,
-    /// The most memory for bytes that the kernel has not taken yet.
+    /// The limit on the memory for bytes that the kernel has not taken yet ([`Worker::with_unsent_max`]).
     unsent_max: usize,
     rx: Box<[u8]>,
     tx: Vec<u8>,
@@ -145,14 +147,14 @@ impl<E: Metered, O: Observer> Node<E> for Worker<O> {
 }
 
 impl Worker<&mut dyn Observer> {
-    /// Works on sockets until all is done. The loop is compiled here, once, and for speed, whoever calls it.
+    /// Runs the worker on sockets until it is done. The loop is compiled here, once and for speed, whoever calls it.
     pub fn run(&mut self, engine: &mut Epoll) {
         engine::run(engine, self);
     }
 }
 
 impl<O: Observer> Worker<O> {
-    /// A worker that does `workload` against `target`, together with the others that share `control`.
+    /// Creates a worker that runs `workload` against `target`, together with the others that share `control`.
     pub fn new(workload: Workload, target: Target, control: Arc<Control>, observer: O) -> Self {
         let pipelines = !target.of_senders().takes_requests();
         let has_header = workload.carries_headers();
@@ -198,42 +200,42 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Takes for a stall only what lasts `length` or longer, because timers of this machine are that coarse; 5 ms at
-    /// least.
+    /// Counts only gaps of `length` or longer as stalls, because this machine's timers are that coarse; at least 5 ms.
     #[must_use]
     pub fn with_stall_min(self, length: Nanos) -> Self {
         Self { stall_min: length.max(STALL_MIN), ..self }
     }
 
-    /// Wakes up a little before a message is due and looks from there on, so that it is sent in time however late
-    /// timers are (module `punctual`). For a worker that has a core for itself.
+    /// Wakes up a little before a message is due and then looks at the clock without sleeping, so that the message is
+    /// sent on time however late timers are (module `punctual`). For a worker with a core of its own.
     #[must_use]
     pub fn that_looks(self, looks: bool) -> Self {
         Self { punctual: Punctual::new(looks), ..self }
     }
 
-    /// Keeps every response time, service time and send lag by itself, beside the histograms, to check these: it takes
-    /// memory for each message, which is why it is not for measurements.
+    /// Keeps every response time, service time and send lag one by one, in addition to the histograms, to check them.
+    /// Not for measurements: it takes memory for each message.
     #[must_use]
     pub fn that_keeps_raw_times(mut self, keeps: bool) -> Self {
         self.recorder.keeps_raw_times = keeps;
         self
     }
 
-    /// Leaves messages of an open loop unsent while so many bytes wait that the kernel has not taken.
+    /// Leaves messages of an open loop unsent if otherwise more than `bytes` bytes would wait for the kernel to take
+    /// them.
     #[must_use]
     pub fn with_unsent_max(self, bytes: usize) -> Self {
         Self { unsent_max: bytes, ..self }
     }
 
-    /// Numbers its connections `first`, `first + step`, … in the order of their connects, so that several workers
-    /// together give no number twice: players are told apart by it. Without it they are numbered from 0 on.
+    /// Numbers the connections `first`, `first + step` and so on, in the order of their connects, so that several
+    /// workers together assign no number twice: players are distinguished by it. The default is from 0 in steps of 1.
     #[must_use]
     pub fn with_connection_numbers(self, first: u64, step: u64) -> Self {
         Self { numbers: (first, step), ..self }
     }
 
-    /// The results that it leaves behind, and its observer.
+    /// Returns the worker's results and its observer.
     pub fn finish(mut self) -> (Outcome, O) {
         for connection in self.connections.iter_mut() {
             self.recorder.forget_messages(&mut connection.in_flight, Instant::NEVER);
@@ -272,7 +274,8 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Takes note that a part of the server was killed, once it is gone: before what has come since is taken in.
+    /// Notes that a part of the server was killed, once that part is gone, and before anything that arrived since is
+    /// taken in.
     #[inline]
     fn hear_of_kill(&mut self) {
         if self.absences.is_some()
@@ -283,7 +286,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Looks at the clock and at the pace in the middle of many completions.
+    /// Looks at the clock and the pace in the middle of many completions.
     fn breathe<E: Metered>(&mut self, engine: &mut E) {
         let now = engine.now();
         self.notice(now);
@@ -292,7 +295,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Decodes what arrived, and sends on.
+    /// Decodes the `len` bytes that arrived on a connection, records the replies in them, and sends what they make due.
     fn received<S: Socket, E: Metered>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         let Some(connection) = self.connections.find(id) else { return };
         self.recorder.bytes_received(len);
@@ -359,7 +362,7 @@ impl<O: Observer> Worker<O> {
                     if let Some(rooms) = &mut self.rooms
                         && talk.is_some_and(|talk| talk.is_restored())
                     {
-                        // What comes behind this is not caught up any more.
+                        // Messages after this one do not count as caught up.
                         rooms.restored(connection.place, engine.now());
                     }
                 }
@@ -427,7 +430,7 @@ impl<O: Observer> Worker<O> {
         self.flush(engine, id);
     }
 
-    /// Does what the pace makes of something that happened on a connection, and lets others have their turn.
+    /// Does what the pace decides after an event on a connection, then gives other connections their turn.
     #[inline]
     fn go_on<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, next: Next) {
         match next {
@@ -441,7 +444,7 @@ impl<O: Observer> Worker<O> {
         self.attend_if_idle();
     }
 
-    /// A connection has had all its messages and their replies.
+    /// Ends a connection that has sent all its messages and has their replies.
     fn session_served<E: Metered>(
         &mut self,
         engine: &mut E,
@@ -454,7 +457,7 @@ impl<O: Observer> Worker<O> {
         self.client_served(engine, id);
     }
 
-    /// Takes what has become due by `now`, and sends what can be sent.
+    /// Takes all that is due by `now` from the pace, and sends what can be sent.
     fn keep_pace<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         let mut is_behind = true;
         for _ in 0..TAKEN_MAX {
@@ -484,7 +487,8 @@ impl<O: Observer> Worker<O> {
         self.wake_at = self.wake_at.min(self.phase_end()); // The last message of a quota is due.
     }
 
-    /// A session is due: it begins if there is room for it.
+    /// Begins a session that was due at `due` if `begins`, that is, if there is room for it; otherwise counts it as
+    /// unsent.
     fn begin_session<E: Metered>(&mut self, engine: &mut E, due: Instant, begins: bool) {
         if self.recorder.is_measured(due) {
             self.recorder.sessions.planned += 1;
@@ -497,7 +501,7 @@ impl<O: Observer> Worker<O> {
         self.connect(engine, due);
     }
 
-    /// Lets the connections send whose turn it is.
+    /// Sends on the connections whose turn it is.
     #[inline]
     fn send_in_turn<E: Metered>(&mut self, engine: &mut E) {
         for _ in 0..SENDS_MAX {
@@ -507,7 +511,8 @@ impl<O: Observer> Worker<O> {
         self.due_at = Instant::START; // There may be more than is sent at once.
     }
 
-    /// Sends messages on a connection that can send, and those that become due because some are not answered.
+    /// Sends a batch on a connection that can send, then the batches that become due because some messages get no
+    /// reply.
     fn send<E: Metered>(&mut self, engine: &mut E, batch: Batch) {
         let mut next = Some(batch);
         while let Some(batch) = next.take() {
@@ -528,12 +533,12 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Sends messages on a connection that can send. Returns the number of those that are not answered.
+    /// Sends one batch on a connection that can send. Returns how many of its messages get no reply.
     fn send_batch<E: Metered>(&mut self, engine: &mut E, batch: Batch) -> u32 {
         let Some(connection) = self.connections.at(batch.place) else { return 0 };
         let content = &self.workload.content;
         let len = content.payload().len();
-        // Few messages are long, and few connections have anything unsent: the rest is not asked for.
+        // The cheap checks come first: few messages are long, and few connections have unsent bytes.
         if let Some(due) = batch.due
             && (len >= LONG_LEN || engine.unsent(connection.id) > 0)
             && engine.kept().saturating_add(len) > self.unsent_max
@@ -547,7 +552,7 @@ impl<O: Observer> Worker<O> {
         let first = connection.in_flight.next_sequence();
         let number = connection.number;
         let requests = self.workload.requests.as_ref();
-        // A conversation may have the instant in its messages.
+        // Messages of a conversation may contain the instant.
         let cue_due = batch.due.or_else(|| requests.is_some().then(|| engine.now()));
         let mut count = 0;
         let refused = loop {
@@ -618,7 +623,7 @@ impl<O: Observer> Worker<O> {
         unanswered
     }
 
-    /// Sends what the protocol itself wants said (a pong, a close), if it was not sent together with a message.
+    /// Sends what the protocol itself has to say (a pong, a close), unless that went out together with a message.
     #[inline]
     fn flush<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         if self.tx.is_empty() && self.seconds.is_empty() {
@@ -639,7 +644,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The instant until which to wait, at `now`, after a step that had nothing to do if it `was_idle`.
+    /// Returns the instant until which to wait, at `now`; `was_idle` if the step just ended had nothing to do.
     fn rest(&mut self, now: Instant, was_idle: bool) -> Instant {
         let until = self.wake_at.min(self.due_at);
         if self.alive_until != Instant::NEVER {
@@ -653,7 +658,7 @@ impl<O: Observer> Worker<O> {
         self.punctual.rest(now, due, until, was_idle)
     }
 
-    /// It is `now`: the loop has gone on since the last look at the clock, or it stood still.
+    /// Notes that it is `now`: records a stall if the loop stood still since the last look at the clock.
     #[inline]
     fn notice(&mut self, now: Instant) {
         if now.since(self.alive_until) >= self.stall_min {
@@ -673,8 +678,8 @@ impl<O: Observer> Worker<O> {
     }
 }
 
-/// The kernel's stamp of what was received at `received`, if it answers the one message that is in flight: that of a
-/// reply behind which others are to come may be theirs.
+/// Returns the kernel's stamp of the reply that was received at `received`, if only one message is in flight: with
+/// more, the stamp may be that of a later reply.
 #[inline]
 fn stamp_of_last(
     engine: &mut impl Metered,
@@ -684,7 +689,7 @@ fn stamp_of_last(
     if in_flight.len() == 1 { engine.arrived(received) } else { None }
 }
 
-/// True if a message came by a rule for what is published in rooms.
+/// True if the pushed message was published in a room: it has a header, or its rule says where the header is.
 fn is_published(workload: &Workload, pushed: wire::Pushed<'_>) -> bool {
     let has_header = || {
         let requests = workload.requests.as_ref()?;
@@ -701,17 +706,18 @@ const BREATH_LEN: u32 = 32;
 const TAKEN_MAX: u32 = 1024;
 const SENDS_MAX: u32 = 256;
 
-/// A shorter gap is no stall but the way of schedulers and timers; far above what a timer is late by.
+/// The shortest gap that counts as a stall: shorter ones are normal for schedulers and timers. Far above the usual
+/// lateness of timers.
 const STALL_MIN: Nanos = Nanos::from_millis(5);
 
-/// A worker with a schedule looks at it and at its clock this often at least, so that a gap in its loop is known so
-/// exactly.
+/// The longest time between two looks at the schedule and the clock, for a worker that has a schedule: a gap in its
+/// loop is known to within this time.
 const BEAT: Nanos = Nanos::from_millis(20);
 
-/// Messages from this length on are not handed over before a look at what the kernel has not taken.
+/// The length from which on messages are handed over only after a look at how much the kernel has not taken.
 const LONG_LEN: usize = 4096;
 
-/// The end of a peer that makes us answer and reads no answers: more than [`UNSENT_LEN_MAX`] bytes of them wait.
+/// The error of a peer that makes us answer but does not read: more than [`UNSENT_LEN_MAX`] bytes of answers wait.
 const NOT_READ: &str =
     "the server sends what is to be answered, and does not read: 1 MiB of answers waits";
 

@@ -1,4 +1,4 @@
-//! The life of a connection: connect, opening handshake, end; and the ways in which it can end before its time.
+//! The life of a connection: connect, opening handshake, end, and the ways in which it can end early.
 
 use crate::Worker;
 use crate::connections::{Connection, State};
@@ -25,7 +25,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Starts a connection; a session was to begin at `due`.
+    /// Starts a connection; `due` is the instant at which its session was due, if it is one.
     pub(crate) fn connect<E: Metered>(&mut self, engine: &mut E, due: Instant) {
         let place = self.pace.join(due);
         self.connect_at(engine, place);
@@ -75,7 +75,8 @@ impl<O: Observer> Worker<O> {
         });
     }
 
-    /// A connection is established; of two, the first one.
+    /// Notes that a connection is established, the first if the protocol uses two: starts the second if that is needed
+    /// now.
     pub(crate) fn connected<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let needs_second = self.seconds.is_expected(id)
             && self.connections.find(id).is_some_and(|it| it.machine.wants_second());
@@ -86,7 +87,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The connection is established: begins the opening handshake, if there is one.
+    /// Begins the opening handshake, if there is one, on a connection that is established.
     pub(crate) fn established<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let now = engine.now();
@@ -122,9 +123,10 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The time after which the machine goes on over another connection, which takes the place of this one, where it
-    /// does: with the next exchange before a conversation, with that itself, or with a stream that broke off. No stream
-    /// is resumed that the time-out of its reply, or the end of the run, would end before.
+    /// Returns the time after which the machine goes on over another connection that replaces this one; `None` if it
+    /// does not. It goes on with the next exchange before a conversation, with the conversation itself, or with a
+    /// stream that broke off. A stream is not resumed if the time-out of its reply, or the end of the run, would come
+    /// first.
     pub(crate) fn goes_on<E: Metered>(&mut self, engine: &E, id: ConnectionId) -> Option<Nanos> {
         let is_closing = self.is_closing();
         let connection = self.connections.find(id)?;
@@ -136,7 +138,8 @@ impl<O: Observer> Worker<O> {
         (engine.now() + after < deadline).then_some(after)
     }
 
-    /// The machine goes on over another connection ([`Self::goes_on`]), which is made after this time.
+    /// Has the machine go on over another connection ([`Self::goes_on`]), which is made once the time `after` has
+    /// passed.
     #[cold]
     pub(crate) fn go_on_anew<E: Metered>(
         &mut self,
@@ -165,14 +168,14 @@ impl<O: Observer> Worker<O> {
         self.attend();
     }
 
-    /// Connects those that come back by `now`.
+    /// Connects the connections that return by `now`.
     pub(crate) fn return_due<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         while let Some(connection) = self.connections.take_returning(now) {
             self.connect_anew(engine, connection);
         }
     }
 
-    /// Connects anew a connection that was there before.
+    /// Connects a connection again that existed before.
     fn connect_anew<E: Metered>(&mut self, engine: &mut E, mut connection: Connection) {
         let now = engine.now();
         let (place, turn) = (connection.place, connection.source);
@@ -187,7 +190,7 @@ impl<O: Observer> Worker<O> {
         self.connections.insert(connection);
     }
 
-    /// Lets receivers leave whose time has come by `now`, and those come back that are gone.
+    /// Has receivers leave that are due to by `now`, and reconnects those whose absence is over.
     pub(crate) fn leave_and_return<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         while let Some((place, until)) = self.absences.as_mut().and_then(|it| it.take_leave(now)) {
             if let Some(rooms) = self.rooms.as_mut().filter(|rooms| rooms.is_present(place)) {
@@ -216,7 +219,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Cuts the connection of a receiver, as a network does that breaks down; it comes back at `until`.
+    /// Cuts the connection of a receiver, as a network failure would; the receiver comes back at `until`.
     fn tear_off<E: Metered>(&mut self, engine: &mut E, place: u32, until: Instant) {
         let (Some(connection), Some(absences)) = (self.connections.at(place), &mut self.absences)
         else {
@@ -227,8 +230,8 @@ impl<O: Observer> Worker<O> {
         self.remove_for(engine, id, Leaving::Planned);
     }
 
-    /// Takes the end of a connection, or of the attempt to make one, for what the run itself has done, if it has killed
-    /// what the connection was to: that is no error of the server. Answers with true if so.
+    /// Excuses the end of a connection, or of an attempt to make one, if the run itself has killed what it was
+    /// connected to: that is not an error of the server. Returns true if so.
     #[cold]
     fn is_excused<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) -> bool {
         let Some(place) = self.connections.find(id).map(|it| it.place) else { return false };
@@ -247,25 +250,25 @@ impl<O: Observer> Worker<O> {
         true
     }
 
-    /// True if the connection at a place is that of a receiver whose absence has an end.
+    /// True if the connection at a place belongs to a receiver that comes back on its own.
     fn comes_back(&self, place: u32) -> bool {
         let publishes = self.rooms.as_ref().is_none_or(|rooms| rooms.publishes(place));
         let is_traffic = matches!(self.phase, Phase::WarmUp | Phase::Measure | Phase::Drain);
         self.absences.is_some() && is_traffic && !publishes
     }
 
-    /// The connection at a place is gone: another one takes its place, unless it comes back by itself.
+    /// Has another connection replace the one at a place, which is gone, unless its receiver comes back on its own.
     fn reopen(&mut self, place: u32) {
         if !self.comes_back(place) {
             self.connections.reopen();
         }
     }
 
-    /// The connection is open for messages.
+    /// Notes that the connection is open for messages.
     pub(crate) fn opened(&mut self, id: ConnectionId, now: Instant) {
         let Some(connection) = self.connections.find(id) else { return };
         if connection.resumes {
-            // It has been open, and its message is in flight.
+            // It was open before, and its message is in flight.
             connection.state = State::Open;
             return self.connections.opened();
         }
@@ -284,7 +287,7 @@ impl<O: Observer> Worker<O> {
         }
         if let Some(rooms) = &mut self.rooms
             && !is_restored
-        // Of that they were told as soon as it was known.
+        // A restored receiver was reported to the rooms as soon as that was known.
         {
             rooms.opened(connection.place);
         }
@@ -299,8 +302,8 @@ impl<O: Observer> Worker<O> {
         self.attend();
     }
 
-    /// Sends the heartbeats that are due by `now`. Each is due a whole number of times the same time after its
-    /// connection opened, and those that the loop came too late for are left out.
+    /// Sends the heartbeats that are due by `now`. A connection's heartbeats are due at fixed intervals from its
+    /// opening; those that the loop is too late for are skipped.
     pub(crate) fn send_beats<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         while let Some((due, id)) = self.connections.take_beat(now) {
             let Some(connection) = self.connections.find(id) else { continue };
@@ -319,7 +322,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The first messages on a connection that is open, if it is the time for messages.
+    /// Sends the first messages on an open connection, if it is time for messages.
     pub(crate) fn begin_messages<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         if std::mem::take(&mut connection.resumes) {
@@ -333,7 +336,7 @@ impl<O: Observer> Worker<O> {
         self.go_on(engine, id, next);
     }
 
-    /// A short-lived client has had all its round trips.
+    /// Records that a short-lived client has completed all its round trips, and ends its connection.
     pub(crate) fn client_served<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let now = engine.now();
@@ -341,7 +344,7 @@ impl<O: Observer> Worker<O> {
         self.begin_end(engine, id, now);
     }
 
-    /// Ends a connection properly; the protocol's last words are sent first.
+    /// Ends a connection properly: sends the protocol's closing messages first.
     pub(crate) fn begin_end<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
         let Some(connection) = self.connections.find(id) else { return };
         let answer_owed =
@@ -354,7 +357,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The peer will send no more bytes.
+    /// Notes that the peer will send no more bytes.
     pub(crate) fn ended<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let mut replies = 0;
@@ -400,7 +403,7 @@ impl<O: Observer> Worker<O> {
         self.peer_ended(engine, id, end);
     }
 
-    /// The connection could not be made, or was cut. The engine has forgotten it.
+    /// Handles a connection that could not be made, or was cut. The engine has forgotten it.
     pub(crate) fn failed<E: Metered>(
         &mut self,
         engine: &mut E,
@@ -423,7 +426,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The peer ended the conversation: as we asked, as its protocol allows, or out of turn.
+    /// Handles a peer that ended the conversation: as we asked, as its protocol allows, or out of turn.
     pub(crate) fn peer_ended<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, end: End) {
         let is_closing = self.is_closing();
         let Some(connection) = self.connections.find(id) else { return };
@@ -444,7 +447,8 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// A connection has ended as it should; the next client does not wait for the replies of others.
+    /// Removes a connection that has ended as it should, and starts the next client at once, without waiting for the
+    /// replies of others.
     pub(crate) fn forget<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         if let Some(connection) = self.connections.find(id)
             && connection.state == State::AwaitClose
@@ -457,12 +461,12 @@ impl<O: Observer> Worker<O> {
         self.start_due(engine, now);
     }
 
-    /// A connection is gone, and its place is free for another.
+    /// Removes a connection, which frees its place for another.
     fn remove<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         self.remove_for(engine, id, Leaving::Unplanned);
     }
 
-    /// A connection is gone for a reason that matters where it received in a room.
+    /// Removes a connection for the reason `why`, which matters if it received in a room.
     fn remove_for<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, why: Leaving) {
         let Some(connection) = self.connections.remove(id) else { return };
         let second = self.seconds.remove(id);
@@ -474,14 +478,14 @@ impl<O: Observer> Worker<O> {
         self.let_go(engine, connection, why);
     }
 
-    /// Forgets those that were to come back.
+    /// Forgets the connections that were to return.
     pub(crate) fn forget_returning<E: Metered>(&mut self, engine: &mut E) {
         while let Some(connection) = self.connections.take_returning(Instant::NEVER) {
             self.let_go(engine, connection, Leaving::Unplanned);
         }
     }
 
-    /// A connection is gone that nothing knows any more.
+    /// Settles the accounts of a connection that is already removed: its messages, its place, its rooms.
     fn let_go<E: Metered>(&mut self, engine: &mut E, mut connection: Connection, why: Leaving) {
         self.recorder.ids_found(&mut connection.machine);
         if let Some(due) = self.pace.left(connection.place) {
@@ -503,7 +507,7 @@ impl<O: Observer> Worker<O> {
         self.send_in_turn(engine);
     }
 
-    /// A connection is gone that should not be: its messages in flight failed with it.
+    /// Counts an error and ends its connection: the messages in flight fail with it.
     pub(crate) fn lose<E: Metered, T: Into<Words>>(
         &mut self,
         engine: &mut E,
@@ -515,7 +519,7 @@ impl<O: Observer> Worker<O> {
         self.cut_off(engine, id);
     }
 
-    /// Ends a connection that can carry no more messages: those in flight fail with it.
+    /// Ends a connection that can carry no more messages; those in flight fail with it.
     fn cut_off<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let (now, place) = (engine.now(), connection.place);
@@ -534,7 +538,7 @@ impl<O: Observer> Worker<O> {
         self.remove(engine, id);
     }
 
-    /// A machine refused a message of ours: the message has failed, and the connection carries no more of them.
+    /// Records that a machine refused to send a message: the message has failed, and the connection carries no more.
     #[cold]
     pub(crate) fn refused_by_machine(
         &mut self,
@@ -551,7 +555,7 @@ impl<O: Observer> Worker<O> {
         self.recorder.tally(ErrorClass::Unsendable, || format!("not sent: {error}"));
     }
 
-    /// Gives a peer up that did not answer in time.
+    /// Gives up a peer that did not answer in time.
     pub(crate) fn give_up<E: Metered>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
         let timeouts = self.workload.timeouts;
         let Some(connection) = self.connections.find(id) else { return };
@@ -613,8 +617,8 @@ impl<O: Observer> Worker<O> {
     }
 }
 
-/// The least time between two heartbeats of a connection: a server that asks for none in it asks for a flood.
+/// The least time between two heartbeats of a connection: a server that asks for a shorter one would cause a flood.
 const BEAT_MIN: Nanos = Nanos::from_millis(1);
 
-/// The messages in flight for which a connection of an open loop has memory from the start.
+/// The number of messages in flight for which a connection of an open loop has memory from the start.
 const IN_FLIGHT_RESERVED: u32 = 16;

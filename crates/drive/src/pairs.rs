@@ -1,5 +1,5 @@
-//! Pairs of connections to the same server, of protocols that use two: which is the second of which, and what is handed
-//! to either.
+//! Pairs of connections to the same server, for protocols that use two: the second connection of each first one, and
+//! the bytes handed to either.
 
 use crate::connections::Connection;
 use crate::target::Target;
@@ -21,9 +21,9 @@ pub(crate) struct Seconds {
 struct Pair {
     /// The address that both come from.
     source: Option<IpAddr>,
-    /// True if they publish in a room: then they may go elsewhere than others.
+    /// True if they publish in a room: then they may have another target than the others.
     publishes: bool,
-    /// The second, while it is there or being opened.
+    /// The second, while it is open or being opened.
     second: Option<ConnectionId>,
 }
 
@@ -40,26 +40,27 @@ impl Seconds {
         matches!(self.seconds.get(first.index()), Some(Some(_)))
     }
 
-    /// The second connection of `first`, if it is there.
+    /// The second connection of `first`, if it has one.
     pub(crate) fn of(&self, first: ConnectionId) -> Option<ConnectionId> {
         self.seconds.get(first.index())?.and_then(|pair| pair.second)
     }
 
-    /// The connection of which `id` is the second.
+    /// The first connection of the pair whose second is `id`.
     #[inline]
     pub(crate) fn first_of(&self, id: ConnectionId) -> Option<ConnectionId> {
         let (second, first) = (*self.firsts.get(id.index())?)?;
         (second == id).then_some(first)
     }
 
-    /// Forgets `first` and its second connection, and returns the id of that.
+    /// Forgets `first` and its second connection. Returns the id of the second.
     pub(crate) fn remove(&mut self, first: ConnectionId) -> Option<ConnectionId> {
         let second = self.lose(first);
         *self.seconds.get_mut(first.index())? = None;
         second
     }
 
-    /// `first` is being opened from `source`, and may have a second; it publishes in a room, or not.
+    /// Registers `first`, which is being opened from `source` and may have a second; `publishes` if it publishes in a
+    /// room.
     pub(crate) fn expect(&mut self, first: ConnectionId, source: Option<IpAddr>, publishes: bool) {
         put(&mut self.seconds, first.index(), Pair { source, publishes, second: None });
     }
@@ -71,7 +72,7 @@ impl Seconds {
         Some(second)
     }
 
-    /// Begins the second connection of `first`, unless it is there.
+    /// Starts the second connection of `first`, unless it exists.
     pub(crate) fn connect<E: Metered>(
         &mut self,
         engine: &mut E,
@@ -94,8 +95,8 @@ fn put<T: Clone>(slots: &mut Vec<Option<T>>, index: usize, value: T) {
     slots[index] = Some(value);
 }
 
-/// Hands `tx` to the engine, and on the second connection what waits for that, which is begun if it is wanted; returns
-/// the number of bytes in both.
+/// Hands `tx` to the engine, and the bytes waiting for the second connection, which is started if it is wanted. Returns
+/// the number of bytes on both.
 #[inline]
 pub(crate) fn hand_over<E: Metered>(
     engine: &mut E,

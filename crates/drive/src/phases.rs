@@ -16,7 +16,7 @@ impl<O: Observer> Worker<O> {
         self.wake_at = Instant::START;
     }
 
-    /// Nothing is waited for once everything has been sent and has ended.
+    /// Lets `keep_time` run if everything has been sent and has ended: then there is nothing left to wait for.
     #[inline]
     pub(crate) fn attend_if_idle(&mut self) {
         let sends_no_more = self.phase == Phase::Drain || !self.pace.has_quota();
@@ -25,7 +25,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Does all that is due, and works out when the next thing is.
+    /// Does all that is due, and sets when something is due next.
     pub(crate) fn keep_time<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         if self.phase == Phase::AwaitStart && self.control.is_too_late(now) {
             self.control.stop();
@@ -72,7 +72,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The end of the phase, at the latest.
+    /// The latest end of the phase.
     pub(crate) fn phase_end(&self) -> Instant {
         match self.phase {
             Phase::WarmUp | Phase::Measure => self.pace.end(),
@@ -82,18 +82,18 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// True before the traffic, while the connections are opened that live through all phases.
+    /// True before the traffic, while the connections that live through all phases are opened.
     pub(crate) fn is_connecting(&self) -> bool {
         self.phase == Phase::Connect && self.workload.lifetime == Lifetime::Long
     }
 
-    /// True once all connections that live through all phases were opened, or have failed.
+    /// True once all connections that live through all phases have opened or failed.
     fn is_connected(&self) -> bool {
         self.connections.opening() == 0 && self.connections.to_start == 0
     }
 
-    /// True if publishers send messages that no schedule wants: until all subscriptions are proved, those on other
-    /// machines too, and in the drain behind the last of the schedule as long as a delivery is missing.
+    /// True if publishers send unscheduled messages: until all subscriptions are proved, those on other machines too,
+    /// and in the drain, after the last scheduled message, until no delivery is missing.
     fn calls(&self) -> bool {
         let Some(rooms) = &self.rooms else { return false };
         match self.phase {
@@ -106,8 +106,8 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Lets each publisher send a message to its room that no schedule wants, if it is time. Such a message
-    /// was due at the very beginning, so that it belongs to no measurement.
+    /// Has each publisher send an unscheduled message to its room, if it is time. Its due instant is the very
+    /// beginning, so that it belongs to no measurement.
     fn call_receivers<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         if now < self.call_at || !self.calls() {
             return;
@@ -130,7 +130,7 @@ impl<O: Observer> Worker<O> {
         self.call_at = now + CALL_EVERY;
     }
 
-    /// Ends receivers that no message of their room has reached in time.
+    /// Drops receivers that no message of their room has reached in time.
     fn give_up_unproved<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         let Some(rooms) = &self.rooms else { return };
         let (waited, from) = (self.workload.timeouts.handshake, rooms.proved_from());
@@ -146,7 +146,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Nothing more is waited for: deliveries that are missing will not come.
+    /// Gives up the deliveries that are still missing.
     fn give_up_deliveries(&mut self, now: Instant) {
         let least = self.workload.timeouts.reply;
         let begin = self.window.map_or(now, |(begin, _)| begin);
@@ -155,17 +155,18 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// True if messages may come that answer none of their connection.
+    /// True if a connection may receive messages that do not answer its own.
     fn is_pushed_to(&self) -> bool {
         self.target.pushes() || self.workload.requests.is_some()
     }
 
-    /// True once connections are ended by us.
+    /// True once we end connections.
     pub(crate) fn is_closing(&self) -> bool {
         self.phase >= Phase::Close
     }
 
-    /// The last replies of all reach others at their tables too: those are heard out, so that deliveries add up.
+    /// Notes whether replies still arrive. The very last replies are also delivered to other players at their tables,
+    /// and these deliveries are awaited so that the sums add up.
     fn listen_for_quiet(&mut self, now: Instant) {
         let heard = self.recorder.heard();
         if self.phase < Phase::Drain || self.pace.in_flight() > 0 || heard != self.quiet.1 {
@@ -178,7 +179,7 @@ impl<O: Observer> Worker<O> {
         let time_is_up = now >= self.phase_end();
         let short_lived = self.workload.lifetime != Lifetime::Long;
         let every_client_counts = matches!(self.workload.phases.stop, Stop::Clients(_));
-        // A message that is due waits for a connection, if there has ever been one.
+        // A due message waits for a connection, if there has ever been one.
         let nothing_left = match self.pace.is_timed() {
             true => !short_lived && self.recorder.connections.opened == 0,
             false => self.connections.none_left(),
@@ -263,8 +264,8 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The begin of the phase that is entered at `now`: an open loop keeps to its schedule, which starts with the
-    /// traffic.
+    /// The nominal start of the phase that is entered at `now`: an open loop keeps to its schedule, which starts with
+    /// the traffic.
     fn nominal(&self, phase: Phase, now: Instant) -> Instant {
         let start = self.control.started_at();
         if self.pace.is_timed() && phase == Phase::WarmUp {
@@ -276,7 +277,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The measurement begins at `begin`, and it is `now`.
+    /// Begins the measured window at `begin`; it is `now`.
     fn begin_window<E: Metered>(&mut self, engine: &mut E, begin: Instant, now: Instant) {
         self.window = Some((begin, begin));
         self.observer.phase(Phase::Measure, now);
@@ -291,19 +292,19 @@ impl<O: Observer> Worker<O> {
         if self.pace.is_timed() {
             return self.recorder.measure_from(begin);
         }
-        // Messages that the warm-up sent at this very instant belong to it.
+        // Messages that the warm-up sent at this very instant belong to the warm-up.
         let newest = self.connections.iter().filter_map(|it| it.in_flight.newest());
         let newest = newest.map(|flight| flight.sent).max();
         self.recorder.measure_from(newest.map_or(now, |sent| now.max(sent + Nanos(1))));
         if let (Lifetime::RoundTrips(each), Stop::Messages(messages)) =
             (self.workload.lifetime, self.workload.phases.stop)
         {
-            // As many clients as the messages need: what those that fail leave over is not sent.
+            // As many clients as the messages need: what failing clients leave over is not sent.
             self.connections.to_start = messages.get().div_ceil(u64::from(each.get()));
         }
     }
 
-    /// The measurement is over at `now`, or was before that.
+    /// Ends the measured window at `now`, or at the end that the pace had set before.
     fn end_window<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         self.end_stream(engine);
         self.slow_down(engine, false);
@@ -328,7 +329,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Lets slow receivers stop reading, or read on.
+    /// Makes slow receivers stop reading (`stops`), or read again.
     fn slow_down<E: Metered>(&mut self, engine: &mut E, stops: bool) {
         for place in self.rooms.as_ref().map_or(0..0, Rooms::slow) {
             let open = self.connections.at(place).filter(|it| it.state == State::Open);
@@ -336,7 +337,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The first messages, on all connections that are there.
+    /// Starts the traffic: the first messages on all open connections.
     fn begin_traffic<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         let start = self.control.started_at();
         if self.pace.is_timed() && self.phase == Phase::WarmUp {
@@ -368,7 +369,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// Ends at once; messages in flight stay so.
+    /// Ends at once; messages in flight stay without a reply.
     fn stop<E: Metered>(&mut self, engine: &mut E, now: Instant) {
         if self.phase == Phase::Measure {
             self.end_window(engine, now);
@@ -382,7 +383,7 @@ impl<O: Observer> Worker<O> {
         self.phase = Phase::Done;
     }
 
-    /// Nothing is sent any more; counts what was due and will not be sent.
+    /// Stops sending, and counts what was due and will not be sent.
     fn stop_sending(&mut self) {
         self.pace.stop(|due, count| self.recorder.unsent(due, count));
         self.alive_until = Instant::NEVER;
@@ -393,8 +394,8 @@ impl<O: Observer> Worker<O> {
 /// The time without a delivery after which a drain believes that nothing follows.
 const QUIET: Nanos = Nanos::from_millis(50);
 
-/// The time between two messages of a publisher that no schedule wants.
+/// The time between two unscheduled messages of a publisher.
 const CALL_EVERY: Nanos = Nanos::from_millis(100);
 
-/// The distance between two looks at whether all other workers are ready.
+/// The time between two checks whether all other workers are ready.
 const START_POLL: Nanos = Nanos::from_millis(1);

@@ -1,27 +1,28 @@
-//! Punctual waking: a worker sleeps until a little before a message is due, and looks at the clock from there on.
+//! Punctual waking: a worker sleeps until a little before a message is due, then looks at the clock without sleeping.
 //!
-//! Timers end sleeps late, by some tens of microseconds and now and then by many more. [`Punctual`] learns by how much
-//! from the worker's own sleeps, and asks to be woken that much before the next message is due. The rest of that
-//! time is spent looking: the engine is polled without sleeping, so that replies are taken as always.
+//! Timers end sleeps late, by some tens of microseconds and occasionally by many more. [`Punctual`] learns the
+//! overshoot from the worker's own sleeps, and asks to be woken that much before the next message is due. What remains
+//! of that time is spent looking: the worker polls the engine without sleeping, so that replies are taken as always.
 //!
-//! Looking costs CPU time. It is paid from a credit that grows with the time that passes ([`LOOKED_SHARE`]), so its
-//! share of a core is bounded whatever the rate and the machine; without credit the worker sleeps until the instant
-//! itself and is as late as its timer.
+//! Looking costs CPU time. A credit that grows as time passes ([`LOOKED_SHARE`]) pays for it, so its share of a core is
+//! bounded whatever the rate and the machine. Without credit the worker sleeps until the due instant itself and is as
+//! late as its timer.
 
 use units::{Instant, Nanos};
 
 /// Decides until when a worker sleeps.
 #[derive(Debug)]
 pub(crate) struct Punctual {
-    /// False where no CPU is to spare, or the user wants it so: it sleeps until the instant itself.
+    /// False if there is no CPU to spare, or the user turned it off: the worker then sleeps until the due instant
+    /// itself.
     is_on: bool,
-    /// The newest overshoots of sleeps, a ring, and the number of all so far.
+    /// The ring of the newest overshoots of sleeps, and the number of all overshoots so far.
     overshoots: [Nanos; KEPT],
     learnt: usize,
-    /// The time before an instant at which to be woken for it.
+    /// The time before a due instant at which to be woken for it.
     lead: Nanos,
-    /// Nanoseconds that may be spent looking, negative if the last look took longer, and the instant up to which they
-    /// have grown.
+    /// The nanoseconds that may be spent looking, negative if the last look took longer; and the instant up to which
+    /// this credit has grown.
     credit: i64,
     grown: Instant,
     rest: Rest,
@@ -36,7 +37,7 @@ enum Rest {
     Asleep {
         until: Instant,
     },
-    /// Polls without sleeping for a message that is due at `due`; `since` is not accounted for yet.
+    /// Polls without sleeping for a message that is due at `due`; the time since `since` is not charged yet.
     Looking {
         due: Instant,
         since: Instant,
@@ -57,7 +58,7 @@ impl Punctual {
         }
     }
 
-    /// The worker went on at `now`, from whatever [`Punctual::rest`] told it to do.
+    /// Notes that the worker went on at `now`, after the wait that [`Punctual::rest`] decided.
     #[inline]
     pub(crate) fn woken(&mut self, now: Instant) {
         match &mut self.rest {
@@ -76,9 +77,9 @@ impl Punctual {
         }
     }
 
-    /// The instant until which to wait at `now`, with nothing to do before `until`; a message is due at `due`
-    /// ([`Instant::NEVER`]: none). `now` itself stands for a look without sleep. `was_idle`: the step before it found
-    /// nothing to do, so its time belongs to the look.
+    /// Returns the instant until which to wait at `now`, with nothing to do before `until` and the next message due at
+    /// `due` ([`Instant::NEVER`]: none); `now` itself means to look without sleeping. `was_idle`: the step just ended
+    /// found nothing to do, so its time counts as looking.
     #[inline]
     pub(crate) fn rest(
         &mut self,
@@ -107,7 +108,7 @@ impl Punctual {
         until
     }
 
-    /// The time spent looking since this was last asked.
+    /// Takes the time spent looking since the last call.
     #[inline]
     pub(crate) fn looked(&mut self) -> Nanos {
         std::mem::take(&mut self.looked)
@@ -125,7 +126,7 @@ impl Punctual {
         self.looked += time;
     }
 
-    /// One more sleep ended so late.
+    /// Learns that one more sleep ended late by `overshoot`.
     fn learn(&mut self, overshoot: Nanos) {
         self.overshoots[self.learnt % KEPT] = overshoot;
         self.learnt += 1;
@@ -138,21 +139,22 @@ impl Punctual {
     }
 }
 
-/// The share of a worker's time that looking may take: one part in so many, 8 %. Keeping 2000/s takes a worker about a
-/// tenth of a core, and is to take a fifth at most.
+/// The share of a worker's time that looking may take: one part in this many, 8 %. Sending 2000/s takes a worker about
+/// a tenth of a core, and must not take more than a fifth.
 const LOOKED_SHARE: u64 = 12;
 
-/// The overshoots that are known at a time: few enough to follow a machine that changes, enough for the percentile.
+/// The number of overshoots kept: few enough to follow a machine that changes, enough for the percentile.
 const KEPT: usize = 64;
 
-/// Once that many are known, the lead follows them after so many new ones.
+/// Once [`KEPT`] overshoots are known, the lead is computed anew after this many more.
 const LEARN_EVERY: usize = 8;
 
-/// The percentage of sleeps that are to end before the message is due. A longer lead makes all messages dearer for the
-/// sake of few.
+/// The percentage of sleeps that must end before the message is due. A longer lead costs CPU time for every message to
+/// help a few.
 const LEAD_PERCENT: usize = 90;
 
-/// The longest lead, and the most credit. Sleeps that end later than that are stalls of the machine, no timers.
+/// The longest lead, and the most credit. Sleeps that end later than that are stalls of the machine, not lateness of
+/// timers.
 const LEAD_MAX: Nanos = Nanos::from_millis(1);
 
 #[cfg(test)]
@@ -248,7 +250,7 @@ mod tests {
         assert_eq!(taught(Nanos::from_secs(3)).lead, LEAD_MAX);
     }
 
-    /// One that knows sleeps to end so late, and has all the credit there is.
+    /// A [`Punctual`] that knows sleeps to end `overshoot` late, and has all the credit there is.
     fn taught(overshoot: Nanos) -> Punctual {
         let mut punctual = Punctual::new(true);
         punctual.learn(overshoot);

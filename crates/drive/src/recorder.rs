@@ -1,7 +1,7 @@
 //! The recorder of a worker: counts, and times of messages and phases.
 //!
-//! Ten times a second it hands an [`Interval`] over, at the end an [`Outcome`]; both can be merged. Nothing is
-//! allocated for a message.
+//! It hands over an [`Interval`] ten times a second and an [`Outcome`] at the end; both can be merged. Recording a
+//! message allocates nothing.
 
 use crate::in_flight::{Flight, InFlight};
 use crate::last::LastRing;
@@ -44,7 +44,7 @@ pub enum Phase {
 /// Messages of one worker since it last handed over: a tenth of a second, less at the end of a phase.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// The phase in which all of it happened.
+    /// The phase to which all of it belongs.
     pub phase: Phase,
     /// The instant at which it began.
     pub start: Instant,
@@ -54,9 +54,9 @@ pub struct Interval {
     pub traffic: Traffic,
     /// Connections that were opened in it.
     pub opened: u64,
-    /// Everything that failed in it: connections as well as messages.
+    /// Failures in it, of connections as well as of messages.
     pub failures: u64,
-    /// The times that were counted into the histograms of `traffic`, one by one; empty unless the worker keeps them.
+    /// The single times that the histograms of `traffic` counted; empty unless the worker keeps them.
     pub raw_times: Vec<RawTime>,
 }
 
@@ -81,7 +81,7 @@ pub enum TimeOf {
 }
 
 impl Interval {
-    /// An empty interval of a workload with such arrivals.
+    /// An empty interval of a workload with these arrivals.
     pub fn new(arrival: &Arrival) -> Self {
         Self {
             phase: Phase::Connect,
@@ -95,12 +95,13 @@ impl Interval {
     }
 }
 
-/// Is told what happens while it happens. Called ten times a second and at phase boundaries, never for a message.
+/// Receives results while the run goes on. Called ten times a second and at phase boundaries, never for a message.
 pub trait Observer {
-    /// Takes what is in `interval` and leaves an empty one in its place ([`Traffic::clear`]), without raw times.
+    /// Takes the content of `interval` and leaves an empty one in its place ([`Traffic::clear`]), without raw times.
     fn interval(&mut self, interval: &mut Box<Interval>);
 
-    /// The measurement begins (`Measure`) or has ended (`Drain`) at `now`: the moment to read what counts time apart.
+    /// Reports that the measurement begins (`Measure`) or has ended (`Drain`) at `now`: the moment to read external
+    /// counters.
     fn phase(&mut self, phase: Phase, now: Instant);
 }
 
@@ -114,19 +115,19 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     }
 }
 
-/// Writes everything down.
+/// Records everything that happens to messages and connections.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     interval: Box<Interval>,
-    /// Messages due from here on count; in a closed loop they are due when they are sent.
+    /// Messages due from this instant on count; in a closed loop they are due when they are sent.
     measured_from: Instant,
     /// The end of the measured window; [`Instant::NEVER`] before it.
     measured_until: Instant,
-    /// The time of the window in which messages were in flight that got no right reply.
+    /// The total time in the window for which messages without a right reply were in flight.
     unanswered: Nanos,
-    /// True if connections that began before that count too.
+    /// True if connections that began before the measurement count too.
     long_lived: bool,
-    /// The least time that a failed message has cost its user.
+    /// The least response time recorded for a failed message.
     reply_timeout: Nanos,
     pub(crate) measured: Counts,
     pub(crate) warm_up: Counts,
@@ -136,7 +137,7 @@ pub(crate) struct Recorder {
     refused: Histogram,
     tls: Vec<(Facts, Handshakes)>,
     pub(crate) stream: Stream,
-    /// True if a message of ours is published in a room: then a delivery is what a reply is elsewhere.
+    /// True if our messages are published in rooms: then a delivery is what a reply is elsewhere.
     publishes: bool,
     /// The length of a message's payload.
     payload_len: u64,
@@ -145,7 +146,7 @@ pub(crate) struct Recorder {
     /// The kinds of requests and the rules for pushes of a conversation; empty without one.
     exchanges: Box<[ExchangeOutcome]>,
     pushes: Box<[PushOutcome]>,
-    /// Messages of the conversation that came unasked, from the first on.
+    /// Unasked messages of the conversation since the start of the run.
     pushes_whole: u64,
     ids_found: Option<IdsFound>,
     stalls: Stalls,
@@ -156,7 +157,7 @@ pub(crate) struct Recorder {
     last_replies: Option<LastRing>,
     pub(crate) sessions: Sessions,
     replies_each: BTreeMap<u64, u64>,
-    /// True if every time is kept besides.
+    /// True if every single time is kept too.
     pub(crate) keeps_raw_times: bool,
 }
 
@@ -204,7 +205,7 @@ impl Recorder {
         }
     }
 
-    /// Keeps a time that a histogram has counted, if that is wanted.
+    /// Keeps a time that a histogram has counted, if raw times are wanted.
     #[inline]
     fn keep(&mut self, of: TimeOf, time: Nanos) {
         if self.keeps_raw_times {
@@ -212,7 +213,7 @@ impl Recorder {
         }
     }
 
-    /// `count` messages were handed over in `bytes` bytes of the stream, `lag` later than we could have.
+    /// Records that `count` messages were handed over, in `bytes` bytes of the stream, `lag` later than possible.
     #[inline]
     pub(crate) fn sent(&mut self, flight: Flight, count: u32, lag: Nanos, bytes: usize) {
         self.interval.traffic.bytes_sent += bytes as u64;
@@ -226,7 +227,7 @@ impl Recorder {
         }
     }
 
-    /// A message that was counted as sent is of this kind.
+    /// Counts a message, already counted as sent, among those of its kind.
     #[inline]
     pub(crate) fn sent_kind(&mut self, flight: Flight) {
         if let Some(of) = self.exchange(flight) {
@@ -234,12 +235,12 @@ impl Recorder {
         }
     }
 
-    /// `count` messages that were due at `due` or right after it will not be sent.
+    /// Counts `count` messages as unsent that were due at `due` or right after it.
     pub(crate) fn unsent(&mut self, due: Instant, count: u64) {
         self.count(due, count, |counts| &mut counts.unsent);
     }
 
-    /// The whole reply to a message was decoded at `received`, and is what it should be.
+    /// Records that the whole reply to a message was decoded at `received` and is right.
     #[inline]
     pub(crate) fn reply(&mut self, flight: Flight, received: Instant) {
         let round_trip = received.since(flight.sent);
@@ -274,7 +275,7 @@ impl Recorder {
         }
     }
 
-    /// A message was sent that is never answered: it has ended well, and has no time.
+    /// Records that a message was sent that gets no reply: it has ended well, and has no times.
     pub(crate) fn complete(&mut self, flight: Flight) {
         self.count(flight.due, 1, |counts| &mut counts.ok);
         if let Some(of) = self.exchange(flight) {
@@ -282,7 +283,8 @@ impl Recorder {
         }
     }
 
-    /// A part of the reply to a message was decoded at `now`; `before` is the instant of the part before it.
+    /// Records that a part of the reply to a message was decoded at `now`; `before` is the instant of the previous
+    /// part.
     pub(crate) fn part(&mut self, flight: Flight, before: Option<Instant>, now: Instant) {
         if let Some(of) = self.exchange(flight) {
             of.parts += 1;
@@ -293,14 +295,14 @@ impl Recorder {
         }
     }
 
-    /// The stream that answers a message broke off, and is asked for again.
+    /// Records that the stream that answers a message broke off and is requested again.
     pub(crate) fn resumed(&mut self, flight: Flight) {
         if let Some(of) = self.exchange(flight) {
             of.resumed += 1;
         }
     }
 
-    /// A message met a redirect, and the place that it names is asked.
+    /// Records that a message met a redirect, which is followed.
     pub(crate) fn redirected(&mut self, flight: Flight) {
         self.count(flight.due, 1, |counts| &mut counts.redirects);
         if let Some(of) = self.exchange(flight) {
@@ -308,14 +310,14 @@ impl Recorder {
         }
     }
 
-    /// The messages of the same kind, if this one is of the measurement.
+    /// The outcome of the messages of the same kind, if this one belongs to the measurement.
     #[inline]
     fn exchange(&mut self, flight: Flight) -> Option<&mut ExchangeOutcome> {
         let is_measured = self.is_measured(flight.due);
         self.exchanges.get_mut(usize::from(flight.exchange)).filter(|_| is_measured)
     }
 
-    /// A message came that no rule of the conversation matches, or that answers a message that nobody sent.
+    /// Records an incoming message that no rule of the conversation matches, or that answers a message never sent.
     #[cold]
     pub(crate) fn unexpected(&mut self, payload: &[u8]) {
         self.pushes_whole += 1;
@@ -325,7 +327,7 @@ impl Recorder {
         self.errors.entry(ErrorClass::Unexpected).or_insert_with(first).count += 1;
     }
 
-    /// Adds the ways in which the machine of a connection found the ids of replies.
+    /// Adds the counts of the ways in which the machine of a connection found the ids of replies.
     pub(crate) fn ids_found(&mut self, machine: &mut wire::Connection) {
         if let Some(talk) = machine.talk() {
             let Hits { learnt, scanned, odd } = talk.hits();
@@ -334,7 +336,7 @@ impl Recorder {
         }
     }
 
-    /// Something came that nobody here asked for.
+    /// Records an unasked message.
     #[inline]
     pub(crate) fn pushed(&mut self, pushed: wire::Pushed<'_>, received: Instant) {
         let sent = pushed.sent.map(|sent| Instant(sent.0));
@@ -343,8 +345,7 @@ impl Recorder {
         }
     }
 
-    /// Counts something that nobody here asked for. Returns the outcome of the rule of the conversation that it came
-    /// by, if it counts there.
+    /// Counts an unasked message. Returns the outcome of the conversation's rule that it matched, if it counts there.
     #[inline]
     fn count_pushed(&mut self, pushed: wire::Pushed<'_>) -> Option<&mut PushOutcome> {
         self.stream.received(pushed.payload.len());
@@ -365,8 +366,8 @@ impl Recorder {
         None
     }
 
-    /// A message of a room came to a receiver of it, and is `delivered`; or else not owed to it, or not any more.
-    /// `arrived` is the kernel's stamp, where nothing else came with it.
+    /// Records that a receiver of a room got a message of that room; `delivered` is `None` if the message was not owed
+    /// to it, or no longer. `arrived` is the kernel's stamp, if nothing else arrived with the message.
     pub(crate) fn delivered(
         &mut self,
         delivered: Option<Delivered>,
@@ -390,7 +391,7 @@ impl Recorder {
         }
     }
 
-    /// A delivery of a message that was due at `due` is given up at `now`.
+    /// Records that a delivery of a message due at `due` is given up at `now`.
     pub(crate) fn undelivered(&mut self, due: Instant, now: Instant) {
         let response = now.since(due).max(self.reply_timeout);
         if let Some(open_loop) = &mut self.interval.traffic.open_loop {
@@ -399,8 +400,8 @@ impl Recorder {
         }
     }
 
-    /// The same for what matches a rule. A message that carries a stamp counts where the message belongs that caused
-    /// it, so that deliveries add up; any other where it comes.
+    /// Counts an unasked message that matched a rule. One that carries a stamp counts in the phase of the message that
+    /// caused it, so that deliveries add up; any other counts in the phase in which it arrives.
     #[inline]
     fn count_pushed_by(&mut self, rule: u16, pushed: wire::Pushed<'_>) -> Option<&mut PushOutcome> {
         self.pushes_whole += 1;
@@ -414,12 +415,12 @@ impl Recorder {
         Some(of)
     }
 
-    /// The number of replies so far, those to other connections' messages among them.
+    /// The number of replies so far, including those to other connections' messages.
     pub(crate) fn heard(&self) -> u64 {
         self.warm_up.ok + self.measured.ok + self.pushed.whole.deliveries + self.pushes_whole
     }
 
-    /// The message ended badly at `now`.
+    /// Records that a message failed at `now`.
     pub(crate) fn failed(&mut self, flight: Flight, failure: Failure, now: Instant) {
         self.unanswered(flight, now);
         let is_of_interval = self.count(flight.due, 1, |counts| match failure {
@@ -451,13 +452,14 @@ impl Recorder {
         }
     }
 
-    /// A message was in flight until `until` and got no right reply: its time in the window is kept for Little's law.
+    /// Adds the time in the window of a message that was in flight until `until` and got no right reply, for Little's
+    /// law.
     fn unanswered(&mut self, flight: Flight, until: Instant) {
         self.unanswered +=
             until.min(self.measured_until).since(flight.sent.max(self.measured_from));
     }
 
-    /// The peer answered a message with no.
+    /// Records that the peer refused a message.
     #[cold]
     pub(crate) fn refused<T: Into<Words>>(
         &mut self,
@@ -472,7 +474,8 @@ impl Recorder {
         self.tally(ErrorClass::Refused, words);
     }
 
-    /// A connection is gone at `now`: messages without a reply get none, and are lost if a later message was answered.
+    /// Forgets the messages of a connection that is gone at `now`; those without a reply are lost if a later one was
+    /// answered.
     pub(crate) fn forget_messages(&mut self, in_flight: &mut InFlight, now: Instant) {
         for flight in in_flight.awaited() {
             self.unanswered(flight, now);
@@ -485,8 +488,8 @@ impl Recorder {
         self.identity.lost += lost;
     }
 
-    /// Counts messages where they belong by `due`, and says whether that is this phase: what the warm-up leaves over
-    /// belongs to no later interval.
+    /// Counts messages in the warm-up or the measurement, by `due`. Returns true if they count in the current interval
+    /// too: what the warm-up leaves over belongs to no later interval.
     #[inline]
     fn count(&mut self, due: Instant, count: u64, of: impl Fn(&mut Counts) -> &mut u64) -> bool {
         if due >= self.measured_from {
@@ -501,7 +504,7 @@ impl Recorder {
         true
     }
 
-    /// The kernel had the last byte of the reply to a message so long before we had decoded it.
+    /// Records the time from the kernel's stamp on the last byte of a reply until we had decoded it.
     pub(crate) fn own_share(&mut self, flight: Flight, share: Nanos) {
         let is_measured = flight.due >= self.measured_from && !self.publishes;
         if let Some(open_loop) = &mut self.interval.traffic.open_loop
@@ -511,7 +514,7 @@ impl Recorder {
         }
     }
 
-    /// The server says that it kept a message for so long.
+    /// Records how long the server says that it kept a message.
     pub(crate) fn true_delay(&mut self, flight: Flight, delay: Nanos) {
         let is_measured = flight.due >= self.measured_from;
         if let Some(open_loop) = &mut self.interval.traffic.open_loop
@@ -521,21 +524,21 @@ impl Recorder {
         }
     }
 
-    /// One more reply of some kind, to a message that was due at `due`.
+    /// Counts one more lost, duplicate, reordered or corrupted reply to a message that was due at `due`.
     pub(crate) fn identity(&mut self, due: Instant, of: impl Fn(&mut Identity) -> &mut u64) {
         if self.is_measured(due) {
             *of(&mut self.identity) += 1;
         }
     }
 
-    /// The instant at which the loop went on after its last stall; messages that are outstanding and were due before
-    /// that have been counted as affected.
+    /// The instant at which the loop went on after its last stall; outstanding messages that were due before that are
+    /// already counted as affected.
     pub(crate) fn stalled_until(&self) -> Instant {
         self.stalled_until
     }
 
-    /// The worker's loop stood still while so many messages were outstanding, of which so many were not in the stall
-    /// before.
+    /// Records that the worker's loop stood still with `outstanding` messages, `fresh` of which the previous stall had
+    /// not affected.
     pub(crate) fn stalled(&mut self, from: Instant, until: Instant, outstanding: u64, fresh: u64) {
         if !self.is_measured(until) {
             return;
@@ -552,7 +555,7 @@ impl Recorder {
         }
     }
 
-    /// `count` messages were due in the stall that ended at `until`.
+    /// Adds `count` messages that were due in the stall that ended at `until`.
     pub(crate) fn affected(&mut self, until: Instant, count: u64) {
         if self.is_measured(until) {
             self.stalls.affected += count;
@@ -569,7 +572,7 @@ impl Recorder {
         instant >= self.measured_from && self.measured_from != Instant::NEVER
     }
 
-    /// The worker looked for so long whether a message was due, in place of sleeping.
+    /// Adds time that the worker spent looking for due messages instead of sleeping.
     #[inline]
     pub(crate) fn looked(&mut self, time: Nanos) {
         if self.interval.phase == Phase::Measure {
@@ -582,7 +585,7 @@ impl Recorder {
         self.interval.traffic.bytes_received += len as u64;
     }
 
-    /// Bytes that are not part of a message: handshakes, answers of the protocol itself.
+    /// Counts bytes that are not part of a message: handshakes, answers of the protocol itself.
     pub(crate) fn bytes_sent(&mut self, len: usize) {
         self.interval.traffic.bytes_sent += len as u64;
     }
@@ -592,7 +595,7 @@ impl Recorder {
         (self.long_lived || began >= self.measured_from).then_some(&mut self.times)
     }
 
-    /// Counts the completed TLS handshake of a connection that began at `began`, after so long.
+    /// Counts the completed TLS handshake of a connection that began at `began`; the handshake `took` this long.
     pub(crate) fn secured(&mut self, facts: Facts, began: Instant, took: Nanos) {
         let is_resumed = facts.resumed;
         let agreed = Facts { resumed: false, ..facts };
@@ -613,7 +616,7 @@ impl Recorder {
         }
     }
 
-    /// A short-lived client that began at `began` had the last of its round trips at `now`.
+    /// Counts a short-lived client that began at `began` and completed its last round trip at `now`.
     pub(crate) fn served(&mut self, began: Instant, now: Instant) {
         if began >= self.measured_from {
             self.clients_served += 1;
@@ -621,12 +624,12 @@ impl Recorder {
         }
     }
 
-    /// Adds a connection that lives through all phases, which had so many replies in the measurement.
+    /// Adds a connection that lives through all phases and had this many replies in the measurement.
     pub(crate) fn lived_through(&mut self, replies: u64) {
         *self.replies_each.entry(replies).or_default() += 1;
     }
 
-    /// Everything that was counted; the traffic is in the intervals.
+    /// Returns everything that was counted, except the traffic, which is in the intervals.
     pub(crate) fn finish(self, left: Left) -> Outcome {
         let planned = left.planned.unwrap_or(self.measured.sent + self.measured.unsent);
         let is_open = self.interval.traffic.open_loop.is_some();
@@ -669,7 +672,7 @@ impl Recorder {
         self.interval.opened += 1;
     }
 
-    /// Counts what went wrong; `example` is called for the first of its class only.
+    /// Counts an error; `example` is called only for the first of its class.
     pub(crate) fn tally<T: Into<Words>>(&mut self, class: ErrorClass, example: impl FnOnce() -> T) {
         let first = || {
             let Words { text: example, cause } = example().into();
@@ -690,17 +693,17 @@ impl Recorder {
         (self.interval.opened, self.interval.failures) = (0, 0);
     }
 
-    /// Messages due from `instant` on count.
+    /// Sets the instant from which on due messages count.
     pub(crate) fn measure_from(&mut self, instant: Instant) {
         self.measured_from = instant;
     }
 
-    /// The measurement is over at `end`.
+    /// Sets the end of the measurement.
     pub(crate) fn measure_until(&mut self, end: Instant) {
         self.measured_until = end;
     }
 
-    /// The instant from which on messages count.
+    /// The instant from which on due messages count.
     pub(crate) fn measured_from(&self) -> Instant {
         self.measured_from
     }
@@ -713,7 +716,7 @@ impl Recorder {
 
 /// The parts of an outcome that the recorder does not know.
 pub(crate) struct Left {
-    /// The number of messages that was asked for, if one was.
+    /// The number of messages asked for, if the load fixes it.
     pub(crate) planned: Option<u64>,
     /// True if replies name the messages that they answer.
     pub(crate) has_identity: bool,
@@ -722,7 +725,7 @@ pub(crate) struct Left {
     pub(crate) deliveries: Option<DeliveryOutcome>,
 }
 
-/// The kinds of requests, of which none was sent yet.
+/// The kinds of requests, with none sent yet.
 fn exchanges(requests: &Requests) -> Box<[ExchangeOutcome]> {
     let kinds = requests.kinds().iter();
     kinds
@@ -734,13 +737,13 @@ fn exchanges(requests: &Requests) -> Box<[ExchangeOutcome]> {
         .collect()
 }
 
-/// The rules for what comes unasked, by which nothing came yet.
+/// The rules for unasked messages, with none received yet.
 fn pushes(requests: &Requests) -> Box<[PushOutcome]> {
     let rules = requests.conversation().pushes.iter();
     rules.map(|rule| PushOutcome { name: rule.name.clone(), ..PushOutcome::default() }).collect()
 }
 
-/// The status and the body of a refusal by HTTP, and the time at which the server wants to be asked again, in words.
+/// Describes a refusal by HTTP: its status, its body, and when the server wants to be asked again.
 pub(crate) fn status_words(code: u16, body: &[u8], retry_after: Option<RetryAfter>) -> Words {
     let is_later = retry_after.is_some();
     let later = retry_after.map_or_else(String::new, |after| format!(", {after}"));
@@ -750,7 +753,7 @@ pub(crate) fn status_words(code: u16, body: &[u8], retry_after: Option<RetryAfte
     }
 }
 
-/// The parameters that a handshake agreed on, as a record has them.
+/// The parameters that a handshake agreed on, in the form of a record.
 fn parameters(facts: &Facts) -> TlsParameters {
     TlsParameters {
         version: facts.version.to_string(),

@@ -1,20 +1,21 @@
-//! The rooms of a worker: what was published, who is owed it, and who has it.
+//! The rooms of a worker: what was published, which receivers are owed it, and which have it.
 //!
-//! Each message is known by its publisher and its number ([`Header`]), and each receiver knows which messages of its
-//! room it has ([`Seen`]): a delivery that is lost, comes twice or overtakes another is known as such. A receiver is
-//! owed messages from when its subscription is proved: when any message of its room has reached it. Before the traffic,
-//! and again when the last message of the measurement was sent, each publisher sends messages that are counted nowhere
-//! ([`Class::Uncounted`]): the former prove all subscriptions, the latter show what is lost at the very end.
+//! Each message is identified by its publisher and its number ([`Header`]), and each receiver keeps track of the
+//! messages of its room that it has ([`Seen`]), so that lost, duplicate and reordered deliveries are recognized. A
+//! receiver is owed messages once its subscription is proved, that is, once any message of its room has reached it.
+//! Before the traffic, and again after the last message of the measurement, each publisher sends messages that are
+//! counted nowhere ([`Class::Uncounted`]): the former prove all subscriptions, the latter show what is lost at the very
+//! end.
 //!
-//! Machines of a fleet may share rooms ([`RoomShare::is_divided`]): then one of them publishes. The others know by its
-//! schedule what their receivers are owed (module `shared`), each message from when it is due.
+//! Machines of a fleet may share rooms ([`RoomShare::is_divided`]): then one of them publishes. The others know from
+//! its schedule what their receivers are owed (module `shared`), each message from the instant at which it is due.
 //!
-//! A receiver that goes and comes back keeps its place, and what it has. The messages of its room are then divided by
-//! what it was when they were sent ([`Presence`]): present, away, or at the edge between the two. One that its server
-//! may restore when it comes back is owed all as if it had stayed, until the server has said that it does not
-//! ([`Gone`]).
+//! A receiver that leaves and comes back keeps its place and the messages it has. The messages of its room are then
+//! divided by its state when they were sent ([`Presence`]): present, away, or at the edge between the two. A receiver
+//! that its server may restore when it comes back is owed everything as if it had stayed, until the server turns out
+//! not to restore it ([`Gone`]).
 //!
-//! Start reading at [`Rooms::published`] and [`Rooms::received`]. Left out: sockets and times to send.
+//! Start reading at [`Rooms::published`] and [`Rooms::received`]. Left out: sockets, and when to send.
 
 mod shared;
 
@@ -32,21 +33,21 @@ pub(crate) struct Rooms {
     rooms: Vec<Room>,
     places: Vec<Place>,
     outcome: DeliveryOutcome,
-    /// Deliveries of the measurement that are owed and have not come, to receivers that are there.
+    /// Deliveries of the measurement that are owed to present receivers and have not arrived.
     owed: u64,
-    /// Open receivers whose subscription is not proved.
+    /// The number of open receivers whose subscription is not proved.
     unproved: u32,
-    /// Receivers that were there before and connect again, or are not proved again.
+    /// Receivers that were present before and are connecting again, or are not proved again.
     returning: u32,
-    /// The instant at which all receivers were torn off, or their server or a part of it was killed, until the
-    /// measurement is over.
+    /// The instant at which all receivers were torn off, or their server or a part of it was killed; `None` again once
+    /// the measurement is over.
     storm_at: Option<Instant>,
-    /// The instant by which the part of the server that was killed was gone: a message that was due before proves
-    /// nobody's recovery.
+    /// The instant by which the killed part of the server was gone: a message that was due before then proves no
+    /// recovery.
     cut_off_at: Option<Instant>,
-    /// The due instants of messages, as their headers have them.
+    /// Converts due instants between our clock and headers.
     clock: Clock,
-    /// The messages that another machine sends to these rooms; `None` where we send them.
+    /// The messages that another machine publishes in these rooms; `None` if we publish them.
     elsewhere: Option<Elsewhere>,
     /// End marks that each publisher has still to send, for receivers on other machines.
     marks: u32,
@@ -54,14 +55,14 @@ pub(crate) struct Rooms {
 
 #[derive(Debug, Default)]
 struct Room {
-    /// The streams: one for each publisher, and for each that took the place of another.
+    /// The streams: one for each publisher, and one for each that replaced another.
     streams: Vec<Stream>,
-    /// Messages that were published in it.
+    /// The number of messages published in it.
     published: u32,
-    /// Receivers whose subscription is proved: those that read, and those that are slow.
+    /// Receivers whose subscription is proved: those that read, and the slow ones.
     present: u32,
     slow: u32,
-    /// Receivers that were, and are gone or come back.
+    /// Receivers that were proved before: those that are gone, and those that are coming back.
     away: u32,
     returning: u32,
 }
@@ -83,10 +84,10 @@ struct Publication {
     class: Class,
     /// Its number among those of the room.
     number: u32,
-    /// Receivers that it was owed to, and those of them that have it.
+    /// The number of receivers that it is owed to, and of those that have it.
     owed: u32,
     delivered: u32,
-    /// Time from due to the first receiver that had it, and to the latest.
+    /// The time from its due instant to the first delivery, and to the latest.
     first: Nanos,
     latest: Nanos,
 }
@@ -100,31 +101,32 @@ pub(crate) enum Class {
     Uncounted,
 }
 
-/// A place, with what is known of it, whatever connection has it.
+/// The state of a place, whatever connection has it.
 #[derive(Debug, Default)]
 struct Place {
-    /// Connections that have had it.
+    /// The number of connections that have had it.
     joins: u32,
-    /// The streams of those, where they publish.
+    /// The streams of those connections, if they publish.
     streams: Vec<u32>,
-    /// The receiver, from when its connection is open for the first time.
+    /// The receiver, once its connection has been open for the first time.
     receiver: Option<Receiver>,
 }
 
 #[derive(Debug, Default)]
 struct Receiver {
     is_open: bool,
-    /// Its presence by turns, each from a number of its room on; none before the first proof.
+    /// Its presence by turns, each from a message number of its room on; empty before the first proof.
     turns: Turns,
-    /// The state of each stream of the room; none before the first proof. Most rooms have one publisher: its state is
-    /// where the receiver is.
+    /// Its state for each stream of the room; empty before the first proof. Most rooms have one publisher, whose state
+    /// is stored inline.
     seen: SmallVec<[Seen; 1]>,
-    /// The instant at which it was to come back; `None` while it is present.
+    /// The instant at which it is to come back; `None` while it is present.
     back_at: Option<Instant>,
     /// The instant at which it was proved for the last time.
     proved_at: Instant,
-    /// True from when all receivers were torn off, or their server was killed, until this one is proved again; or from
-    /// when a part of their server was, until a message has reached it that was due behind that.
+    /// True from the instant at which all receivers were torn off, or their server was killed, until this one is proved
+    /// again. If only a part of the server was killed, until a message reaches it that was due after that part was
+    /// gone.
     is_torn_off: bool,
     /// `Some` while it is gone and may be restored.
     gone: Option<Box<Gone>>,
@@ -133,16 +135,15 @@ struct Receiver {
 /// A receiver that has left a room.
 #[derive(Debug)]
 struct Gone {
-    /// The things by which its server may restore it when it comes back. Until that is decided it is among those who
-    /// are present.
+    /// The ticket with which its server may restore it when it comes back. Until that is decided, it counts as present.
     ticket: Option<Ticket>,
-    /// The number of the first message that may have been under way to it when it left.
+    /// The number of the first message that may have been on its way to it when it left.
     edge: u32,
     /// Its presence since then, unless it is restored.
     turns: Turns,
 }
 
-/// Turns of a receiver, in their order. Most receivers have one.
+/// The turns of a receiver, in order. Most receivers have one.
 type Turns = SmallVec<[Turn; 2]>;
 
 #[derive(Clone, Copy, Debug)]
@@ -157,14 +158,14 @@ struct Turn {
 pub(crate) enum Presence {
     /// Its subscription was proved, and it stayed.
     Present,
-    /// It connected again and was not proved, or left before [`GUARD`] was over; or the message waited in the server
-    /// when we killed it, however long.
+    /// It had connected again and was not proved, or it left within [`GUARD`] after the message was sent; or the
+    /// message waited in the server when we killed that, however long it had waited.
     Edge,
     /// It was gone.
     Away,
 }
 
-/// The reason for which a receiver goes.
+/// The reason why a receiver leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaving {
     /// We let it go.
@@ -180,12 +181,12 @@ pub(crate) enum Leaving {
 struct Seen {
     /// The first that it is owed.
     from: u32,
-    /// The first that it had not got when one behind it came; until then the next one. It has all from `from` up to
-    /// this one.
+    /// The first missing message, once a later one has arrived; until then the next message. The receiver has all from
+    /// `from` up to, not including, this one.
     gap: u32,
-    /// A bit for each from there on; none while each comes in its turn.
+    /// A bit for each message from `gap` on; empty while messages arrive in order.
     bits: Vec<u64>,
-    /// The number after that of the latest that has come, and the order after that of the one that was sent last.
+    /// The highest number that has arrived, and the highest order, each plus one.
     next: u32,
     order: u64,
 }
@@ -215,13 +216,13 @@ impl Rooms {
         }
     }
 
-    /// The same for `workload` on one of several machines; `awaits_others` until all begin.
+    /// Adapts the rooms to `workload` on one of several machines; `awaits_others` until all begin.
     pub(crate) fn on_one_of(mut self, workload: &Workload, awaits_others: bool) -> Self {
         self.clock.awaits_others = awaits_others;
         self.elsewhere = Elsewhere::of(workload);
         if self.elsewhere.is_some() {
             for room in &mut self.rooms {
-                // Their connections have other numbers where they take the place of lost ones.
+                // Connections that replace lost ones have other numbers.
                 let streams = (0..self.share.all().publishers.get())
                     .map(|publisher| Stream { publisher, publications: Vec::new() });
                 room.streams = streams.collect();
@@ -230,18 +231,18 @@ impl Rooms {
         self
     }
 
-    /// All machines begin at `begin`, by our own clock.
+    /// Sets the instant at which all machines begin, by our own clock.
     pub(crate) fn begin(&mut self, begin: Instant, workload: &Workload) {
         (self.clock.begin, self.clock.awaits_others) = (begin, false);
         self.elsewhere.iter_mut().for_each(|elsewhere| elsewhere.begin(begin, workload));
     }
 
-    /// The publishers have sent an end mark.
+    /// Notes that the publishers have sent an end mark.
     pub(crate) fn marked(&mut self) {
         self.marks = self.marks.saturating_sub(1);
     }
 
-    /// It is `now`: messages of other machines that are due by then are owed.
+    /// Publishes the messages of other machines that are due by `now`, so that they are owed.
     pub(crate) fn note(&mut self, now: Instant) {
         while let Some(next) = self.elsewhere.as_mut().and_then(|elsewhere| elsewhere.take(now)) {
             let Published { due, publisher, is_measured } = next;
@@ -251,7 +252,7 @@ impl Rooms {
         }
     }
 
-    /// A connection begins at a place. Returns its number among all.
+    /// Begins a connection at a place. Returns its number among all.
     pub(crate) fn join(&mut self, place: u32) -> u32 {
         let Place { joins, streams, receiver } = &mut self.places[place as usize];
         let all = self.share.all().connections().get();
@@ -277,7 +278,7 @@ impl Rooms {
         number
     }
 
-    /// The connection at a place is open.
+    /// Notes that the connection at a place is open, without being restored.
     pub(crate) fn opened(&mut self, place: u32) {
         if self.share.publishes(place) {
             return;
@@ -292,7 +293,8 @@ impl Rooms {
         }
     }
 
-    /// The connection at a place is open at `now`, and its server has restored the receiver: it has missed nothing.
+    /// Notes that the connection at a place is open at `now`, and that its server has restored the receiver: it has
+    /// missed nothing.
     pub(crate) fn restored(&mut self, place: u32, now: Instant) {
         match &mut self.places[place as usize].receiver {
             Some(receiver) if receiver.gone.is_some() => {
@@ -308,19 +310,19 @@ impl Rooms {
         }
     }
 
-    /// The things by which the receiver at a place comes back, if its server may restore it.
+    /// The ticket with which the receiver at a place comes back, if its server may restore it.
     pub(crate) fn ticket(&self, place: u32) -> Option<&Ticket> {
         self.places[place as usize].receiver.as_ref()?.gone.as_ref()?.ticket.as_ref()
     }
 
-    /// The receiver at a place is to come back at `at`.
+    /// Notes that the receiver at a place is to come back at `at`.
     pub(crate) fn comes_back(&mut self, place: u32, at: Instant) {
         if let Some(receiver) = &mut self.places[place as usize].receiver {
             receiver.back_at.get_or_insert(at);
         }
     }
 
-    /// All receivers are torn off at `now`, until which all of them have stayed.
+    /// Notes that all receivers are torn off at `now`, up to which they have stayed.
     pub(crate) fn storm(&mut self, now: Instant) {
         self.storm_at = Some(now);
         let receivers = self.places.iter_mut().filter_map(|at| at.receiver.as_mut());
@@ -332,8 +334,8 @@ impl Rooms {
         }
     }
 
-    /// A part of the server was killed at `killed`, and gone by `gone`: receivers stay, and have recovered with the
-    /// first message that was due from then on. Nothing if that is known.
+    /// Notes that a part of the server was killed at `killed` and gone by `gone`: receivers stay, and recover with the
+    /// first message that was due from then on. Does nothing if that is known.
     pub(crate) fn cut_off(&mut self, killed: Instant, gone: Instant) {
         if self.cut_off_at.is_some() {
             return;
@@ -345,24 +347,24 @@ impl Rooms {
         }
     }
 
-    /// A receiver leaves because its time has come.
+    /// Counts a receiver that leaves as planned.
     pub(crate) fn absent(&mut self) {
         self.outcome.counts.absences += 1;
     }
 
-    /// A server was killed that had not answered `count` messages of the measurement.
+    /// Counts `count` messages of the measurement that the killed server had not answered.
     pub(crate) fn unacknowledged(&mut self, count: u64) {
         self.outcome.counts.unacknowledged += count;
     }
 
-    /// The measurement is over: whoever is not back by now does not recover in it.
+    /// Ends the measurement: receivers that are not back by now do not recover in it.
     pub(crate) fn measured(&mut self) {
         self.storm_at = None;
         self.clock.is_over = true;
     }
 
-    /// The connection at a place is gone at `now`: nothing comes to it until it is back, which is by `ticket` if it has
-    /// one.
+    /// Notes that the connection at a place is gone at `now`: nothing arrives there until the receiver is back, with
+    /// `ticket` if it has one.
     pub(crate) fn left(&mut self, place: u32, now: Instant, why: Leaving, ticket: Option<Ticket>) {
         self.note(now);
         let Self {
@@ -382,7 +384,7 @@ impl Rooms {
                 *unproved -= u32::from(was_open);
                 *returning -= 1;
                 if let Some(Gone { ticket: Some(known), .. }) = receiver.gone.as_deref_mut() {
-                    // What has come meanwhile is not to come again.
+                    // What has arrived meanwhile must not be sent again.
                     if let Some(ticket) = ticket.filter(|it| it.is_of_client_of(known)) {
                         *known = ticket;
                     }
@@ -415,14 +417,14 @@ impl Rooms {
         }
     }
 
-    /// The connection at a place has handed over its next message at `sent`, which was due at `due`.
+    /// Notes that the connection at a place handed over its next message at `sent`, which was due at `due`.
     pub(crate) fn published(&mut self, place: u32, due: Instant, sent: Instant, class: Class) {
         let Some(stream) = self.places[place as usize].streams.last() else { return };
         self.publish(self.share.room(place), *stream, due, sent, class);
         self.outcome.counts.published += u64::from(class == Class::Measured);
     }
 
-    /// A message is published in a room, and owed to those who are present.
+    /// Adds a message that is published in a room, and owes it to the receivers that are present.
     fn publish(&mut self, room: u32, stream: u32, due: Instant, sent: Instant, class: Class) {
         let room = &mut self.rooms[room as usize];
         let owed = room.present;
@@ -448,9 +450,9 @@ impl Rooms {
         }
     }
 
-    /// A message came to the connection at a place at `received`; `header` is what it carries, if that can be read.
-    /// Returns the delivery, if it is one that is owed to a receiver that was present and reads, and comes for the
-    /// first time.
+    /// Takes a message that arrived on the connection at a place at `received`, with its `header` if that could be
+    /// read. Returns the delivery if it counts: the message was owed to a receiver that was present and reads, and
+    /// arrived for the first time.
     pub(crate) fn received(
         &mut self,
         place: u32,
@@ -461,7 +463,7 @@ impl Rooms {
         let found = header.and_then(|header| self.find(own, header, received));
         let receiver = self.places[place as usize].receiver.as_ref()?;
         let Some(Found { stream, message, order }) = found else {
-            // Before the begin others may ask the server whether it answers.
+            // Before the common start, other machines may probe the server.
             let is_foreign = !self.clock.awaits_others
                 && !header.is_some_and(|header| self.is_call_of_before(own, header));
             self.outcome.counts.foreign += u64::from(is_foreign);
@@ -509,7 +511,7 @@ impl Rooms {
                     return None;
                 }
                 counts.delivered += is_measured;
-                // It was kept for a receiver that comes back: its server has still to say that it is restored.
+                // It was kept for a receiver that is coming back: the server has yet to say that it is restored.
                 let is_caught_up = !receiver.is_open;
                 counts.caught_up += is_measured * u64::from(is_caught_up);
                 if is_measured > 0 {
@@ -534,7 +536,7 @@ impl Rooms {
         }
     }
 
-    /// A message has reached an open receiver at `now`: from the next one on it is owed all.
+    /// Proves an open receiver, which a message has reached at `now`: from the next message on, it is owed everything.
     #[cold]
     fn prove(&mut self, place: u32, now: Instant) {
         let Self { rooms, places, share, outcome, unproved, returning, .. } = self;
@@ -553,8 +555,8 @@ impl Rooms {
         receiver.is_back(now, outcome);
     }
 
-    /// A message that was due at `due` has reached an open receiver at `now` that has not recovered: now it has, unless
-    /// a part of the server was killed and the message may have come through the old one.
+    /// Lets an open receiver recover at `now`, when a message that was due at `due` has reached it, unless a part of
+    /// the server was killed and the message may have come through the old one.
     #[cold]
     fn recovers(&mut self, place: u32, due: Nanos, now: Instant) {
         if self.cut_off_at.is_none_or(|gone| self.clock.read(due) >= gone)
@@ -583,8 +585,8 @@ impl Rooms {
         is_it.then_some(Found { stream, message, order: message.into() })
     }
 
-    /// True if a header is that of an uncounted message of a publisher of room `own`, though not of this block: one of
-    /// the block before, whose drain it has outlasted in the server or in the program that publishes.
+    /// True if a header is that of an uncounted message, sent by a publisher of room `own` in the previous block, whose
+    /// drain the message outlasted in the server or in the program that publishes.
     fn is_call_of_before(&self, own: u32, header: Header) -> bool {
         let publisher = self.share.publisher(header.connection);
         header.due == Clock::CALL && publisher.is_some_and(|(room, _)| room == own)
@@ -609,13 +611,14 @@ impl Rooms {
         };
         let heard_at = &mut self.elsewhere.as_mut()?.heard_at;
         *heard_at = received.min(*heard_at);
-        // One that was held back for a stall is sent behind one that was due later.
+        // A message that was held back by a stall is sent after one that was due later.
         let turn = header.connection / self.share.all().connections();
         let order = u64::from(turn) << 32 | u64::from(header.sequence);
         Some(Found { stream, message, order })
     }
 
-    /// The end of a stream has reached the receiver at a place: all that it has not got of it is lost.
+    /// Ends a stream for the receiver at a place, which an end mark has reached: all that is missing of the stream is
+    /// lost.
     #[cold]
     fn ends(&mut self, place: u32, own: u32, stream: u32, order: u64) {
         let next = self.rooms[own as usize].streams[stream as usize].publications.len();
@@ -624,33 +627,35 @@ impl Rooms {
         (seen.next, seen.order) = (index(next), seen.order.max(order + 1));
     }
 
-    /// The due instant of one of our messages, as its header has it.
+    /// The due instant of one of our messages, as written in its header.
     pub(crate) fn written(&self, due: Instant) -> Nanos {
         self.clock.written(due)
     }
 
-    /// The message with the instant at which it was due by our own clock; its header stays as it is.
+    /// Converts the due instant of a message to our own clock; its header stays as it is.
     pub(crate) fn by_our_clock<'a>(&self, pushed: wire::Pushed<'a>) -> wire::Pushed<'a> {
         let sent = pushed.sent.map(|due| Nanos(self.clock.read(due).0));
         wire::Pushed { sent, ..pushed }
     }
 
-    /// True if receivers on other machines wait for messages of ours that prove their subscriptions.
+    /// True if receivers on other machines need messages from us to prove their subscriptions.
     pub(crate) fn calls_others(&self) -> bool {
         self.marks > 0
     }
 
-    /// The instant from which on receivers are to be proved: from the first message of a publisher elsewhere on.
+    /// The instant from which on receivers are expected to be proved: that of the first message of a publisher
+    /// elsewhere.
     pub(crate) fn proved_from(&self) -> Instant {
         self.elsewhere.as_ref().map_or(Instant::START, |elsewhere| elsewhere.heard_at)
     }
 
-    /// Open receivers whose subscription is not proved.
+    /// The number of open receivers whose subscription is not proved.
     pub(crate) fn unproved(&self) -> u32 {
         self.unproved
     }
 
-    /// True once nothing is missing, nobody is on the way back, and receivers elsewhere were told the end.
+    /// True once nothing is missing, no receiver is on its way back, and all end marks for receivers elsewhere are
+    /// sent.
     pub(crate) fn is_complete(&self) -> bool {
         self.owed == 0 && self.returning == 0 && self.marks == 0
     }
@@ -667,7 +672,7 @@ impl Rooms {
         receiver.is_some_and(|it| it.presence() == Some(Presence::Present))
     }
 
-    /// True if the connection at a place is that of a receiver that reads all the time.
+    /// True if the connection at a place belongs to a receiver that always reads.
     pub(crate) fn is_read(&self, place: u32) -> bool {
         !self.publishes(place) && !self.share.slow().contains(&place)
     }
@@ -677,7 +682,7 @@ impl Rooms {
         self.publishers().end..index(self.places.len())
     }
 
-    /// The places of receivers that read nothing while it is measured.
+    /// The places of receivers that read nothing during the measurement.
     pub(crate) fn slow(&self) -> std::ops::Range<u32> {
         self.share.slow()
     }
@@ -692,9 +697,9 @@ impl Rooms {
         self.share.publishers()
     }
 
-    /// It is `now`, nothing is waited for any more, and the measured window was from `begin` on. Calls `each` for a
-    /// delivery that is lost or cut off, with the instant at which its message was due. A message that is missing
-    /// somewhere has taken `least` at least. What was given up before is not counted again.
+    /// Gives up at `now` all that is missing; the measured window began at `begin`. Calls `each` for every delivery
+    /// that is lost or cut off, with the instant at which its message was due. A message that is missing somewhere
+    /// counts as having taken at least `least`. What was given up before is not counted again.
     pub(crate) fn give_up(
         &mut self,
         begin: Instant,
@@ -705,7 +710,7 @@ impl Rooms {
         self.note(now);
         let Self { rooms, places, share, outcome, owed, .. } = self;
         for (place, at) in (0..).zip(places) {
-            // Nothing is owed to it any more, whenever it goes.
+            // From here on it is owed nothing, whenever it leaves.
             let Some(mut receiver) = at.receiver.take() else { continue };
             let is_slow = share.slow().contains(&place);
             let room = &mut rooms[share.room(place) as usize];
@@ -738,7 +743,7 @@ impl Rooms {
         let streams = rooms.iter_mut().flat_map(|room| &mut room.streams);
         let all = streams.flat_map(|stream| &mut stream.publications);
         for publication in all.filter(|it| it.class == Class::Measured && it.owed > 0) {
-            // It is counted, whatever is given up after it.
+            // It is counted now: a later call must not count it again.
             publication.class = Class::Uncounted;
             let until = now.since(publication.due).max(least);
             let (mut first, mut last) = (publication.first, publication.latest);
@@ -758,7 +763,7 @@ impl Rooms {
         }
     }
 
-    /// All that was counted.
+    /// Returns everything that was counted.
     pub(crate) fn finish(self) -> DeliveryOutcome {
         let clock_bound = self.share.is_divided().then_some(Nanos::ZERO);
         DeliveryOutcome { clock_bound, ..self.outcome }
@@ -766,19 +771,19 @@ impl Rooms {
 }
 
 impl Room {
-    /// The number of receivers whose subscription is proved, of those that are slow or the others.
+    /// The number of receivers whose subscription is proved, of the slow ones or the others.
     fn present(&mut self, is_slow: bool) -> &mut u32 {
         if is_slow { &mut self.slow } else { &mut self.present }
     }
 }
 
 impl Publication {
-    /// The number of receivers that are half of those that it is owed to, rounded up.
+    /// Half the number of receivers that it is owed to, rounded up.
     fn half(&self) -> u32 {
         self.owed.div_ceil(2)
     }
 
-    /// One more receiver has it.
+    /// Notes that one more receiver has it.
     fn delivered(&mut self, received: Instant, outcome: &mut DeliveryOutcome) {
         let after = received.since(self.due);
         self.delivered += 1;
@@ -796,7 +801,7 @@ impl Publication {
         }
     }
 
-    /// A receiver that has not got it is not owed it any more.
+    /// Notes that a receiver that does not have it is no longer owed it.
     fn not_owed(&mut self, outcome: &mut DeliveryOutcome) {
         let half = self.half();
         self.owed -= 1;
@@ -813,31 +818,31 @@ impl Publication {
     }
 }
 
-/// A message that a header names.
+/// The message that a header names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Found {
     stream: u32,
     /// Its number in the stream, or one of those below.
     message: u32,
-    /// Its place among those that its publisher sent; that was later than another if it is larger.
+    /// Its place in the order in which its publisher sent messages; larger is later.
     order: u64,
 }
 
 impl Found {
-    /// A message of another machine that no schedule wants.
+    /// An unscheduled message of another machine.
     const CALL: u32 = u32::MAX;
-    /// The same, behind the last one of the schedule.
+    /// An end mark: an unscheduled message after the last scheduled one.
     const END: u32 = u32::MAX - 1;
 }
 
-/// The relation of a message to a receiver that it came to.
+/// The relation of a message to the receiver that it reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
     /// It was sent before the receiver was proved.
     Early,
     Again,
     First {
-        /// True if a later one of the same publisher came before it.
+        /// True if a later one of the same publisher arrived before it.
         is_overtaken: bool,
     },
 }
@@ -858,14 +863,15 @@ impl Receiver {
         turns.push(Turn { from, presence });
     }
 
-    /// Its presence when the message with this number was sent, and true if it has been so since.
+    /// Its presence when the message with this number was sent, and true if it has not changed since.
     fn presence_at(&self, number: u32) -> (Presence, bool) {
         let turn = turn_at(&self.turns, number);
         let presence = self.turns.get(turn).map_or(Presence::Away, |turn| turn.presence);
         (presence, turn + 1 == self.turns.len())
     }
 
-    /// It was not restored: what was sent since it left, and has not come, is owed to it as what it was then.
+    /// Notes that it was not restored: what was sent since it left, and has not arrived, is owed according to its
+    /// presence at that time.
     fn was_away(
         &mut self,
         gone: Gone,
@@ -911,14 +917,14 @@ impl Receiver {
         }
     }
 
-    /// It is back at `now`, proved or restored.
+    /// Notes that it is back at `now`, proved or restored.
     fn is_back(&mut self, now: Instant, outcome: &mut DeliveryOutcome) {
         self.proved_at = now;
         let back_at = self.back_at.take();
         back_at.into_iter().for_each(|at| outcome.returned.record(now.since(at)));
     }
 
-    /// It has recovered at `now`, if it had been torn off or cut off.
+    /// Notes that it has recovered at `now`, if it had been torn off or cut off.
     fn has_recovered(
         &mut self,
         now: Instant,
@@ -944,7 +950,7 @@ impl Receiver {
         &mut self.seen[stream as usize]
     }
 
-    /// The number of the first message of its last turn that may have been under way to it when it left at `now`.
+    /// The number of the first message of its last turn that may have been on its way to it when it left at `now`.
     fn under_way(&self, room: &mut Room, why: Leaving, now: Instant) -> u32 {
         let mut from = u32::MAX;
         if why == Leaving::Unplanned {
@@ -954,7 +960,7 @@ impl Receiver {
         self.missing(room, |publication, _, is_overtaken| {
             let is_under_way = match why {
                 Leaving::Planned => publication.sent + GUARD > now,
-                // Whatever waited in the server for it is gone.
+                // Whatever waited for it in the server is gone.
                 Leaving::Killed(_) => !is_overtaken,
                 Leaving::Unplanned => false,
             };
@@ -965,8 +971,8 @@ impl Receiver {
         from
     }
 
-    /// Calls `each` for each message of the measurement that it has not, with what it was when that was sent, and says
-    /// if a later one of the same publisher has come.
+    /// Calls `each` for each message of the measurement that it does not have, with its presence when the message was
+    /// sent, and true if a later one of the same publisher has arrived.
     fn missing(&self, room: &mut Room, mut each: impl FnMut(&mut Publication, Presence, bool)) {
         if self.turns.is_empty() {
             return;
@@ -1010,7 +1016,7 @@ impl Seen {
         Taken::First { is_overtaken }
     }
 
-    /// A message comes that is owed, and not the next one. False if it has come before.
+    /// Takes an owed message that is not simply the next one. Returns false if it has arrived before.
     fn take_bit(&mut self, sequence: u32) -> bool {
         let Some(bit) = sequence.checked_sub(self.gap) else { return false };
         let (word, bit) = ((bit / WORD) as usize, 1 << (bit % WORD));
@@ -1022,13 +1028,13 @@ impl Seen {
         is_new
     }
 
-    /// True if a word of messages begins with this one, and all of them have come. It is not before the gap.
+    /// True if a word of messages begins with this one, and all of them have arrived. `sequence` is not before the gap.
     fn has_word(&self, sequence: u32) -> bool {
         let bit = sequence - self.gap;
         bit.is_multiple_of(WORD) && self.bits.get((bit / WORD) as usize) == Some(&u64::MAX)
     }
 
-    /// True if the message is owed and has not come.
+    /// True if the message is owed and has not arrived.
     fn lacks(&self, sequence: u32) -> bool {
         sequence.checked_sub(self.gap).is_some_and(|bit| {
             let word = self.bits.get((bit / WORD) as usize).copied().unwrap_or(0);
@@ -1037,7 +1043,7 @@ impl Seen {
     }
 }
 
-/// The stream that a header names, as an index into those of room `own`; `None` if there is no such publisher there.
+/// The stream that a header names, as an index into those of room `own`; `None` if that publisher is not in the room.
 fn stream_of(share: RoomShare, places: &[Place], header: Header, own: u32) -> Option<u32> {
     let place = share.place(header.connection)?;
     let turn = header.connection / share.all().connections().get();
@@ -1054,14 +1060,15 @@ fn index(len: usize) -> u32 {
     u32::try_from(len).expect("publishers and their messages are numbered by a u32")
 }
 
-/// A message that was handed over so long before its receiver left may have been on its way.
+/// The time for which a message counts as on its way: one handed over this long before its receiver left, or less, may
+/// not have arrived.
 const GUARD: Nanos = Nanos::from_millis(250);
 
-/// The messages behind the last of the schedule by which receivers on other machines know what is lost: a few, because
-/// they may be lost as well.
+/// The number of end marks: messages after the last scheduled one from which receivers on other machines know what is
+/// lost. A few, because they may be lost as well.
 const MARKS: u32 = 5;
 
-/// The most that the clock of a publisher may be ahead of ours; more than any fleet begins with.
+/// The most that a publisher's clock may be ahead of ours; more than any fleet starts with.
 const AHEAD: Nanos = Nanos::from_millis(100);
 
 /// The bits of a word.

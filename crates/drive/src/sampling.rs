@@ -1,4 +1,4 @@
-//! The window's begin and end, and those of connections inside it, as [`crate::stream`] wants to be told of them.
+//! Reports the beginning and end of the window, and of connections inside it, to [`crate::stream`].
 
 use crate::Worker;
 use crate::connections::Connection;
@@ -8,7 +8,7 @@ use engine::{ConnectionId, Metered};
 use wire::Protocol;
 
 impl<O: Observer> Worker<O> {
-    /// The window begins: what the layers have counted so far is not of it.
+    /// Begins the window: leaves out what the layers have counted so far.
     pub(crate) fn begin_stream<E: Metered>(&mut self, engine: &E) {
         let stream = &mut self.recorder.stream;
         let live = self.connections.live() as usize;
@@ -23,7 +23,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// The window ends.
+    /// Ends the window: adds what the layers and the sampled connections have counted.
     pub(crate) fn end_stream<E: Metered>(&mut self, engine: &E) {
         let stream = &mut self.recorder.stream;
         for connection in self.connections.iter_mut() {
@@ -39,12 +39,12 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// A connection begins: whether it is in the sample.
+    /// Counts a connection that begins. Returns `Some` if it is in the sample.
     pub(crate) fn join_stream(&mut self) -> Option<Box<Sampled>> {
         if self.phase == Phase::Measure { self.recorder.stream.came() } else { None }
     }
 
-    /// A connection ends; the engine has not closed it yet.
+    /// Counts a connection that ends, before the engine closes it.
     pub(crate) fn leave_stream<E: Metered>(
         &mut self,
         engine: &E,

@@ -1,7 +1,7 @@
-//! Protocols that use two connections to the same server: everything but this file knows them as one, and the failure
-//! of either is that of both. Comet needs both from the beginning: the conversation begins when both are there. SockJS
-//! and Socket.IO over HTTP need the second when they have something to send, and again after the server has ended one
-//! that was idle. For other protocols all of it is empty.
+//! Protocols that use two connections to the same server: the rest of the crate sees them as one, and the failure of
+//! either fails both. Comet needs both from the beginning: the conversation begins when both are established. SockJS
+//! and Socket.IO over HTTP need the second when they have something to send, and again after the server has ended an
+//! idle one. For other protocols, nothing here does anything.
 
 use crate::Worker;
 use crate::connections::State;
@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use wire::TwoSockets;
 
 impl<O: Observer> Worker<O> {
-    /// Something happened on the second connection of `first`.
+    /// Takes a completion of the second connection of `first`.
     #[cold]
     pub(crate) fn second<E: Metered>(
         &mut self,
@@ -47,7 +47,7 @@ impl<O: Observer> Worker<O> {
         }
     }
 
-    /// A connection at a place is being opened from `source` that may have a second.
+    /// Prepares for a second connection of `first`, which is being opened at a place from `source`.
     pub(crate) fn expect_second(
         &mut self,
         first: ConnectionId,

@@ -1,32 +1,32 @@
-//! The bytes of the transport's stream by layer, and the segments in which they travelled; of the window.
+//! The bytes of the transport's stream in the window, by layer, and the segments that carried them.
 //!
-//! Nothing is asked for a message: its payload is added up where it is counted anyway, the layers of a stack keep sums
-//! of their own, and both are looked at when the window begins, when it ends, and when a connection ends inside it.
-//! Framing is what remains, so that the parts always add up to the bytes. Requests of sessions over HTTP are counted by
-//! the same layers.
+//! No message costs an extra look: payloads are added up where they are counted anyway, the layers of a stack keep sums
+//! of their own, and both are read when the window begins, when it ends, and when a connection ends inside it. Framing
+//! is what remains, so that the parts always add up to the bytes. The same layers count the requests of sessions over
+//! HTTP.
 //!
-//! Left out: what stands around the segments (TCP/IP headers), which crate `run` estimates from their number.
+//! Left out: the TCP/IP headers of the segments, which crate `run` estimates from their number.
 
 use record::{Segments, Split, StreamLayers};
 use wire::Layers;
 
-/// Counts what the window's bytes are.
+/// Counts the window's bytes by layer.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     /// Payload bytes since the last interval was handed over.
     payload_sent: u64,
     payload_received: u64,
-    /// Bytes sent in the intervals of the measurement, and the payload among them; received likewise.
+    /// Bytes sent in the intervals of the measurement, and the payload bytes among them; likewise received.
     sent: (u64, u64),
     received: (u64, u64),
     layers: LayerSums,
-    /// Messages are made of notes by the machine of a conversation: what encoding adds is payload.
+    /// The machine of a conversation makes messages from cues: what encoding adds is payload.
     is_rendered: bool,
     stayed: Sample,
     came: Sample,
 }
 
-/// The growth of the layers of all connections; an end without its beginning is negative for the moment.
+/// The growth of the counts of all connections' layers; negative while only the starting counts of some are subtracted.
 #[derive(Clone, Copy, Debug, Default)]
 struct LayerSums {
     tls_sent: i64,
@@ -50,19 +50,19 @@ struct Sample {
 pub(crate) struct Sampled {
     /// The segments that it had when the window began.
     begin: engine::Segments,
-    /// It came in the window.
+    /// The connection began in the window.
     came: bool,
 }
 
 impl Sampled {
-    /// A connection that was there when the window began, and had so many segments then.
+    /// A connection that existed when the window began, and had these segments then.
     pub(crate) const fn stayed(begin: engine::Segments) -> Self {
         Self { begin, came: false }
     }
 }
 
 impl Stream {
-    /// An empty count; `is_rendered` where payloads are notes that a machine makes messages of.
+    /// An empty count; `is_rendered` if payloads are cues from which a machine makes messages.
     pub(crate) fn new(is_rendered: bool) -> Self {
         Self { is_rendered, ..Self::default() }
     }
@@ -79,7 +79,7 @@ impl Stream {
         self.payload_received += payload as u64;
     }
 
-    /// An interval ends in which so many bytes were sent and received; `counts` if it is one of the measurement.
+    /// Ends an interval with this many bytes sent and received; `counts` if it belongs to the measurement.
     pub(crate) fn interval(&mut self, counts: bool, bytes_sent: u64, bytes_received: u64) {
         let sent = (bytes_sent, std::mem::take(&mut self.payload_sent));
         let received = (bytes_received, std::mem::take(&mut self.payload_received));
@@ -107,7 +107,7 @@ impl Stream {
         u64::try_from(self.layers.requests).unwrap_or(0)
     }
 
-    /// The number of segments; `None` if no connection says it.
+    /// The number of segments; `None` if no connection reports it.
     pub(crate) fn segments(&self) -> Option<Segments> {
         let (stayed, came) = (self.stayed.scaled(), self.came.scaled());
         let connections_sampled = self.stayed.sampled + self.came.sampled;
@@ -119,23 +119,24 @@ impl Stream {
         })
     }
 
-    /// One of `live` connections is there when the window begins, as number `index`. True if it is to be in the sample.
+    /// Counts connection number `index` of the `live` ones when the window begins. Returns true if it is to be in the
+    /// sample.
     pub(crate) fn stays(&mut self, index: usize, live: usize) -> bool {
         self.stayed.connections += 1;
         index.is_multiple_of(live.div_ceil(SAMPLED_MAX).max(1))
     }
 
-    /// Leaves out what the layers of a connection have counted before the window.
+    /// Leaves out what the layers of a connection counted before the window.
     pub(crate) fn leave_out(&mut self, layers: Layers) {
         self.layers.subtract(layers);
     }
 
-    /// Adds what the layers of a connection have counted, at its end or that of the window.
+    /// Adds what the layers of a connection have counted, at its end or the end of the window.
     pub(crate) fn add(&mut self, layers: Layers) {
         self.layers.add(layers);
     }
 
-    /// One more connection begins inside the window; whether it is to be in the sample.
+    /// Counts a connection that begins inside the window. Returns `Some` if it is to be in the sample.
     pub(crate) fn came(&mut self) -> Option<Box<Sampled>> {
         self.came.connections += 1;
         let is_sampled = self.came.connections % SAMPLED_EACH == 1;
@@ -170,7 +171,7 @@ impl LayerSums {
 }
 
 impl Sample {
-    /// The segments of all of its connections, as far as any of them says it.
+    /// The segments of all its connections, scaled up from those in the sample.
     fn scaled(self) -> engine::Segments {
         let scale = |count: u64| {
             let all = u128::from(count) * u128::from(self.connections);
@@ -184,9 +185,9 @@ impl Sample {
 /// The bytes of one direction by layer. Together the layers are exactly the bytes that the intervals of the measurement
 /// count.
 ///
-/// A message's payload and what encoding added to it count where it is sent, or decoded as a whole: of a message that
-/// the edge of the window cuts, the bytes that arrived outside of it count as if they had arrived inside, and the other
-/// way round. Where that would leave less than nothing for the framing, they are taken off the payload again.
+/// A message's payload, and what encoding added to it, counts where the message is sent or completely decoded. If the
+/// edge of the window cuts a message, its bytes outside the window count as inside, or the other way round. If that
+/// would leave less than nothing for the framing, they are taken off the payload again.
 fn split(bytes: u64, payload: u64, encoding: i64, tls: i64) -> Split {
     let tls_bytes = u64::try_from(tls).unwrap_or(0).min(bytes);
     let plain = bytes - tls_bytes;
@@ -197,10 +198,10 @@ fn split(bytes: u64, payload: u64, encoding: i64, tls: i64) -> Split {
     Split { payload_bytes, encoding_bytes, framing_bytes, tls_bytes, tcp_ip_estimated_bytes: None }
 }
 
-/// The largest number of connections in the sample, of those that are there when the window begins.
+/// The largest number of connections in the sample, of those that exist when the window begins.
 const SAMPLED_MAX: usize = 256;
 
-/// The sampling of connections that come in the window: one of this many is in the sample.
+/// The sampling of connections that begin in the window: one in this many is in the sample.
 const SAMPLED_EACH: u64 = 32;
 
 #[cfg(test)]

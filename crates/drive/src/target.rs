@@ -4,29 +4,29 @@ use engine::Address;
 use spec::Carries;
 use std::net::IpAddr;
 
-/// The other end of every connection of a worker; in rooms of those that receive, and of the others too unless they
-/// have [`publishers`](Self::publishers).
+/// The other end of every connection of a worker. In rooms, that of the receivers, and of the publishers too unless
+/// [`publishers`](Self::publishers) is set.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The address that it listens at.
+    /// The address that it listens on.
     pub address: Address,
-    /// The source addresses that connections take turns with; none: the system chooses.
+    /// The source addresses that connections use in turn; empty: the system chooses.
     pub sources: Vec<IpAddr>,
-    /// The protocol that it is spoken to in.
+    /// The protocol to speak with it.
     pub stack: wire::Stack,
-    /// Rooms: the other end of the connections that publish, if it is another.
+    /// In rooms, the other end of the connections that publish, if it is a different one.
     pub publishers: Option<Box<Self>>,
-    /// True if it lives on when the server, or the part that the restart is of, is killed: because it is another one.
+    /// True if it is not what a restart kills (the server, or a part of it), so that it lives on.
     pub lives_on: bool,
 }
 
 impl Target {
-    /// The other end of a connection, by its part in a room.
+    /// The other end of a connection that publishes in a room, or does not.
     pub(crate) fn of(&self, publishes: bool) -> &Self {
         self.publishers.as_deref().filter(|_| publishes).unwrap_or(self)
     }
 
-    /// The same of the connections whose messages are due by the schedule or by replies.
+    /// The other end of the connections whose messages a schedule or a reply makes due.
     pub(crate) fn of_senders(&self) -> &Self {
         self.of(true)
     }
@@ -36,7 +36,7 @@ impl Target {
         self.stack.has_layers() || self.of_senders().stack.has_layers()
     }
 
-    /// The source address at this place of the list; `None`: the system chooses.
+    /// The source address at this index of the list; `None`: the system chooses.
     pub(crate) fn source(&self, turn: u16) -> Option<IpAddr> {
         self.sources.get(usize::from(turn)).copied()
     }
@@ -46,7 +46,7 @@ impl Target {
         self.stack.sockets() == 2
     }
 
-    /// True if messages of one connection are answered on others too.
+    /// True if the server answers a message of one connection on others too.
     pub(crate) fn pushes(&self) -> bool {
         self.stack.facts().carries == Carries::Events
     }

@@ -1,4 +1,4 @@
-//! Errors in words, and bytes of a peer in messages to people.
+//! Descriptions of errors, and excerpts of a peer's bytes in messages to users.
 
 use record::{Cause, Said};
 use wire::PeerError;
@@ -6,7 +6,7 @@ use wire::conversation::PeerError as OfConversation;
 use wire::websocket::PeerError as OfWebSocket;
 use wire::websocket::handshake::HandshakeError;
 
-/// An error in words, and the cause of it.
+/// The description of an error, and its cause.
 #[derive(Debug)]
 pub(crate) struct Words {
     pub(crate) text: String,
@@ -44,7 +44,7 @@ fn cause(error: &PeerError) -> Cause {
     if declines { Cause::Compression } else { Cause::Unknown }
 }
 
-/// The beginning of a peer's bytes, escaped so that no terminal takes them for anything but text.
+/// The beginning of a peer's bytes, escaped so that a terminal takes them as text only.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(EXCERPT_LEN_MAX)];
     let rest = if shown.len() < bytes.len() { "…" } else { "" };

@@ -1,8 +1,8 @@
-//! Rooms that machines of a fleet share: one of them publishes, and the others know by its schedule what is due.
+//! Rooms that the machines of a fleet share: one machine publishes, and the others know from its schedule what is due.
 //!
-//! All of them begin at one instant, each by its own clock, and headers count from there ([`Clock`]); so the time of a
-//! delivery is wrong by as much as the two clocks differ. A message of another machine is owed from when it is due
-//! ([`Elsewhere`]), whether or not its publisher manages to send it.
+//! All machines begin at one instant, each by its own clock, and headers count from there ([`Clock`]); so the time of a
+//! delivery is wrong by the difference of the two clocks. A message of another machine is owed from the instant at
+//! which it is due ([`Elsewhere`]), whether or not its publisher manages to send it.
 //!
 //! Left out: the cut itself ([`load::RoomShare`]), and the bound of clocks (crate `fleet`).
 
@@ -10,21 +10,21 @@ use load::{Arrival, Arrivals, Pick, Stop, Workload};
 use std::ops::Range;
 use units::{Instant, Nanos};
 
-/// The due instants of messages, as headers have them.
+/// Converts due instants between our clock and headers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
-    /// True if headers count from the common begin, and not from the start of our own clock.
+    /// True if headers count from the common start instead of the start of our own clock.
     is_common: bool,
-    /// The common begin; [`Instant::NEVER`] before it.
+    /// The common start; [`Instant::NEVER`] before it.
     pub(super) begin: Instant,
     /// True from the end of the measurement on.
     pub(super) is_over: bool,
-    /// True while other machines have still to begin, and may ask the server whether it answers.
+    /// True until all machines begin: before that, others may probe the server.
     pub(super) awaits_others: bool,
 }
 
 impl Clock {
-    /// The due instants of messages that no schedule wants: before the begin, and behind the end.
+    /// The due instants in headers of unscheduled messages: before the start, and after the end.
     pub(super) const CALL: Nanos = Nanos::ZERO;
     pub(super) const END: Nanos = Nanos::MAX;
 
@@ -32,7 +32,7 @@ impl Clock {
         Self { is_common, begin: Instant::NEVER, is_over: false, awaits_others: false }
     }
 
-    /// The instant at which a message is due, as its header has it.
+    /// The instant at which a message is due, as written in its header.
     pub(super) fn written(&self, due: Instant) -> Nanos {
         match due {
             _ if !self.is_common => Nanos(due.0),
@@ -42,7 +42,7 @@ impl Clock {
         }
     }
 
-    /// The instant that a header has, by our own clock.
+    /// The instant in a header, by our own clock.
     pub(super) fn read(&self, due: Nanos) -> Instant {
         match due {
             _ if !self.is_common => Instant(due.0),
@@ -52,22 +52,22 @@ impl Clock {
     }
 }
 
-/// The messages that another machine sends to our rooms.
+/// The messages that another machine publishes in our rooms.
 #[derive(Debug)]
 pub(super) struct Elsewhere {
-    /// Its schedule: of the publishers of our rooms, in turns through the rooms.
+    /// Its schedule, which takes the publishers of our rooms in turn, room by room.
     arrivals: Arrivals,
     begin: Instant,
     measured: Range<Instant>,
-    /// The instant at which one of them was heard for the first time; [`Instant::NEVER`] before.
+    /// The instant at which the first of these messages arrived; [`Instant::NEVER`] before.
     pub(super) heard_at: Instant,
 }
 
-/// A message that another machine sends, from when it is due.
+/// A message that another machine publishes, from the instant at which it is due.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Published {
     pub(super) due: Instant,
-    /// Its publisher, in turns through our rooms.
+    /// Its publisher, numbered in turn through our rooms.
     pub(super) publisher: u32,
     pub(super) is_measured: bool,
 }
@@ -84,7 +84,7 @@ impl Elsewhere {
         Some(Self { arrivals, begin: Instant::NEVER, measured, heard_at: Instant::NEVER })
     }
 
-    /// All machines begin at `begin`.
+    /// Sets the instant at which all machines begin.
     pub(super) fn begin(&mut self, begin: Instant, workload: &Workload) {
         self.begin = begin;
         let from = begin + workload.phases.warm_up;

@@ -1,4 +1,4 @@
-//! The counts of rooms against a model that remembers every message and every delivery by itself.
+//! The counts of rooms against a model that remembers every single message and delivery.
 
 use super::*;
 use record::{DeliveryCounts, DeliveryEnds, Merge as _};
@@ -47,7 +47,7 @@ fn a_tail_that_was_dropped_is_known_by_a_message_behind_it() {
 fn messages_are_kept_by_the_second_in_which_they_were_due_with_their_first_and_last_receiver() {
     let mut rooms = proved(1, 1, 2);
     let at = |time| Instant(ms(time));
-    // The window begins at 500 ms. The third message comes in the second behind its own.
+    // The window begins at 500 ms. The third message arrives in the second after its own.
     for (sequence, due, received) in
         [(1, 600, [610, 630]), (2, 1400, [1430, 1470]), (3, 3400, [3600, 3700])]
     {
@@ -56,7 +56,7 @@ fn messages_are_kept_by_the_second_in_which_they_were_due_with_their_first_and_l
             rooms.received(place, Some(header(0, sequence, ms(due))), at(received));
         }
     }
-    // One receiver never has the fourth, and none the fifth; nobody counts what is not measured.
+    // One receiver never gets the fourth, and none the fifth; what is not measured is not counted.
     for due in [4500, 4600] {
         rooms.published(0, at(due), at(due), Class::Measured);
     }
@@ -110,7 +110,7 @@ fn an_uncounted_message_that_outlasts_its_block_is_not_foreign_in_the_next() {
     rooms.published(0, Instant(1000), Instant(1000), Class::Measured);
     let outlasted = header(0, 12, 0);
     assert_eq!(rooms.received(2, Some(outlasted), Instant(900)), None);
-    // A publisher that had connected again has a number behind those of all connections.
+    // A publisher that had connected again has a number above those of all first connections.
     assert_eq!(rooms.received(2, Some(header(4, 3, 0)), Instant(900)), None);
     assert_eq!(rooms.outcome.counts.foreign, 0);
     assert_eq!(rooms.received(3, Some(outlasted), Instant(900)), None, "that is the other room");
@@ -119,7 +119,7 @@ fn an_uncounted_message_that_outlasts_its_block_is_not_foreign_in_the_next() {
     assert_eq!(rooms.finish().counts.foreign, 2);
 }
 
-/// Receivers come, go, hear late, twice and not at all; publishers take the place of others.
+/// Receivers come and go, and get messages late, twice or not at all; publishers replace others.
 #[test]
 fn the_sums_are_those_of_a_model_that_remembers_everything() {
     let mut all = DeliveryCounts::default();
@@ -255,7 +255,7 @@ fn a_receiver_that_is_restored_is_owed_all_and_one_that_is_not_was_away() {
         assert_eq!(rooms.ticket(place), Some(&Ticket::new("p", b"7")));
     }
     assert!(rooms.received(1, Some(header(0, 1, ms(500))), at(ms(900))).is_some(), "it is owed");
-    // That connection is lost, too: the next one goes on behind what came over it, unless it was another client's.
+    // That connection is lost too: the next one goes on after what arrived over it, unless it was another client's.
     for (pid, offset) in [("p", "8"), ("q", "9")] {
         rooms.left(1, at(ms(950)), Leaving::Unplanned, Some(Ticket::new(pid, offset.as_bytes())));
         rooms.join(1);
@@ -333,21 +333,21 @@ struct World {
 struct Sent {
     at: u64,
     is_measured: bool,
-    /// By the place of each receiver that it is owed to in some way.
+    /// By the place of each receiver that it is owed to, in whatever presence.
     owed: BTreeMap<u32, Owed>,
 }
 
-/// A message that is owed to a receiver, which has it or not.
+/// A message that is owed to a receiver, whether it has arrived or not.
 struct Owed {
     presence: Presence,
-    /// The time of being present in which it was sent.
+    /// The number of the receiver's presence in which it was sent.
     turn: u32,
-    /// True if it is owed in this way unless the receiver is restored: then it was present.
+    /// True while it is not decided whether the receiver is restored: if so, it counts as present.
     is_open: bool,
     has: bool,
 }
 
-/// A receiver, as the model knows it.
+/// The model's state of a receiver.
 #[derive(Default)]
 struct Known {
     is_connected: bool,
@@ -413,7 +413,7 @@ impl World {
         let place = ROOMS + self.pick(ROOMS * RECEIVERS);
         let keys: Vec<(u32, u32)> = self.sent.keys().copied().collect();
         let known = self.receivers.get_mut(&place).unwrap();
-        // A server that restores it sends what it has missed first.
+        // A server that restores a receiver first sends what that has missed.
         if keys.is_empty() || !(known.is_open || known.is_connected && known.has_ticket) {
             return;
         }
@@ -447,11 +447,11 @@ impl World {
         known.has.insert(key);
         let is_present = owed.presence == Presence::Present;
         self.model.reordered += counts * u64::from(is_overtaken && is_present);
-        // Of those that do not count nobody asks what they are.
+        // For messages that do not count, the result does not matter.
         assert!(!sent.is_measured || delivered == (is_present && !is_slow(place)));
     }
 
-    /// A receiver goes, or comes back, or tries to.
+    /// A receiver leaves, comes back, or tries to.
     fn receiver_changes(&mut self) {
         let place = ROOMS + self.pick(ROOMS * RECEIVERS);
         let known = self.receivers.get_mut(&place).unwrap();
@@ -523,7 +523,7 @@ impl World {
         known.presence = known.presence.map(|_| Presence::Away);
     }
 
-    /// It is decided whether a receiver is restored: then it was present, in this turn, whenever that was open.
+    /// Decides whether a receiver is restored: if so, it was present in this turn wherever that was still open.
     fn decide(&mut self, place: u32, restored: Option<u32>) {
         let owed = self.sent.values_mut().filter_map(|sent| sent.owed.get_mut(&place));
         for owed in owed {
@@ -542,7 +542,7 @@ impl World {
         self.rooms.opened(place);
     }
 
-    /// Gives up what is missing, and says what is to be counted in the end.
+    /// Gives up what is missing. Returns the rooms, and the counts expected in the end.
     fn end(mut self) -> (Rooms, DeliveryCounts) {
         let (mut awaited, mut unproved) = (0, 0);
         for ((publisher, sequence), sent) in self.sent.iter().filter(|(_, sent)| sent.is_measured) {
@@ -610,7 +610,7 @@ fn header(connection: u32, sequence: u32, due: u64) -> Header {
     Header { connection, sequence, due: Nanos(due) }
 }
 
-/// Rooms whose connections are all open, and the numbers of those.
+/// Rooms whose connections are all open, and the numbers of those connections.
 fn joined(count: u32, publishers: u32, receivers: u32, slow: u32) -> (Rooms, Vec<u32>) {
     let [count, publishers, receivers] =
         [count, publishers, receivers].map(|number| NonZeroU32::new(number).unwrap());
@@ -623,7 +623,7 @@ fn joined(count: u32, publishers: u32, receivers: u32, slow: u32) -> (Rooms, Vec
     (rooms, numbers)
 }
 
-/// The same, and a first message of each publisher has reached all of its receivers.
+/// Rooms with all connections open, in which a first message of each publisher has reached all of its receivers.
 fn proved(count: u32, publishers: u32, receivers: u32) -> Rooms {
     let (mut rooms, numbers) = joined(count, publishers, receivers, 0);
     for place in rooms.publishers() {
