@@ -1,8 +1,8 @@
 //! The delays and faults of an oracle server: plain data, and its text form.
 //!
-//! Start reading at [`Behaviour`]. Each part is read from a text by [`FromStr`], and is shown in the same form.
+//! Start reading at [`Behaviour`]. [`FromStr`] reads each part from a text, and it is displayed in the same form.
 //!
-//! Left out: the server that behaves so, which is [`Oracle`](crate::Oracle).
+//! Left out: the server that behaves like this, [`Oracle`](crate::Oracle).
 
 use spec::Carries;
 use std::fmt;
@@ -13,50 +13,51 @@ use wire::Stack;
 
 /// The behaviour of a server. The default is an echo without delays and faults.
 ///
-/// The replies of a connection keep the order of its messages, unless they are reordered on purpose: one that is ready
-/// before the reply to an earlier message waits for that.
+/// The replies of a connection keep the order of its messages, unless they are reordered on purpose: a reply that is
+/// ready before the reply to an earlier message waits for that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Behaviour {
-    /// Time from the instant at which a message has been decoded to that at which its reply is ready.
+    /// Time from the decoding of a message until its reply is ready.
     pub delay: Delay,
-    /// Times in which the server stands still, as a stopped process does: nothing is read and nothing is answered.
-    /// Replies that become ready meanwhile leave at the end.
+    /// Times in which the server stands still, like a stopped process: it reads nothing and answers nothing. Replies
+    /// that become ready meanwhile leave at the end.
     pub stalls: Vec<Stall>,
-    /// Highest rate at which replies leave. Number k of a busy period leaves no earlier than k / rate after its first,
-    /// worked out from k. A busy period ends when no reply is ready at its turn, and begins anew after a stall.
+    /// The highest rate at which replies leave. Reply number k of a busy period leaves no earlier than k / rate after
+    /// its first, computed from k. A busy period ends when no reply is ready at its turn, and begins anew after a
+    /// stall.
     pub cap: Option<Rate>,
     /// The time for which each reply keeps the processor busy before it leaves.
     pub work: Nanos,
-    /// The memory that each reply leaves behind, which is given back when the server ends.
+    /// The memory that each reply leaks until the server ends.
     pub leak: Bytes,
-    /// Messages that are never answered. Their other faults do not happen.
+    /// Messages that are never answered. They have no other faults.
     pub drop: Share,
-    /// Messages that are answered twice: the copy leaves right behind its reply, whatever the cap is.
+    /// Messages that are answered twice: the copy leaves right after its reply, whatever the cap is.
     pub duplicate: Share,
-    /// Replies that the next reply of their connection overtakes; they leave right behind it. Of those that follow one
-    /// another, the first alone is held back; one that nothing overtakes within 2 s leaves then, and does not count.
+    /// Replies that the next reply of their connection overtakes; they leave right after it. Of consecutive ones, only
+    /// the first is held back; one that nothing overtakes within 2 s leaves then, and does not count.
     pub reorder: Share,
-    /// The language of messages: what the reply to one is.
+    /// The language of messages, which decides what the reply to one is.
     pub speaks: Speech,
-    /// The stream of events that answers a request in place of its message.
+    /// The stream of events that answers a request instead of its message.
     pub stream: Option<EventStream>,
-    /// Requests that are answered by an error; where the server speaks a language that has errors.
+    /// Requests that are answered with an error, if the server speaks a language that has errors.
     pub refuse: Share,
-    /// Replies that a notification follows, in which the id of the request stands; likewise.
+    /// Replies that are followed by a notification that contains the id of the request; likewise.
     pub push: Share,
-    /// Replies that a request of the server comes before, with the id of the client's; likewise.
+    /// Replies that are preceded by a request of the server with the id of the client's; likewise.
     pub ask: Share,
-    /// Replies with one bit flipped: that of value 1 in the last byte, or in the last before the true delay if that is
-    /// what the message ends with. A text stays UTF-8; a message without bytes stays whole.
+    /// Replies with one bit flipped: the bit of value 1 in the last byte, or in the last byte before the true delay if
+    /// the message ends with that. A text stays UTF-8; a message without bytes stays intact.
     pub corrupt: Share,
-    /// The number of replies after which the server ends a connection, properly; later messages on it are not answered.
+    /// The number of replies after which the server ends a connection properly; later messages on it are not answered.
     pub close_after: Option<NonZeroU64>,
-    /// The seed of all lots and random delays, which are drawn message by message in the order of decoding.
+    /// The seed of all lots and random delays, which are drawn for each message in the order of decoding.
     pub seed: u64,
 }
 
 impl Behaviour {
-    /// Longest time that a reply, or a delivery of a relay, waits to be overtaken.
+    /// The longest time that a reply, or a delivery of a relay, waits to be overtaken.
     pub(crate) const HELD_BACK_MAX: Nanos = Nanos::from_secs(2);
 }
 
@@ -70,15 +71,15 @@ pub enum Speech {
     JsonRpc,
 }
 
-/// A stream of events (`text/event-stream`), as servers of language models have it.
+/// A stream of events (`text/event-stream`), as servers of language models send it.
 ///
-/// Its head is sent at once, each event at an instant that follows from its number, and one gap after the last comes
-/// `[DONE]` with the end of the response.
+/// The head is sent at once, each event at an instant that follows from its number, and `[DONE]` with the end of the
+/// response one gap after the last event.
 ///
-/// Event k has the id k and is the data `{"event":k,"kept_ns":N}`: N is the true time from the decoded request to the
+/// Event k has the id k and the data `{"event":k,"kept_ns":N}`: N is the true time from the decoded request to the
 /// instant at which the event was handed over, so `kept_ns` less `first + k * gap` is how late it was. A request that
-/// comes while the stream of an earlier one goes on is decoded, for this, when that has ended. A request with
-/// `Last-Event-ID: k` is answered by the events from k + 1 on, and `first` is the time to the first of these.
+/// arrives during the stream of an earlier one counts as decoded when that stream has ended. A request with
+/// `Last-Event-ID: k` is answered with the events from k + 1 on, and `first` is the time to the first of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventStream {
     /// The number of events, without `[DONE]`.
@@ -87,14 +88,14 @@ pub struct EventStream {
     pub first: Nanos,
     /// Time from each event to the next.
     pub gap: Nanos,
-    /// The number of events of one response behind which the server ends the connection, within the response.
+    /// The number of events of one response after which the server ends the connection, in the middle of the response.
     pub break_after: Option<NonZeroU32>,
     /// The time before a reconnect that each response asks for (`retry`), in whole milliseconds.
     pub retry: Option<Nanos>,
 }
 
 impl EventStream {
-    /// Time from the decoded request to the event that `before` others come before in the same response.
+    /// Returns the time from the decoded request to the event that follows `before` others in the same response.
     pub fn due(&self, before: u32) -> Nanos {
         Nanos(self.first.0.saturating_add(self.gap.0.saturating_mul(before.into())))
     }
@@ -102,8 +103,8 @@ impl EventStream {
 
 /// The time for which a message is kept.
 ///
-/// Read as `none`, `fixed:1ms`, `exponential:1ms` (the mean) or `bimodal:1ms,50ms@10%` (the usual, the other, and how
-/// many have the other).
+/// Read as `none`, `fixed:1ms`, `exponential:1ms` (the mean) or `bimodal:1ms,50ms@10%` (the usual delay, the other
+/// delay, and the share of the other).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delay {
     /// No delay.
@@ -132,8 +133,7 @@ pub enum Delay {
 pub struct Stall {
     /// The length of a stall.
     pub length: Nanos,
-    /// The beginning, counted from the instant at which the first message of all was decoded: a server may wait long
-    /// for its first client.
+    /// The start, counted from the decoding of the very first message: a server may wait long for its first client.
     pub after: Nanos,
 }
 
@@ -161,15 +161,15 @@ impl Default for Behaviour {
 }
 
 impl Behaviour {
-    /// The default seed. Its first message has none of the faults whose share is below 80 %: with that message a run
-    /// tests that the server answers at all, and no run fails by chance.
+    /// The default seed. Its first message has no fault whose share is below 80 %: a run checks with this message that
+    /// the server answers at all, and must not fail by chance.
     pub const SEED: u64 = 31;
 
     /// Checks that the behaviour is possible over a protocol.
     ///
     /// # Errors
     ///
-    /// The first part that cannot be done there.
+    /// The first part that the protocol cannot do.
     pub fn check(&self, stack: &Stack) -> Result<(), MisfitError> {
         let takes_requests = stack.facts().carries == Carries::Requests;
         if self.stream.is_some() && !takes_requests {
@@ -189,7 +189,7 @@ impl Behaviour {
         }
     }
 
-    /// True if a part of it is about single replies, which a stream is not.
+    /// True if a part of it is about single replies, which a stream does not have.
     fn is_about_replies(&self) -> bool {
         self.delay != Delay::None
             || self.speaks != Speech::Echo
@@ -207,17 +207,17 @@ pub enum MisfitError {
         "HTTP/1.1 has one response for each request, so none can be duplicated; leave duplicates out, or use ws"
     )]
     HttpDuplicate,
-    /// HTTP/1.1 tells responses apart by their order.
+    /// HTTP/1.1 distinguishes responses by their order.
     #[error(
         "HTTP/1.1 tells responses apart by their order, so none can be reordered; leave reordering out, or use ws"
     )]
     HttpReorder,
-    /// A server of HTTP/1.1 says nothing unasked.
+    /// An HTTP/1.1 server sends nothing unasked.
     #[error(
         "over HTTP/1.1 a server says nothing unasked; leave pushes and requests of the server out, or use ws"
     )]
     HttpUnasked,
-    /// Without framing, the length of messages has to be known.
+    /// Without framing, the length of messages must be known.
     #[error("without framing, the length of a message must be given")]
     RawLength,
     /// A stream of events has no single reply.
@@ -304,7 +304,8 @@ impl FromStr for Delay {
     }
 }
 
-/// The kind of delay that `unknown` may mean: each has a first letter of its own. A time alone is a fixed one.
+/// Suggests the kind of delay that `unknown` may mean, by its first letter, which differs for each kind. A time alone
+/// means a fixed delay.
 fn near(unknown: &str) -> String {
     if unknown.parse::<Nanos>().is_ok() {
         return format!("; did you mean `fixed:{unknown}`?");
@@ -351,7 +352,7 @@ impl fmt::Display for Stall {
     }
 }
 
-/// The time in the form in which it is read again.
+/// Writes the time in a form that can be read again.
 fn exactly(time: Nanos) -> String {
     format!("{time:#}").replace(' ', "")
 }

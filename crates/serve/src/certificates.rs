@@ -1,13 +1,13 @@
-//! Certificates for tests: an authority of our own, which signs them for servers and clients (RFC 5280).
+//! Certificates for tests: our own authority, which signs certificates for servers and clients (RFC 5280).
 //!
-//! Certificates follow from the arguments, apart from the keys and what follows from them: serial numbers, key
-//! identifiers, and the number in the name of an authority. So a test can ask for a certificate that has expired, and
-//! a run of servers each with an authority of its own leaves no doubt which one signed.
+//! The arguments determine a certificate, except for its key and what derives from the key: serial number, key
+//! identifier, and the number in the name of an authority. So a test can request an expired certificate, and if each of
+//! several servers has its own authority, it is clear which one signed.
 //!
-//! The profile is what strict programs ask for (`openssl verify -x509_strict`, browsers): names in the extension for
-//! them, the use of the key said, key identifiers on both, and leaves of at most [`DAYS_MAX`] days.
+//! The profile satisfies strict programs (`openssl verify -x509_strict`, browsers): names in the extension for names,
+//! the key usage stated, key identifiers in both kinds of certificate, and leaves valid for at most [`DAYS_MAX`] days.
 //!
-//! Left out: reading certificates (`wire::tls` does), keeping them (the binary does), revocation.
+//! Left out: reading certificates (`wire::tls`), storing them (the binary), revocation.
 //!
 //! Start reading at [`Authority::new`] and [`Authority::issue`].
 
@@ -21,7 +21,7 @@ use std::str::FromStr;
 use std::time::Duration;
 use wire::tls::Identity;
 
-/// An authority that signs certificates; whoever trusts it trusts them.
+/// An authority that signs certificates; whoever trusts the authority trusts its certificates.
 #[derive(Debug)]
 pub struct Authority {
     key_type: KeyType,
@@ -29,10 +29,10 @@ pub struct Authority {
     certificate_pem: String,
 }
 
-/// The content of a certificate: the names and the use of its holder.
+/// The content of a certificate: the names of its holder, its usage and validity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf<'a> {
-    /// The names of the holder. A server is reached by one of these; a client needs none.
+    /// The names of the holder. A server is reached under one of them; a client needs none.
     pub names: &'a [Name],
     /// The end of a connection that it is for.
     pub usage: Usage,
@@ -68,12 +68,12 @@ pub struct Validity {
     pub until_unix_s: u64,
 }
 
-/// A name of the holder: a host by its name in the DNS (also `*.example.com`), or by its address.
+/// A name of the holder: the DNS name of a host (also `*.example.com`), or its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
     /// An IPv4 or IPv6 address.
     Address(IpAddr),
-    /// A name, in small letters.
+    /// A DNS name, in lower case.
     Dns(String),
 }
 
@@ -95,11 +95,11 @@ impl Validity {
 }
 
 impl Authority {
-    /// Makes an authority with a key of its own, and signs its certificate with that.
+    /// Makes an authority with a new key, and signs its certificate with that key.
     ///
     /// # Errors
     ///
-    /// The system gives no randomness.
+    /// The system provides no randomness.
     pub fn new(key_type: KeyType, validity: Validity) -> Result<Self, CertificateError> {
         let key = key_type.generate()?;
         let identifier = CertificateParams::default().key_identifier(&key);
@@ -111,12 +111,12 @@ impl Authority {
         Ok(Self { key_type, issuer: Issuer::new(params, key), certificate_pem })
     }
 
-    /// Makes a key of the authority's own type, and signs a certificate for it. The chain is that certificate alone:
+    /// Makes a key of the authority's key type, and signs a certificate for it. The chain is that certificate alone:
     /// the other end already has the authority's.
     ///
     /// # Errors
     ///
-    /// The system gives no randomness.
+    /// The system provides no randomness.
     pub fn issue(&self, leaf: &Leaf<'_>) -> Result<Identity, CertificateError> {
         let key = self.key_type.generate()?;
         let mut params = params(&common_name(leaf), leaf.validity);
@@ -136,19 +136,19 @@ impl Authority {
         })
     }
 
-    /// Its certificate, which clients are told to trust.
+    /// Its certificate, which clients have to trust.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
-    /// Its key (PKCS #8): whoever has it can sign for everyone.
+    /// Its key (PKCS #8), with which anyone can sign in its name.
     pub fn key_pem(&self) -> String {
         self.issuer.key().serialize_pem()
     }
 }
 
 impl KeyType {
-    /// The name as it is typed.
+    /// The name as users type it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ecdsa => "ecdsa",
@@ -172,7 +172,7 @@ impl KeyType {
     }
 }
 
-/// The name that people know.
+/// The usual name.
 impl fmt::Display for KeyType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -229,7 +229,7 @@ impl From<rcgen::Error> for CertificateError {
     }
 }
 
-/// The reasons why a text cannot stand in a certificate as a name or an address.
+/// The reasons why a text cannot be a name or an address in a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
@@ -239,7 +239,7 @@ pub enum NameError {
         /// The name that was given.
         name: String,
     },
-    /// The name has other characters than letters, digits, `-`, `_` and dots; other alphabets have an ASCII form
+    /// The name has characters other than letters, digits, `-`, `_` and dots; other alphabets have an ASCII form
     /// (`xn--…`).
     #[error(
         "`{name}` has {found:?} in it; a name has ASCII letters, digits, `-`, `_` and dots, an address neither brackets nor a port"
@@ -250,7 +250,7 @@ pub enum NameError {
         /// The first character that is not allowed.
         found: char,
     },
-    /// The name looks like an address, and is not a valid one.
+    /// The name looks like an address but is not a valid one.
     #[error("`{name}` ends in a number but is not an address like `127.0.0.1`")]
     Number {
         /// The name that was given.
@@ -264,7 +264,7 @@ pub enum NameError {
         /// The name that was given, or its beginning.
         name: String,
     },
-    /// A star does not stand for the whole first part (RFC 6125 §6.4.3).
+    /// A star is not the whole first part (RFC 6125 §6.4.3).
     #[error(
         "`{name}` has a star that is not its whole first part; use a name like `*.example.com`"
     )]
@@ -314,7 +314,7 @@ fn params(common_name: &str, validity: Validity) -> CertificateParams {
     params
 }
 
-/// The first name, unless it is longer than this attribute may be (RFC 5280, appendix A.1).
+/// Returns the first name, unless it is longer than this attribute may be (RFC 5280, appendix A.1).
 fn common_name(leaf: &Leaf<'_>) -> String {
     let first = leaf.names.first().map(Name::to_string);
     first.filter(|name| name.len() <= COMMON_NAME_LEN_MAX).unwrap_or_else(|| {
@@ -326,7 +326,7 @@ fn common_name(leaf: &Leaf<'_>) -> String {
     })
 }
 
-/// Most days that a leaf may be valid: browsers refuse more than 398 in all.
+/// The most days that a leaf may be valid: browsers refuse more than 398 days in total.
 pub const DAYS_MAX: u64 = 397;
 
 const HOUR_S: u64 = 3_600;
@@ -341,7 +341,7 @@ const PART_LEN_MAX: usize = 63;
 
 const COMMON_NAME_LEN_MAX: usize = 64;
 
-/// Most characters of a text that an error repeats.
+/// The most characters of a text that an error repeats.
 const SHOWN_CHARS_MAX: usize = 60;
 
 #[cfg(test)]

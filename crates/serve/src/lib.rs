@@ -1,10 +1,10 @@
 //! The other end: the embedded servers. Each answers every message with the same message, or with a fixed one.
 //!
-//! One [`Server`] is a node on an engine, like the generator's worker: the same engine, the same protocol machines in
-//! the other role. All messages found in one read are answered with one write. An [`Oracle`] is a server too, whose
-//! delays and faults are known: what a generator measures can be held against what was there. A [`Relay`] sends what
-//! one connection publishes to others. Each serves the [`Stack`] that it is given; [`certificates`] makes what a stack
-//! inside TLS needs. Start reading at [`Server::step`](engine::Node::step).
+//! A [`Server`] is a node on an engine, like the generator's worker: the same engine, and the same protocol machines in
+//! the other role. It answers all messages found in one read with one write. An [`Oracle`] is a server with known
+//! delays and faults, against which a generator's measurements can be checked. A [`Relay`] sends what one connection
+//! publishes to others. Each serves the [`Stack`] that it is given; [`certificates`] makes what a stack inside TLS
+//! needs. Start reading at [`Server::step`](engine::Node::step).
 //!
 //! Left out: processes and signals (crate `run` starts servers as child processes, the binary ends them).
 
@@ -33,7 +33,7 @@ use wire::{Input, Message, Protocol, Stack};
 pub struct Totals {
     /// Connections accepted.
     pub connections: u64,
-    /// Connections whose peer broke the protocol, or held more memory than there is for it.
+    /// Connections whose peer broke the protocol, or took up too much memory.
     pub broken: u64,
     /// Connections that were closed because their peers took longer than the server's [`Patience`].
     pub timed_out: u64,
@@ -56,21 +56,21 @@ pub struct Faults {
     pub dropped: u64,
     /// Replies that were sent a second time.
     pub duplicated: u64,
-    /// Replies that left behind the reply to a later message.
+    /// Replies that left after the reply to a later message.
     pub reordered: u64,
-    /// Requests that were answered by an error, on purpose or because there is no such method.
+    /// Requests that were answered with an error, on purpose or because there is no such method.
     pub refused: u64,
     /// Notifications that followed replies.
     pub pushed: u64,
-    /// Requests of the server's own.
+    /// Requests that the server itself made.
     pub asked: u64,
-    /// Replies in which a bit was wrong.
+    /// Replies with a wrong bit.
     pub corrupted: u64,
     /// Connections that were ended after their replies.
     pub closed: u64,
-    /// Streams that were broken off with their connections.
+    /// Streams that were broken off together with their connections.
     pub broken_off: u64,
-    /// Bytes that replies left behind.
+    /// Bytes that replies leaked.
     pub leaked_bytes: u64,
 }
 
@@ -87,12 +87,12 @@ pub struct Server {
     message: Vec<u8>,
     /// The answer to every message; `None` for an echo.
     reply: Option<Box<[u8]>>,
-    /// The time that it computes for each message.
+    /// The time that it keeps the processor busy for each message.
     work: Nanos,
 }
 
 impl Server {
-    /// A server of `stack` that runs until `stop` is set; it looks ten times a second.
+    /// A server of `stack` that runs until `stop` is set, which it checks ten times a second.
     pub fn new(stack: Stack, stop: Arc<AtomicBool>) -> Self {
         Self {
             stack,
@@ -107,21 +107,21 @@ impl Server {
         }
     }
 
-    /// Answers every message with `reply`, as a message of the same kind. Without framing that is one for each
+    /// Answers every message with `reply`, as a message of the same kind. Without framing that is one reply for each
     /// [`wire::ServerOptions::message_len`].
     #[must_use]
     pub fn replying(self, reply: impl Into<Box<[u8]>>) -> Self {
         Self { reply: Some(reply.into()), ..self }
     }
 
-    /// Keeps its processor busy for `work` before it answers a message; without framing, what one read brought.
+    /// Keeps the processor busy for `work` before each answer to a message; without framing, to what one read brought.
     #[must_use]
     pub fn working(self, work: Nanos) -> Self {
         Self { work, ..self }
     }
 
-    /// Ends connections with much that has not come whole, or that their peers do not read, while all together hold
-    /// more than so many bytes.
+    /// Ends connections with large incomplete messages, or large answers that their peers do not read, while all
+    /// connections together hold more than `bytes` bytes.
     #[must_use]
     pub fn with_memory_max(mut self, bytes: usize) -> Self {
         self.peers.set_memory_max(bytes);

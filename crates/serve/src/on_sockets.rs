@@ -1,7 +1,7 @@
 //! Servers on sockets.
 //!
-//! A node is generic in its engine, and would be compiled where it is run. Its loop is compiled here instead, once, and
-//! for speed, whatever the crate that starts it is compiled for.
+//! A node is generic over its engine, and would be compiled where it is run. Its loop is compiled here instead, once
+//! and for speed, however the crate that starts it is compiled.
 
 use crate::game::{Front, GameServer};
 use crate::{Oracle, Relay, Server};

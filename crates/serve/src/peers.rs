@@ -1,7 +1,7 @@
 //! The connections of a server, from accept to close; used by all servers.
 //!
-//! Whoever accepts a connection chooses its protocol. A peer that does not finish what it began in time, or sends
-//! nothing for long, is closed ([`Patience`]). Time in which the server itself stood still does not count against it.
+//! The server that accepts a connection chooses its protocol. A peer that does not finish in time what it began, or
+//! sends nothing for long, is closed ([`Patience`]). Time in which the server itself stood still does not count.
 
 use engine::{ConnectionId, Engine};
 use std::cmp::Reverse;
@@ -9,14 +9,14 @@ use std::collections::{BinaryHeap, VecDeque};
 use units::{Instant, Nanos};
 use wire::{Connection, Event, Input, Message, Protocol, Stack};
 
-/// All connections of a server, each with what the server knows of it beside (`T`).
+/// All connections of a server, each with the server's own state for it (`T`).
 #[derive(Debug)]
 pub(crate) struct Peers<T> {
     /// The slots, each at the index of its id.
     all: Vec<Slot<T>>,
-    /// Connections that we ended and their peers have not; earliest first.
+    /// Connections that we have ended but their peers have not; earliest first.
     lingering: VecDeque<Lingering>,
-    /// The slots to look at, each at an instant no later than the deadline of its connection; earliest on top.
+    /// The slots to check, each at an instant no later than the deadline of its connection; earliest on top.
     looks: BinaryHeap<Reverse<(Instant, usize)>>,
     patience: Patience,
     /// Bytes that all connections together may hold.
@@ -29,8 +29,8 @@ pub(crate) struct Peers<T> {
 /// The longest times that a server gives its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Time from the first byte of a header, body or message to its last; from the accept, of an opening handshake
-    /// (that of WebSocket inside TLS begins when TLS is done).
+    /// Time from the first byte of a header, body or message to its last; for an opening handshake, from the accept
+    /// (for that of WebSocket inside TLS, from the end of the TLS handshake).
     pub receive_max: Nanos,
     /// Time from one read of a connection to the next.
     pub idle_max: Nanos,
@@ -40,7 +40,7 @@ impl Patience {
     /// No peer is ever closed.
     pub const ENDLESS: Self = Self { receive_max: Nanos::MAX, idle_max: Nanos::MAX };
 
-    /// Handshakes alone have to be finished in time.
+    /// Only handshakes have to be finished in time.
     pub(crate) const HANDSHAKES: Self = Self { receive_max: RECEIVE_MAX, idle_max: Nanos::MAX };
 
     fn shortest(self) -> Nanos {
@@ -49,13 +49,13 @@ impl Patience {
 }
 
 impl Default for Patience {
-    /// 10 s for what a peer began, 10 minutes of silence.
+    /// Returns 10 s for what a peer began, and 10 minutes of silence.
     fn default() -> Self {
         Self { receive_max: RECEIVE_MAX, idle_max: IDLE_MAX }
     }
 }
 
-/// The time that a server has served: real time without that in which it stood still.
+/// The time that a server has served: real time without the time in which it stood still.
 #[derive(Clone, Copy, Debug, Default)]
 struct Served {
     until: Instant,
@@ -80,12 +80,12 @@ struct Slot<T> {
     is_watched: bool,
 }
 
-/// The thing that a server waits for on a connection, with the instant in [`Served`] time at which that began.
+/// The thing that a server waits for on a connection, with the instant in [`Served`] time at which the wait began.
 #[derive(Clone, Copy, Debug)]
 enum Awaits {
     /// Anything.
     Any(Instant),
-    /// Nothing: our side is ended, and [`Lingering`] has the deadline.
+    /// Nothing: we have ended our side, and [`Lingering`] has the deadline.
     End,
     /// The rest of what the peer began.
     Rest(Instant),
@@ -100,12 +100,12 @@ pub(crate) struct Peer<T> {
     /// True while its TLS handshake is neither complete nor given up.
     is_handshaking: bool,
     awaits: Awaits,
-    /// The bytes of a message that has not come whole.
+    /// The bytes of an incomplete message.
     pub(crate) held: usize,
     pub(crate) state: T,
 }
 
-/// A connection that is closed at an instant if its peer does not end it before, or has read meanwhile.
+/// A connection to close at an instant unless its peer ends it before, or has read some of the unsent bytes meanwhile.
 #[derive(Clone, Copy, Debug)]
 struct Lingering {
     id: ConnectionId,
@@ -113,7 +113,7 @@ struct Lingering {
     unsent: usize,
 }
 
-/// TLS handshakes of a server, each counted when it came to its end.
+/// TLS handshakes of a server, each counted at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handshakes {
     /// Completed in full.
@@ -147,12 +147,13 @@ impl<T: Default> Peers<T> {
         self.memory_max = bytes;
     }
 
-    /// A connection of `stack` was accepted.
+    /// Adds an accepted connection of `stack`.
     pub(crate) fn accept(&mut self, id: ConnectionId, stack: &Stack, now: Instant) {
         self.accept_with(id, stack.connection(0, 0), stack.is_secured(), now);
     }
 
-    /// A connection was accepted that `machine` speaks on; its TLS handshake has a time if it has one.
+    /// Adds an accepted connection that `machine` serves; `is_handshaking` if it begins with a TLS handshake, which has
+    /// a time limit.
     pub(crate) fn accept_with(
         &mut self,
         id: ConnectionId,
@@ -170,14 +171,14 @@ impl<T: Default> Peers<T> {
         let peer = Peer { id, machine, over: false, is_handshaking, awaits, held: 0, state };
         let slot = &mut self.all[id.index()];
         slot.peer = Some(peer);
-        // An earlier look at the slot comes in time for this connection, too.
+        // An earlier check of the slot is in time for this connection too.
         if !slot.is_watched && self.patience != Patience::ENDLESS {
             slot.is_watched = true;
             self.looks.push(Reverse((since + self.patience.shortest(), id.index())));
         }
     }
 
-    /// Notes that a connection was read. `is_progress` if something of it was completed: the time for what it began
+    /// Notes that a connection was read. `is_progress` if the read completed something: then the time for what it began
     /// after that starts anew.
     #[inline]
     pub(crate) fn was_read(&mut self, id: ConnectionId, now: Instant, is_progress: bool) {
@@ -230,7 +231,7 @@ impl<T: Default> Peers<T> {
         self.all[id.index()].peer = None;
     }
 
-    /// Handles the end of a peer whose messages are all answered: closes once everything is written.
+    /// Handles the end of a peer whose messages are all answered: closes the connection once everything is written.
     pub(crate) fn ended<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if engine.unsent(id) == 0 {
             self.close(engine, id);
@@ -240,7 +241,7 @@ impl<T: Default> Peers<T> {
     }
 
     /// Ends our side. Closing at once, with bytes of the peer unread, would make the kernel cut the connection before
-    /// the peer has read our last words.
+    /// the peer has read our last bytes.
     pub(crate) fn linger<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         self.give_up_handshake(id);
         if let Some(peer) = self.find(id) {
@@ -251,14 +252,15 @@ impl<T: Default> Peers<T> {
         self.lingering.push_back(Lingering { id, until, unsent });
     }
 
-    /// Closes the connections whose time is over.
+    /// Closes the connections whose time is up.
     pub(crate) fn close_late<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         for id in self.take_late(engine, now) {
             self.close(engine, id);
         }
     }
 
-    /// The connections whose time is over, for the caller to close: some are counted as timed out.
+    /// Returns the connections whose time is up, for the caller to close, and counts those that took too long as timed
+    /// out.
     pub(crate) fn take_late<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -305,8 +307,8 @@ impl<T: Default> Peers<T> {
         }
     }
 
-    /// True if a connection is to be ended for the memory of all: it has much that has not come whole or that its peer
-    /// does not read, while all together, and `besides`, hold more than they may.
+    /// True if a connection must be ended to limit memory: it holds a large incomplete message, or much that its peer
+    /// does not read, while all connections together, with `besides`, hold more than they may.
     #[inline]
     pub(crate) fn holds_too_much<E: Engine>(
         &mut self,
@@ -343,10 +345,10 @@ impl<T> Peer<T> {
     }
 }
 
-/// Something that a connection brought, as far as a server is concerned.
+/// An event on a connection, as far as it concerns a server.
 #[derive(Debug)]
 pub(crate) enum Heard<'a> {
-    /// A message came whole.
+    /// A complete message arrived.
     Message(Message<'a>),
     /// The opening handshake of the protocol is complete.
     Open,
@@ -360,8 +362,8 @@ pub(crate) enum Heard<'a> {
     Nothing,
 }
 
-/// Takes the next thing from `input`, and keeps `held`, the bytes of a message that has not come whole; `None` once
-/// more bytes are needed. Answers of the protocol itself go to `tx`.
+/// Takes the next event from `input`, and updates `held`, the bytes of an incomplete message; `None` once more bytes
+/// are needed. Answers of the protocol itself go to `tx`.
 #[inline]
 pub(crate) fn hear<'a, 'b: 'a>(
     machine: &'a mut Connection,
@@ -393,7 +395,7 @@ pub(crate) fn hear<'a, 'b: 'a>(
     })
 }
 
-/// Sends the bytes in `tx`, counts them in `bytes_sent`, and frees what is more than the usual room.
+/// Sends the bytes in `tx`, counts them in `bytes_sent`, and frees capacity beyond the usual.
 #[inline]
 pub(crate) fn flush<E: Engine>(
     engine: &mut E,
@@ -415,21 +417,21 @@ const RECEIVE_MAX: Nanos = Nanos::from_secs(10);
 /// The usual time in which a connection may be silent.
 const IDLE_MAX: Nanos = Nanos::from_secs(600);
 
-/// Longest time between two looks that counts as served; a server looks ten times a second unless it is stopped.
+/// The longest time between two looks that counts as served; a server looks ten times a second unless it stands still.
 const LOOKS_APART_MAX: Nanos = Nanos::from_secs(1);
 
-/// Longest time from our end of a connection to its peer's, and longest time in which the peer reads none of the unsent
-/// bytes.
+/// The longest time from our end of a connection to its peer's; it begins again if the peer has read some of the unsent
+/// bytes meanwhile.
 const LINGER: Nanos = Nanos::from_secs(5);
 
-/// A connection that holds less is not ended for the memory of all: it is one of many, and not what fills it.
+/// The least bytes for which a connection is ended to limit memory: one that holds less is not what fills it.
 const MUCH: usize = RX_LEN;
 
 /// Bytes that are read at once.
 pub(crate) const RX_LEN: usize = 64 * 1024;
 
-/// Bytes of answers that are gathered before they are written; also the capacity of a buffer that is kept for later.
+/// Bytes of answers gathered before they are written; also the capacity of a buffer kept for later.
 pub(crate) const TX_LEN: usize = 256 * 1024;
 
-/// Time between two looks at the wish to stop.
+/// Time between two checks whether to stop.
 pub(crate) const STOP_POLL: Nanos = Nanos::from_millis(100);

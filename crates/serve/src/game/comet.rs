@@ -1,8 +1,8 @@
-//! Clients of Bayeux: their ids, the packets that wait for them, and the answers to them (Bayeux 1.0, long-polling).
+//! Clients of Bayeux: their ids, their waiting packets, and the answers to them (Bayeux 1.0, long-polling).
 //!
-//! A client is not a connection: its requests may come over any. A publish is answered at once; what the world
-//! has for it rides on the connect that is held for it, or on the next answer to it. Left out: channels other than
-//! `/service/client`, cookies, and what packets mean.
+//! A client is not a connection: its requests may arrive over any. A publish is answered at once; the world's packets
+//! for the client ride on its held connect, or on the next answer to it. Left out: channels other than
+//! `/service/client`, cookies, and the meaning of packets.
 
 use super::sessions::Place;
 use super::world::SessionId;
@@ -23,11 +23,11 @@ pub(super) struct Clients {
 /// A client, from its handshake on.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// The part of its id that nobody can guess.
+    /// The part of its id that cannot be guessed.
     nonce: u64,
     /// Its session in the world, until that ends.
     pub(super) session: Option<SessionId>,
-    /// The connect that waits for news.
+    /// Its connect that waits for news.
     pub(super) held: Option<Held>,
     /// The instant of the last answer to a connect, or to the handshake.
     pub(super) away_since: Instant,
@@ -35,7 +35,7 @@ pub(super) struct Client {
     queue: Queue,
 }
 
-/// A connect that is not answered yet.
+/// A connect without an answer yet.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) at: Place,
@@ -44,20 +44,20 @@ pub(super) struct Held {
     id: Option<Text<'static>>,
 }
 
-/// Packets as JSON that wait for an answer to ride on.
+/// Packets, as JSON, that wait for an answer to ride on.
 #[derive(Debug, Default)]
 struct Queue {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-/// The request that a client's message makes of the server.
+/// The action that a client's message requires of the server.
 pub(super) enum Asked<'a> {
     /// Nothing but this answer.
     Answer(Envelope<'a>),
     /// A session for a new client.
     Session(Envelope<'a>),
-    /// News, and until then no answer; at once if `now` is set.
+    /// An answer with news, once there are any; at once if `now` is set.
     News { client: usize, envelope: &'a Envelope<'a>, now: bool },
     /// The client sends a packet to the world, and gets this answer.
     Packet { client: usize, json: &'a [u8], answer: Envelope<'a> },
@@ -70,7 +70,7 @@ impl Clients {
         Self { all: Vec::new(), free: Vec::new(), random: Random::new(seed) }
     }
 
-    /// Makes a client and returns its index; `None` if there are too many.
+    /// Makes a client. Returns its index; `None` if there are too many.
     pub(super) fn insert(&mut self, now: Instant) -> Option<usize> {
         let client = Box::new(Client {
             nonce: self.random.next_u64(),
@@ -101,7 +101,7 @@ impl Clients {
         Some(client)
     }
 
-    /// The clients that there are, and an upper bound of those that there have been at once.
+    /// The number of clients, and an upper bound of their indices.
     pub(super) fn len(&self) -> (usize, usize) {
         (self.all.len() - self.free.len(), self.all.len())
     }
@@ -112,7 +112,7 @@ impl Clients {
         format!("{nonce:016x}{index:x}")
     }
 
-    /// The index of the client that is called `id`.
+    /// The index of the client with the id `id`.
     fn find(&mut self, id: &str) -> Option<usize> {
         let (nonce, index) = id.split_at_checked(16)?;
         let nonce = u64::from_str_radix(nonce, 16).ok()?;
@@ -120,8 +120,8 @@ impl Clients {
         self.get(index).filter(|client| client.nonce == nonce).map(|_| index)
     }
 
-    /// Reads the request in `envelope`; `is_alone` if nothing else stands in its HTTP request: a connect is held only
-    /// then.
+    /// Reads the message in `envelope`; `is_alone` if its HTTP request contains nothing else: only then is a connect
+    /// held.
     pub(super) fn read<'a>(&mut self, envelope: &'a Envelope<'a>, is_alone: bool) -> Asked<'a> {
         let channel = &*envelope.channel;
         if channel == HANDSHAKE {
@@ -160,7 +160,7 @@ impl Clients {
 }
 
 impl Client {
-    /// Adds `packet`, as JSON, to the next answer; returns the bytes that wait now.
+    /// Adds `packet`, as JSON, to the next answer. Returns the number of bytes that wait now.
     pub(super) fn push(&mut self, packet: &[u8]) -> usize {
         self.queue.bytes.extend_from_slice(packet);
         self.queue.ends.push(self.queue.bytes.len());
@@ -178,7 +178,7 @@ impl Client {
         self.held = Some(Held { at, until, id });
     }
 
-    /// Writes the answer to the connect that was held, behind all packets that wait.
+    /// Writes the answer to the held connect, after all waiting packets.
     pub(super) fn answer_held(&mut self, held: Held, now: Instant, max: Nanos, out: &mut Vec<u8>) {
         let asked = Envelope { channel: CONNECT.into(), id: held.id, ..Envelope::default() };
         let mut writer = Writer::new(out);
@@ -187,7 +187,7 @@ impl Client {
         writer.finish();
     }
 
-    /// The answer to a connect, behind the packets that wait.
+    /// Returns the answer to a connect, which goes after the waiting packets.
     pub(super) fn news<'a>(
         &mut self,
         asked: &'a Envelope<'a>,
@@ -199,7 +199,7 @@ impl Client {
         Envelope { advice: Some(advice(reconnect, hold_max)), ..done(asked) }
     }
 
-    /// Writes all packets that wait.
+    /// Writes all waiting packets.
     pub(super) fn deliver(&mut self, writer: &mut Writer<'_>) {
         let mut start = 0;
         for end in self.queue.ends.drain(..) {
@@ -210,7 +210,7 @@ impl Client {
     }
 }
 
-/// The answer to a body that is no batch.
+/// The answer to a body that is not a batch.
 pub(super) fn not_a_batch(reason: &str) -> Envelope<'static> {
     Envelope {
         channel: "/meta".into(),
@@ -254,7 +254,7 @@ fn handshake<'a>(asked: &'a Envelope<'a>) -> Asked<'a> {
     Asked::Answer(Envelope { successful: Some(false), error, advice: Some(advice), ..answer })
 }
 
-/// Answers a subscribe or an unsubscribe: only the one channel is possible.
+/// Answers a subscribe or an unsubscribe: only one channel is possible.
 fn subscription<'a>(asked: &'a Envelope<'a>) -> Envelope<'a> {
     let channels = asked.subscription.as_ref().map_or(&[][..], |channels| &channels.0);
     let denied = channels.iter().find(|channel| &***channel != SERVICE);
@@ -284,5 +284,5 @@ fn advice(reconnect: Reconnect, hold_max: Nanos) -> Advice {
     Advice { reconnect: Some(reconnect), interval: Some(0), timeout }
 }
 
-/// Most clients at once.
+/// The most clients at a time.
 const CLIENTS_MAX: usize = 100_000;

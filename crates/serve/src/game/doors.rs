@@ -51,8 +51,8 @@ impl Machines {
     }
 }
 
-/// The path of WebSocket.
+/// The path of the WebSocket endpoint.
 pub const SOCKET_PATH: &str = "/socket";
 
-/// The path of Bayeux; paths below it are treated the same.
+/// The path of the Bayeux endpoint; paths below it are treated the same.
 pub const COMET_PATH: &str = "/cometd";

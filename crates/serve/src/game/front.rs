@@ -1,10 +1,11 @@
-//! A front: a node that does everything for its connections but the world, which is in another thread.
+//! A front: a node that does everything for its connections except the world, which runs in another thread.
 //!
-//! It accepts, speaks TLS, Styx, WebSocket and HTTP, and packs and unpacks: to the thread of the world go packets in
-//! binary and the bodies of Comet clients, over one connection; back come packets, each once with all of this front who
-//! get it, and answers. Start reading at [`Front::step`](engine::Node::step); `link` has what is said.
+//! It accepts connections, speaks TLS, Styx, WebSocket and HTTP, and packs and unpacks. Over one connection it sends
+//! the world's thread binary packets and the bodies of Comet clients, and receives answers and packets, each packet
+//! once with all its receivers at this front. Start reading at [`Front::step`](engine::Node::step); `link` has the
+//! messages.
 //!
-//! Left out: sessions, clients of Bayeux and all else that needs the world.
+//! Left out: sessions, clients of Bayeux and everything else that needs the world.
 
 use super::doors::Machines;
 use super::link::{self, Down, Guest, Up};
@@ -21,15 +22,15 @@ use wire::framed::Framed;
 use wire::styx::{Packet, json_packets};
 use wire::{Event, Input, Kind, Message, Protocol};
 
-/// A front of a [`GameServer`](super::GameServer) on some engine of its own.
+/// A front of a [`GameServer`](super::GameServer), on an engine of its own.
 ///
-/// The engine has to be told to listen at addresses of the kinds of [`Options::doors`], in their order and at no other.
+/// The engine must listen on addresses of the kinds of [`Options::doors`], in their order, and on no other.
 #[derive(Debug)]
 pub struct Front {
     options: Options,
     machines: Machines,
     stop: Arc<AtomicBool>,
-    /// The address at which the thread of the world accepts fronts.
+    /// The address on which the world's thread accepts fronts.
     world: Address,
     link: Option<ConnectionId>,
     machine: Framed,
@@ -40,7 +41,7 @@ pub struct Front {
     peers: Peers<Seat>,
     letters: Letters,
     totals: Totals,
-    /// The totals that the world was last told, and the instant at which it is told next.
+    /// The totals last reported to the world, and the instant of the next report.
     told: Totals,
     tell_at: Instant,
     sweep_at: Instant,
@@ -54,7 +55,7 @@ struct Seat {
     is: Is,
     /// The bytes that wait to be written.
     pending: Vec<u8>,
-    /// True if the connection ends behind that.
+    /// True if the connection ends after these bytes.
     ends: bool,
 }
 
@@ -65,28 +66,28 @@ enum Is {
     New { since: Instant },
     /// A session.
     Session(Packing),
-    /// A connection for requests of Comet clients; `asked` is the number of those without an answer.
+    /// A connection for requests of Comet clients; `asked` is the number of requests without an answer.
     Http { heard_at: Instant, asked: u32 },
     /// A connection without further use.
     #[default]
     Done,
 }
 
-/// The packets that have come from the world and are not written yet.
+/// The packets from the world that are not written yet.
 #[derive(Debug, Default)]
 struct Letters {
-    /// The connections for which something is pending.
+    /// The connections with pending bytes.
     waiting: Vec<ConnectionId>,
     len: usize,
-    /// Buffers for what is pending.
+    /// Spare buffers for pending bytes.
     spare: Vec<Vec<u8>>,
-    /// The packet that is being delivered, as JSON if anybody needs that.
+    /// The packet that is being delivered, as JSON; empty unless a receiver needs it.
     json: Vec<u8>,
 }
 
 impl Front {
-    /// A front that runs until `stop` is set or the world is gone; it looks ten times a second. Of the options, those
-    /// of the world mean nothing here.
+    /// A front that runs until `stop` is set, which it checks ten times a second, or the world is gone. The options of
+    /// the world have no effect here.
     pub fn new(options: Options, world: Address, stop: Arc<AtomicBool>) -> Self {
         Self {
             machines: Machines::new(options.message_max),
@@ -108,8 +109,8 @@ impl Front {
         }
     }
 
-    /// Ends connections with much that has not come whole, or that their players do not read, while all of this front
-    /// together hold more than so many bytes.
+    /// Ends connections with large incomplete messages, or much that their players do not read, while all connections
+    /// of this front together hold more than `bytes` bytes.
     #[must_use]
     pub fn with_memory_max(mut self, bytes: usize) -> Self {
         self.peers.set_memory_max(bytes);
@@ -240,8 +241,8 @@ impl Front {
         }
     }
 
-    /// Understands what lies in `rx` from `taken` to `len`, up to where more than the world is concerned; and how much
-    /// is left then.
+    /// Processes `rx` from `taken` to `len`, up to the first input that needs more than a frame to the world. Returns
+    /// the number of bytes left, and the next step.
     fn read(
         &mut self,
         id: ConnectionId,
@@ -285,7 +286,7 @@ impl Front {
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
     }
 
-    /// Lets a connection go whose peer is gone, or is to be; the world is told if it knew of it.
+    /// Releases a connection whose peer is gone, or is about to be, and tells the world if that knew the connection.
     fn let_go(&mut self, id: ConnectionId) {
         if let Some(peer) = self.peers.find(id) {
             leave(id, &mut peer.state, &mut self.up);
@@ -313,13 +314,13 @@ impl Front {
     }
 }
 
-/// The next step before more input is understood.
+/// The next step before more input is processed.
 enum Then {
-    /// Nothing: all input is understood.
+    /// Nothing: all input is processed.
     Nothing,
     /// Begins a session over WebSocket.
     Begin,
-    /// Notes that TLS is there.
+    /// Notes that TLS is established.
     Secured { is_resumed: bool },
     /// Ends the connection.
     End,
@@ -327,7 +328,7 @@ enum Then {
 
 /// Messages from and to the world.
 impl Front {
-    /// Takes the frames of the world that lie in `rx`; `false` if a frame is malformed.
+    /// Processes the frames of the world in `rx`. Returns false if a frame is malformed.
     fn world_said<E: Accepting>(&mut self, engine: &mut E, len: usize) -> bool {
         let now = engine.now();
         let mut left = len;
@@ -369,7 +370,7 @@ impl Front {
         }
     }
 
-    /// Writes what is pending, each connection's with one write.
+    /// Writes all pending bytes, with one write for each connection.
     fn post<E: Accepting>(&mut self, engine: &mut E) {
         let mut waiting = std::mem::take(&mut self.letters.waiting);
         for id in waiting.drain(..) {
@@ -400,8 +401,8 @@ impl Front {
         self.letters.len = 0;
     }
 
-    /// Sends the frames that wait for the world. Those that the kernel does not take wait here; while they are many,
-    /// nothing more is received from players.
+    /// Sends the frames that wait for the world. Those that the kernel does not take are kept; while there are many,
+    /// nothing is received from players.
     fn speak<E: Accepting>(&mut self, engine: &mut E, link: ConnectionId) {
         if !self.up.is_empty() {
             engine.send(link, &self.up);
@@ -415,7 +416,7 @@ impl Front {
         }
     }
 
-    /// Tells the world the totals of this front.
+    /// Reports the totals of this front to the world.
     fn tell(&mut self) {
         let totals = self.totals();
         if totals != self.told {
@@ -426,7 +427,7 @@ impl Front {
 }
 
 impl Letters {
-    /// Packs a packet for each of its receivers; returns their number.
+    /// Packs a packet for each of its receivers. Returns their number.
     fn deliver(
         &mut self,
         peers: &mut Peers<Seat>,
@@ -458,16 +459,16 @@ impl Letters {
         count
     }
 
-    /// Packs the answer to the first request without one.
+    /// Packs the answer to the oldest request without one.
     fn answer(&mut self, peer: &mut Peer<Seat>, body: &[u8], now: Instant, up: &mut Vec<u8>) {
         let Is::Http { asked, .. } = peer.state.is else { return };
         peer.state.is = Is::Http { heard_at: now, asked: asked.saturating_sub(1) };
         self.note(peer);
         let pending = &mut peer.state.pending;
         let before = pending.len();
-        // A connection that closed meanwhile has nobody who waits.
+        // A connection that closed meanwhile no longer waits for an answer.
         peer.machine.send(Message { kind: Kind::Text, payload: body }, pending).ok();
-        // No further input would show that this was the last answer on its connection.
+        // Checked here: no further input would show that this was the last answer on its connection.
         let last = peer.machine.receive(&mut Input::new(&mut []), pending);
         self.len += pending.len() - before;
         if matches!(last, Ok(Some(Event::Closed(_)))) {
@@ -476,7 +477,7 @@ impl Letters {
         }
     }
 
-    /// Ends a session behind the bytes that are pending.
+    /// Ends a session after the pending bytes.
     fn close(&mut self, peer: &mut Peer<Seat>) {
         self.note(peer);
         peer.state.is = Is::Done;
@@ -500,7 +501,7 @@ impl Letters {
     }
 }
 
-/// Notes that the player of a connection has left; the world is told if it knew of the player.
+/// Notes that the player of a connection has left, and tells the world if that knew the player.
 fn leave(id: ConnectionId, seat: &mut Seat, up: &mut Vec<u8>) {
     match std::mem::take(&mut seat.is) {
         Is::Session(_) | Is::Http { .. } => Up::Gone(id).write(up),
@@ -519,11 +520,11 @@ fn pass_text(from: Guest, text: &[u8], up: &mut Vec<u8>) {
     }
 }
 
-/// Most bytes that wait for the world before they are sent.
+/// The most bytes that wait for the world before they are sent.
 const UP_LEN_MAX: usize = 64 << 10;
 
-/// Time between two looks at a link that is full.
+/// The time between two checks of a full link.
 const HOLD_POLL: Nanos = Nanos::from_millis(1);
 
-/// Most buffers that are kept.
+/// The most spare buffers to keep.
 const SPARE_COUNT_MAX: usize = 256;

@@ -1,4 +1,4 @@
-//! The fronts of a server, and their connections as the thread of the world knows them.
+//! The fronts of a server, and their connections from the view of the world's thread.
 
 use super::link::{self, Guest};
 use super::sessions::Link;
@@ -7,7 +7,7 @@ use super::world::SessionId;
 use engine::ConnectionId;
 use wire::framed::Framed;
 
-/// All fronts that there have been, at the index by which routes name them.
+/// All fronts so far, at the index by which routes name them.
 #[derive(Debug, Default)]
 pub(super) struct Fronts {
     pub(super) all: Vec<Front>,
@@ -30,12 +30,12 @@ pub(super) struct Front {
 pub(super) struct Visitor {
     pub(super) guest: Guest,
     pub(super) link: Link,
-    /// The session whose packets were in the last answer to a connect that was held.
+    /// The session whose packets were in the last answer to a held connect.
     pub(super) rode: Option<SessionId>,
 }
 
 impl Fronts {
-    /// The front at the other end of a connection, if it is one.
+    /// The front at the other end of a connection, if there is one.
     #[inline]
     pub(super) fn find(&self, id: ConnectionId) -> Option<usize> {
         self.all.iter().position(|front| front.connection == Some(id))
@@ -84,7 +84,7 @@ impl Front {
         self.visitors.get_mut(guest.index())?.as_mut().filter(|visitor| visitor.guest == guest)
     }
 
-    /// The visitor of that name, made new if there is none.
+    /// Returns the visitor with this name; adds it if there is none.
     pub(super) fn greet(&mut self, guest: Guest) -> &mut Visitor {
         if self.visitors.len() <= guest.index() {
             self.visitors.resize(guest.index() + 1, None);

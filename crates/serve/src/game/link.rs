@@ -1,8 +1,8 @@
-//! The messages between a front and the thread of the world: frames of [`Framed`], one for each thing.
+//! The messages between a front and the world's thread: one frame of [`Framed`] for each message.
 //!
-//! A front is told of by the connections that it has accepted, whom it names by [`ConnectionId::to_bits`]: a name is
-//! not used twice, so that what crosses on the way reaches nobody else. Nothing is answered and nothing is awaited but
-//! the answers to posts, which come in the order of the posts of a connection.
+//! Messages are about connections that the front has accepted, named by [`ConnectionId::to_bits`]: a name is not used
+//! twice, so that messages that cross each other on the way cannot reach another connection. Only posts are answered,
+//! in the order of the posts of a connection.
 
 use super::totals::Totals;
 use engine::ConnectionId;
@@ -19,11 +19,11 @@ pub(super) enum Up<'a> {
     Begin(Guest),
     /// A packet of a session, in binary.
     Packet(Guest, &'a [u8]),
-    /// A session sent bytes that are no packet; the number is their class id.
+    /// A session sent bytes that are not a packet; the number is their class id.
     Malformed(Guest, u8),
     /// A request of a Comet client.
     Post(Guest, &'a [u8]),
-    /// More of an answer is unsent than is allowed.
+    /// More of an answer is unsent than allowed.
     Late(Guest),
     /// The connection is gone, and its session with it.
     Gone(Guest),
@@ -31,20 +31,20 @@ pub(super) enum Up<'a> {
     Totals(Box<Totals>),
 }
 
-/// The messages of the thread of the world.
+/// The messages of the world's thread.
 #[derive(Debug)]
 pub(super) enum Down<'a> {
-    /// A packet, in binary, to each of some sessions.
+    /// A packet, in binary, to one or more sessions.
     Packet(Guests<'a>, &'a [u8]),
-    /// The answer to the first post of a connection that has none.
+    /// The answer to the oldest unanswered post of a connection.
     Answer(Guest, &'a [u8]),
-    /// A session ends behind what was sent.
+    /// A session ends after what was sent.
     Close(Guest),
     /// The front must cut a connection: the player was too slow.
     Drop(Guest),
 }
 
-/// Connections of a front, as they lie in a frame.
+/// Connections of a front, as encoded in a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Guests<'a>(&'a [[u8; 8]]);
 
@@ -123,18 +123,18 @@ impl Guests<'_> {
     }
 }
 
-/// The frames that wait for a front; the last one may be open for further receivers.
+/// The frames that wait for a front; the last may be open for further receivers.
 #[derive(Debug, Default)]
 pub(super) struct Mailbag {
     pub(super) bytes: Vec<u8>,
-    /// Start and number of receivers of the frame that is open.
+    /// The start and the number of receivers of the open frame.
     open: Option<(usize, u32)>,
-    /// True if too much is unsent already: whoever gets more is too slow.
+    /// True if too much is unsent already: a receiver of more counts as too slow.
     pub(super) is_full: bool,
 }
 
 impl Mailbag {
-    /// Adds a receiver of the packet that comes next.
+    /// Adds a receiver of the next packet.
     #[inline]
     pub(super) fn address(&mut self, guest: Guest) {
         let (_, count) = self.open.get_or_insert_with(|| {
@@ -146,7 +146,7 @@ impl Mailbag {
         self.bytes.extend_from_slice(&guest.to_bits().to_le_bytes());
     }
 
-    /// Packs the packet behind its receivers, if there are any.
+    /// Packs the packet after its receivers, if there are any.
     #[inline]
     pub(super) fn enclose(&mut self, pack: impl FnOnce(&mut Vec<u8>)) {
         if let Some((start, count)) = self.open.take() {
@@ -170,7 +170,7 @@ impl Mailbag {
     }
 }
 
-/// Splits the stream into frames, at either end.
+/// The machine that splits the stream into frames, at either end.
 pub(super) fn machine() -> Framed {
     Framed::new(Limits { frame_len_max: u32::MAX })
 }

@@ -1,7 +1,7 @@
-//! The packets that the world sends, until they are written: each is packed once for all who get it in that packing.
+//! The packets that the world sends, until they are written: each is packed once for all receivers of the same packing.
 //!
-//! A packet lies in one buffer, in binary and as JSON, each only if somebody needs it. Everybody with mail has a chain
-//! of letters, which say where in the buffer their packets lie: all mail of a connection goes out with one write.
+//! One buffer has each packet, in binary and as JSON, each only if a receiver needs it. Each receiver with mail has a
+//! chain of letters, which point to its packets in the buffer: all mail of a connection goes out with one write.
 
 use super::link::Mailbag;
 use super::world::SessionId;
@@ -12,7 +12,7 @@ use std::ops::Range;
 pub(super) struct Mail {
     bytes: Vec<u8>,
     letters: Vec<Letter>,
-    /// Receivers that have letters or are to be ended; none twice.
+    /// Receivers that have letters or must be ended; none twice.
     receivers: Vec<SessionId>,
     /// The packets for sessions of fronts, at the index of the front.
     pub(super) bags: Vec<Mailbag>,
@@ -32,14 +32,14 @@ pub(super) struct Chain {
     first: u32,
     last: u32,
     is_waiting: bool,
-    /// True if the session ends behind the letters.
+    /// True if the session ends after the letters.
     pub(super) ends: bool,
-    /// True if more came than may wait, and the rest is missing.
+    /// True if there was more mail than may wait, and the rest is missing.
     pub(super) is_cut: bool,
 }
 
 impl Mail {
-    /// Writes a packet into the buffer, once, and returns its place.
+    /// Writes a packet into the buffer once. Returns its place.
     pub(super) fn pack(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Range<u32> {
         let start = self.end();
         write(&mut self.bytes);
@@ -66,7 +66,7 @@ impl Mail {
         }
     }
 
-    /// Takes the receivers of mail; [`Mail::clear`] takes them back.
+    /// Takes the list of receivers; [`Mail::clear`] takes it back.
     pub(super) fn take_receivers(&mut self) -> Vec<SessionId> {
         std::mem::take(&mut self.receivers)
     }
@@ -81,7 +81,7 @@ impl Mail {
         })
     }
 
-    /// Clears the mail once everything is written. `receivers` are those that were taken.
+    /// Clears the mail once everything is written. `receivers` is the list that was taken.
     pub(super) fn clear(&mut self, mut receivers: Vec<SessionId>) {
         self.letters.clear();
         self.letters.shrink_to(KEPT_LEN);
@@ -93,7 +93,7 @@ impl Mail {
         }
     }
 
-    /// Bytes of packets that wait.
+    /// The number of bytes of waiting packets.
     pub(super) fn len(&self) -> u32 {
         let for_fronts: usize = self.bags.iter().map(|bag| bag.bytes.len()).sum();
         u32::try_from(self.bytes.len() + for_fronts).unwrap_or(NONE)
@@ -104,7 +104,7 @@ impl Mail {
         u32::try_from(self.bytes.len()).unwrap_or(NONE)
     }
 
-    /// True if nobody has mail.
+    /// True if no receiver has mail.
     pub(super) fn is_empty(&self) -> bool {
         self.receivers.is_empty()
     }
@@ -116,11 +116,11 @@ impl Chain {
         Self { first: NONE, last: NONE, is_waiting: false, ends: false, is_cut: false };
 }
 
-/// Most bytes that wait, far more than a server lets wait: a request that asks for more is not answered.
+/// The most bytes that may wait, far more than a server lets wait: the receivers of more are dropped.
 pub(super) const LEN_MAX: u32 = 64 << 20;
 
-/// The index of no letter: mail is written long before there are so many.
+/// The index of no letter: mail is written long before there are this many.
 const NONE: u32 = u32::MAX;
 
-/// Capacity of a buffer that is kept for later.
+/// The capacity of a buffer that is kept for later.
 const KEPT_LEN: usize = 1 << 20;

@@ -1,21 +1,21 @@
-//! The game server: binary Styx, WebSocket and Comet for one world of players and tables.
+//! The game server: one world of players and tables over binary Styx, WebSocket and Comet.
 //!
-//! [`world`] is the game without sockets, [`GameServer`] the node that carries it. A connection belongs to one of the
-//! addresses that the engine listens at, and that says what is spoken on it ([`Door`]); at a web address, its first
-//! request does. Start reading at [`GameServer::step`](engine::Node::step); `mail` has how a packet is packed once for
-//! everybody at a table, `posting` how it is written, `sessions` how each is reached, `comet` and `requests` the
-//! clients of Bayeux.
+//! [`world`] is the game without sockets, [`GameServer`] the node that runs it. The address that accepted a connection
+//! decides its protocol ([`Door`]); at a web address, the first request does. Start reading at
+//! [`GameServer::step`](engine::Node::step). `mail` packs a packet once for everybody at a table, `posting` writes it,
+//! `sessions` has the route to each session, `comet` and `requests` serve the clients of Bayeux.
 //!
 //! **Queues.** Bytes that the kernel does not take are kept for each connection. A player for whom more than
-//! [`Options::queue_max`] is kept is dropped as if the connection had broken, and nobody waits for a slow one; for a
-//! Comet client the same holds of what waits for its next connect.
+//! [`Options::queue_max`] is kept is dropped as if the connection had broken, so that nobody waits for a slow player;
+//! for a Comet client, the packets that wait for its next connect count likewise.
 //!
-//! **Threads.** There is one world, in one thread. Further threads can take connections off it: each has an engine of
-//! its own, and a [`Front`] that does all but the world, to which packets travel over an ordinary connection. `link`
-//! has what is said on it, `visits` the world's end. A front for which too much is unsent loses the players to whom
-//! more would go; one that cannot get rid of what its players send stops reading.
+//! **Threads.** There is one world, in one thread. Further threads can take over its connections: each has its own
+//! engine and a [`Front`], which does everything except the world and exchanges packets with it over an ordinary
+//! connection. `link` has the messages on that connection, `visits` the world's end of it. If too much is unsent to a
+//! front, the players to whom more would go are dropped; a front that cannot pass on what its players send stops
+//! reading.
 //!
-//! Left out: processes, threads, signals and printing (crate `wirebench`).
+//! Left out: processes, threads, signals and output (crate `wirebench`).
 
 mod comet;
 mod doors;

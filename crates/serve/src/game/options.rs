@@ -9,23 +9,24 @@ use wire::tls;
 pub struct Options {
     /// The world inside.
     pub world: world::Options,
-    /// The doors, in the order in which the engine was told to listen at their addresses.
+    /// The doors, in the order in which the engine was told to listen on their addresses.
     pub doors: Vec<Door>,
-    /// Most bytes that may be unsent for a player, who else is dropped as if the connection had broken.
+    /// The most bytes that may be unsent for a player; with more, the player is dropped as if the connection had
+    /// broken.
     pub queue_max: Bytes,
-    /// The longest frame, text or body that is read; one limit for all three.
+    /// The longest frame, text or body to accept; one limit for all three.
     pub message_max: Bytes,
-    /// Longest time until the first request of a connection, and between two requests of one that speaks HTTP.
+    /// The longest time until the first request of a connection, and between two requests of an HTTP connection.
     pub silence: Silence,
-    /// Time for which a connect of a Comet client is held.
+    /// The time for which a connect of a Comet client is held.
     pub hold_max: Nanos,
-    /// Longest time that a Comet client may be without a connect.
+    /// The longest time that a Comet client may be without a connect.
     pub away_max: Nanos,
     /// The seed of the ids of Comet clients.
     pub seed: u64,
 }
 
-/// The protocol that is spoken at an address.
+/// The protocol of an address.
 #[derive(Clone, Debug)]
 pub struct Door {
     /// The protocol.
@@ -34,7 +35,7 @@ pub struct Door {
     pub tls: Option<tls::Server>,
 }
 
-/// The protocols that players speak.
+/// The protocols of players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// Styx, binary.
@@ -43,17 +44,17 @@ pub enum Packing {
     Web,
 }
 
-/// The longest silences that a connection may keep.
+/// The longest silences allowed to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// Time from the accept to the first request.
     pub first_max: Nanos,
-    /// Time from one request of HTTP to the next, while none is held; for players, the world has limits of its own.
+    /// Time from one HTTP request to the next, while none is held; for players, the world has limits of its own.
     pub next_max: Nanos,
 }
 
 impl Default for Options {
-    /// One address of each kind, without TLS; times as the original has them where they are known, but for
+    /// Returns one address of each kind, without TLS. Times are those of the original where known, except for
     /// [`Options::away_max`]: twice the original's 5 s.
     fn default() -> Self {
         let door = |speaks| Door { speaks, tls: None };

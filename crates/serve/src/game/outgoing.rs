@@ -1,4 +1,4 @@
-//! The world's outbox: each packet goes into the mail, by the routes of those who get it.
+//! The world's outbox: each packet goes into the mail, by the routes of its receivers.
 
 use super::mail::{LEN_MAX, Mail};
 use super::sessions::{Packing, Route, Sessions};

@@ -1,6 +1,6 @@
-//! Output: mail of the world, with one write for each receiver, and the bytes of protocol machines.
+//! Output: the world's mail, with one write for each receiver, and the bytes of protocol machines.
 //!
-//! A player who does not read is dropped here, when more than [`Options::queue_max`](super::Options::queue_max) is
+//! A player who does not read is dropped here, once more than [`Options::queue_max`](super::Options::queue_max) is
 //! unsent.
 
 use super::mail::Chain;
@@ -17,7 +17,7 @@ impl GameServer {
         flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
     }
 
-    /// Writes all mail, each receiver's with one write, and the world's answers to that.
+    /// Writes all mail, with one write for each receiver, and the mail that this causes in turn.
     pub(super) fn post<E: Engine>(&mut self, engine: &mut E) {
         while !self.mail.is_empty() {
             let receivers = self.mail.take_receivers();

@@ -1,4 +1,4 @@
-//! Requests of Comet clients: each message in a request is carried out, and all are answered together.
+//! Requests of Comet clients: each message of a request is carried out, and all are answered together.
 
 use super::comet::{self, Asked};
 use super::outgoing::Outgoing;
@@ -16,7 +16,7 @@ impl GameServer {
     /// Answers the request in `body`, or holds it if it is a connect without news.
     pub(super) fn request<E: Engine>(&mut self, engine: &mut E, at: Place, now: Instant) {
         self.totals.requests += 1;
-        // Answers come in the order of requests: a connect that is held on this connection ends here.
+        // Answers are sent in the order of requests: a connect that is held on this connection ends here.
         if let Link::Http { held_for: Some(client), .. } = self.link_of(at) {
             self.answer_held(engine, client);
         }
@@ -43,7 +43,7 @@ impl GameServer {
         now: Instant,
     ) {
         let mut answers = Vec::with_capacity(batch.len());
-        // The client whose packets are in the answer, and the client to forget after it.
+        // The client whose packets go with the answer, and the client to forget after it.
         let (mut rider, mut leaver, mut connect) = (None, None, None);
         for envelope in batch {
             match self.clients.read(envelope, batch.len() == 1) {
@@ -84,7 +84,7 @@ impl GameServer {
                 leaver = Some(index); // This answer tells the client so.
             }
         }
-        // The session is over, so the connect that is held is answered with that.
+        // The session is over, so a held connect is answered with that.
         let left = leaver.and_then(|index| self.clients.get(index)?.session.take());
         if let Some(index) = leaver {
             self.answer_held(engine, index);
@@ -108,7 +108,7 @@ impl GameServer {
         self.send_answer(engine, at);
     }
 
-    /// Makes a client and its session, and completes the answer that tells the client.
+    /// Makes a client and its session, and completes the answer that tells the client about them.
     fn welcome<'a>(&mut self, answer: Envelope<'a>, now: Instant) -> Envelope<'a> {
         let Some(index) = self.clients.insert(now) else { return comet::full(answer) };
         let session = self.world.connect(now);
@@ -120,8 +120,7 @@ impl GameServer {
         comet::welcome(answer, self.clients.id(index), self.options.hold_max)
     }
 
-    /// Answers the connect that is held for a client, if there is one. A client whose session is over is told so and
-    /// forgotten.
+    /// Answers the held connect of a client, if there is one. A client whose session is over is told so and forgotten.
     pub(super) fn answer_held<E: Engine>(&mut self, engine: &mut E, index: usize) {
         let Some(client) = self.clients.get(index) else { return };
         let Some(held) = client.held.take() else { return };
@@ -133,7 +132,7 @@ impl GameServer {
         self.link(at, Link::Http { heard_at: now, held_for: None });
         self.send_answer(engine, at);
         let Place::Here(connection) = at else { return };
-        // No further input would show that this was the last answer on its connection.
+        // Checked here: no further input would show that this was the last answer on its connection.
         let last = self.peers.find(connection).is_some_and(|peer| {
             let over = peer.machine.receive(&mut Input::new(&mut []), &mut self.tx);
             matches!(over, Ok(Some(Event::Closed(_))))
@@ -148,13 +147,13 @@ impl GameServer {
         self.clients.remove(index)?.session
     }
 
-    /// Sends `answer` as the response to the next request in line.
+    /// Sends `answer` as the response to the oldest unanswered request.
     fn send_answer<E: Engine>(&mut self, engine: &mut E, at: Place) {
         match at {
             Place::Here(id) => {
                 if let Some(peer) = self.peers.find(id) {
                     let message = Message { kind: Kind::Text, payload: &self.answer };
-                    // A connection that closed meanwhile has nobody who waits.
+                    // A connection that closed meanwhile no longer waits for an answer.
                     peer.machine.send(message, &mut self.tx).ok();
                     self.send_own(engine, id);
                 }

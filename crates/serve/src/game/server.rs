@@ -1,7 +1,8 @@
 //! The node: bytes become packets, packets go to the world, and the world's mail becomes bytes.
 //!
-//! The way of an event: one read, one decode, one call of the world, which puts mail for everybody at the table; when
-//! all that has arrived is worked off (or [`BATCH_LEN`] reads are), the mail goes out with one write for each receiver.
+//! The path of an event: one read, one decode, one call of the world, which adds mail for everybody at the table. When
+//! everything that has arrived (or [`BATCH_LEN`] reads) is processed, the mail goes out with one write for each
+//! receiver.
 
 use super::comet::Clients;
 use super::doors::Machines;
@@ -22,14 +23,14 @@ use wire::{Input, Kind, Message};
 
 /// A game server on some engine.
 ///
-/// The engine has to be told to listen at the addresses of [`Options::doors`], in their order; and, if
-/// [`Front`](super::Front)s are to be let in, at one more that nobody but they can reach.
+/// The engine must listen on the addresses of [`Options::doors`], in their order; and, to let in
+/// [`Front`](super::Front)s, on one more address that only they can reach.
 #[derive(Debug)]
 pub struct GameServer {
     pub(super) options: Options,
     machines: Machines,
     stop: Arc<AtomicBool>,
-    /// The instant at which the node is done, though nobody asked it to stop.
+    /// The instant at which the node is done even without a request to stop.
     pause_at: Instant,
     pub(super) world: World,
     pub(super) peers: Peers<Link>,
@@ -38,20 +39,20 @@ pub struct GameServer {
     pub(super) fronts: Fronts,
     pub(super) mail: Mail,
     pub(super) totals: Totals,
-    /// The next instant at which silent connections and lost clients are looked for.
+    /// The next instant at which to look for silent connections and lost clients.
     sweep_at: Instant,
-    /// Sessions whose connection broke while mail was written; the world is told after that.
+    /// Sessions whose connection broke while mail was written; the world is told afterwards.
     pub(super) lost: Vec<SessionId>,
     pub(super) rx: Box<[u8]>,
     pub(super) tx: Vec<u8>,
-    /// The request of a Comet client. It is a copy, since the machine that holds it also answers it.
+    /// The request of a Comet client; a copy, because the machine that holds the request also answers it.
     pub(super) body: Vec<u8>,
     /// The answer to it.
     pub(super) answer: Vec<u8>,
 }
 
 impl GameServer {
-    /// A server that runs until `stop` is set; it looks ten times a second.
+    /// A server that runs until `stop` is set, which it checks ten times a second.
     pub fn new(options: Options, stop: Arc<AtomicBool>) -> Self {
         Self {
             machines: Machines::new(options.message_max),
@@ -74,8 +75,8 @@ impl GameServer {
         }
     }
 
-    /// Ends connections with much that has not come whole, or that their players do not read, while all together hold
-    /// more than so many bytes.
+    /// Ends connections with large incomplete messages, or much that their players do not read, while all connections
+    /// together hold more than `bytes` bytes.
     #[must_use]
     pub fn with_memory_max(mut self, bytes: usize) -> Self {
         self.peers.set_memory_max(bytes);
@@ -87,7 +88,7 @@ impl GameServer {
         self.pause_at = at;
     }
 
-    /// The totals of this thread; of its fronts only what their players had the world do.
+    /// The totals of this thread; of its fronts, only what their players made the world do.
     pub fn totals(&self) -> Totals {
         let (handshakes, world) = (self.peers.handshakes(), self.world.counters());
         Totals { handshakes, world, ..self.totals }
@@ -200,7 +201,7 @@ impl GameServer {
         .unwrap_or_default()
     }
 
-    /// Ends a connection on which nothing more is to be said once all of it is written.
+    /// Ends a finished connection once everything is written.
     pub(super) fn finish<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, now: Instant) {
         self.let_go(id, now);
         if let Some(peer) = self.peers.find(id) {
@@ -209,7 +210,7 @@ impl GameServer {
         self.peers.linger(engine, id);
     }
 
-    /// Lets a connection go whose peer is gone, or is to be: its player or clients have left.
+    /// Releases a connection whose peer is gone, or is about to be: its player or clients have left.
     fn let_go(&mut self, id: ConnectionId, now: Instant) {
         if let Some(peer) = self.peers.find(id) {
             let link = std::mem::replace(&mut peer.state, Link::Done);
@@ -217,7 +218,7 @@ impl GameServer {
         }
     }
 
-    /// Notes that whoever used a connection, for `link`, has left.
+    /// Notes that the player or client that used a connection, for `link`, has left.
     pub(super) fn leave(&mut self, at: Place, link: Link, now: Instant) {
         match link {
             Link::Session(session, _) => self.lose(session, now),
@@ -243,7 +244,7 @@ impl GameServer {
         );
     }
 
-    /// Ends connections that are silent and clients that are lost, and answers connects that were held long enough.
+    /// Ends silent connections and lost clients, and answers connects that were held long enough.
     fn sweep<E: Accepting>(&mut self, engine: &mut E, now: Instant) {
         let silence = self.options.silence;
         let silent: Vec<ConnectionId> = self
@@ -285,7 +286,7 @@ impl GameServer {
             peer.held = peer.held.saturating_add(len);
         }
         let mut taken = 0;
-        // Another turn after each request of HTTP, whose answer needs all of this server.
+        // Another turn after each HTTP request, whose answer needs the entire server.
         while let Some(read) = self.read(id, taken, len, now) {
             taken = len - read.left;
             self.send_own(engine, id);
@@ -311,7 +312,7 @@ impl GameServer {
         }
     }
 
-    /// Understands what lies in `rx` from `taken` to `len`, up to where more than the world is concerned.
+    /// Processes `rx` from `taken` to `len`, up to the first input that concerns more than the world.
     fn read(&mut self, id: ConnectionId, taken: usize, len: usize, now: Instant) -> Option<Read> {
         let peer = self.peers.find(id)?;
         if peer.over {
@@ -358,20 +359,20 @@ impl GameServer {
 
 /// The result of reading some input.
 struct Read {
-    /// The bytes that were not looked at yet.
+    /// The number of bytes that are not processed yet.
     left: usize,
     then: Then,
 }
 
-/// The next step before more input is understood.
+/// The next step before more input is processed.
 enum Then {
-    /// Nothing: all input is understood.
+    /// Nothing: all input is processed.
     Nothing,
     /// Sends the mail, because there is much of it.
     Post,
     /// Begins a session over WebSocket.
     Begin,
-    /// Notes that TLS is there.
+    /// Notes that TLS is established.
     Secured { is_resumed: bool },
     /// Answers the request in `body`.
     Request,
@@ -379,7 +380,7 @@ enum Then {
     End,
 }
 
-/// Takes a packet to the world, or tells it that the bytes are no packet.
+/// Passes a packet to the world, or reports that the bytes are not a packet.
 #[inline]
 pub(super) fn take_binary(
     world: &mut World,
@@ -394,7 +395,7 @@ pub(super) fn take_binary(
     }
 }
 
-/// Takes the packets of a text to the world: one, or an array of them.
+/// Passes the packets of a text to the world: one, or an array of them.
 pub(super) fn take_text(
     world: &mut World,
     session: SessionId,
@@ -421,12 +422,12 @@ pub(super) fn class_id_of(json: &[u8]) -> u8 {
     class_id.and_then(|class_id| u8::try_from(class_id).ok()).unwrap_or(0)
 }
 
-/// Reads that are worked off before the mail goes out: many enough that a table's events share a write, few enough
-/// that none waits for long.
+/// The number of reads processed before the mail goes out: enough that a table's events share a write, few enough that
+/// none waits for long.
 pub(super) const BATCH_LEN: u32 = 64;
 
-/// Most bytes of mail that wait before they are sent.
+/// The most bytes of mail that wait before they are sent.
 pub(super) const MAIL_LEN_MAX: u32 = 256 << 10;
 
-/// Time between two searches for silent connections, lost clients and connects that were held long enough.
+/// The time between two searches for silent connections, lost clients and connects that were held long enough.
 pub(super) const SWEEP_EVERY: Nanos = Nanos::from_millis(500);

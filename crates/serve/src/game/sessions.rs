@@ -25,7 +25,7 @@ pub(super) struct Session {
 pub(super) enum Route {
     /// A connection of its own.
     Connection(ConnectionId, Packing),
-    /// Through the client of Bayeux with this index.
+    /// The client of Bayeux with this index.
     Comet(usize),
     /// A connection of its own that a front has accepted.
     Front(usize, Guest),
@@ -45,7 +45,7 @@ pub(super) enum Link {
     New { since: Instant },
     /// A session of its own.
     Session(SessionId, Packing),
-    /// Requests of Comet clients; for one of them a connect may be held.
+    /// Requests of Comet clients; a connect of one of them may be held.
     Http { heard_at: Instant, held_for: Option<usize> },
     /// A connection without further use.
     #[default]

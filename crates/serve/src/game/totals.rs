@@ -1,4 +1,4 @@
-//! The counters of a game server, beside those of its world.
+//! The counters of a game server, in addition to those of its world.
 
 use super::world;
 use crate::peers::Handshakes;
@@ -12,15 +12,15 @@ pub struct Totals {
     pub sessions: SessionCounts,
     /// Connections whose peer broke the protocol below the packets: framing, HTTP, WebSocket, TLS.
     pub broken: u64,
-    /// Players that were dropped because too much was unsent for them.
+    /// Players that were dropped because too much was unsent to them.
     pub slow: u64,
     /// Connections that were silent for too long.
     pub silent: u64,
     /// Comet clients that did not come back.
     pub lost_clients: u64,
-    /// Packets that were written, one for each receiver.
+    /// Packets written, counted once for each receiver.
     pub packets_sent: u64,
-    /// Requests of HTTP.
+    /// HTTP requests.
     pub requests: u64,
     /// Bytes of the transport's stream that arrived.
     pub bytes_received: u64,
@@ -41,7 +41,7 @@ impl Totals {
         sum
     }
 
-    /// All counters but those of the world, in the order in which a front reports them.
+    /// All counters except those of the world, in the order in which a front reports them.
     pub(super) fn counts(&mut self) -> [&mut u64; Self::COUNTS] {
         [
             &mut self.connections,

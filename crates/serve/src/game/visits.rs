@@ -1,4 +1,4 @@
-//! The fronts' side of a server: their frames become calls of the world, and its mail becomes frames for them.
+//! The server's side of its fronts: their frames become calls of the world, and its mail becomes frames for them.
 
 use super::fronts::{Front, Visitor};
 use super::link::{Guest, Mailbag, Up};
@@ -13,9 +13,9 @@ use engine::{ConnectionId, Engine};
 use units::Instant;
 use wire::{Event, Input, Message, Protocol};
 
-/// The next step for a connection of the world's thread.
+/// The next step before more input of a front is processed.
 enum Then {
-    /// Nothing: all input is understood.
+    /// Nothing: all input is processed.
     Nothing,
     /// Sends the mail, because there is much of it.
     Post,
@@ -29,18 +29,18 @@ enum Then {
 }
 
 impl GameServer {
-    /// The totals of this thread and the last reports of its fronts, which come ten times a second.
+    /// The totals of this thread plus the last reports of its fronts, which arrive ten times a second.
     pub fn totals_with_fronts(&self) -> Totals {
         self.fronts.all.iter().fold(self.totals(), |totals, front| totals.and(&front.totals))
     }
 
-    /// Takes in a new front.
+    /// Adds a new front.
     pub(super) fn let_in(&mut self, id: ConnectionId) {
         self.fronts.all.push(Front::new(id));
         self.mail.bags.push(Mailbag::default());
     }
 
-    /// Forgets a front that has left; all who came over it are gone.
+    /// Forgets a front that has left; all players who were connected through it are gone.
     pub(super) fn front_left<E: Engine>(&mut self, engine: &mut E, front: usize, now: Instant) {
         if let Some(id) = self.fronts.all[front].connection.take() {
             engine.close(id);
@@ -50,7 +50,7 @@ impl GameServer {
         }
     }
 
-    /// Takes the frames of a front that lie in `rx`.
+    /// Processes the frames of a front in `rx`.
     pub(super) fn front_said<E: Engine>(&mut self, engine: &mut E, front: usize, len: usize) {
         let now = engine.now();
         let mut left = len;
@@ -81,8 +81,8 @@ impl GameServer {
         }
     }
 
-    /// Understands what lies in `rx` from `taken` to `len`, up to where more than the world is concerned; and how much
-    /// is left then.
+    /// Processes `rx` from `taken` to `len`, up to the first input that concerns more than the world. Returns the
+    /// number of bytes left, and the next step.
     fn read_front(
         &mut self,
         front: usize,
@@ -135,7 +135,7 @@ impl GameServer {
         (input.len(), then)
     }
 
-    /// Handles a Comet client whose last news were more than may be unsent.
+    /// Handles a Comet client to which more of the last answer is unsent than is allowed.
     fn late(&mut self, front: usize, guest: Guest, now: Instant) {
         let rode = self.fronts.visitor(front, guest).and_then(|visitor| visitor.rode);
         let Some(session) = rode else { return };
@@ -154,7 +154,7 @@ impl GameServer {
         self.mail.bags[front].drop(guest);
     }
 
-    /// Sends a front the ends and the cuts in its mail. The packets are in its bag already.
+    /// Sends a front the end or cut in the mail of a session. The packets are in the front's bag already.
     pub(super) fn post_to_guest(
         &mut self,
         receiver: SessionId,
@@ -191,6 +191,6 @@ impl GameServer {
     }
 }
 
-/// Multiple of [`Options::queue_max`](super::Options::queue_max) that may be unsent for a front before more for one of
-/// its players is too much: one player may have that once, and a front has many.
+/// The multiple of [`Options::queue_max`](super::Options::queue_max) that may be unsent for a front before more for any
+/// of its players is too much: one player may have it once, and a front has many players.
 const FRONT_QUEUES_MAX: u64 = 256;

@@ -1,13 +1,13 @@
-//! The answers of an oracle that speaks JSON-RPC 2.0: `echo` returns its parameters, no other method is known.
+//! The answers of an oracle that speaks JSON-RPC 2.0: the method `echo` returns its parameters, any other is unknown.
 //!
-//! Around an answer it says what makes such answers hard to find: a notification that carries the id of the request in
-//! its parameters, and a request of its own with the very same id.
+//! Around an answer it sends messages that make the answer hard to find: a notification that carries the id of the
+//! request in its parameters, and a request of its own with the very same id.
 
 use super::lot::Lot;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A message of the client, as far as it matters here.
+/// The parts of a client's message that matter here.
 #[derive(Deserialize)]
 struct Request<'a> {
     #[serde(borrow)]
@@ -17,19 +17,19 @@ struct Request<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// The words of the server about one request.
+/// The messages of the server about one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) reply: Vec<u8>,
-    /// True if the reply says no.
+    /// True if the reply is an error.
     pub(super) refuses: bool,
     /// A notification that follows the reply; empty if there is none.
     pub(super) push: Vec<u8>,
-    /// A request of the server that comes before the reply; likewise.
+    /// A request of the server that precedes the reply; likewise.
     pub(super) ask: Vec<u8>,
 }
 
-/// An answer, and everything that may come around it.
+/// An answer, and everything that may be sent around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     granted: Said,
@@ -37,14 +37,14 @@ pub(super) struct Answer {
 }
 
 impl Said {
-    /// The bytes of all of it.
+    /// The total number of bytes.
     pub(super) fn len(&self) -> usize {
         self.reply.len() + self.push.len() + self.ask.len()
     }
 }
 
 impl Answer {
-    /// The words that a lot leaves of it.
+    /// Returns what a lot leaves of it.
     pub(super) fn with(self, lot: Lot) -> Said {
         let Said { reply, refuses, push, ask } = self.granted;
         let (reply, refuses) =
@@ -54,8 +54,7 @@ impl Answer {
     }
 }
 
-/// The answer to `message`; `None` if it asks for none: a notification, or the answer to
-/// a request of ours.
+/// Returns the answer to `message`; `None` if it requires none: a notification, or the answer to a request of ours.
 pub(super) fn answer(message: &[u8]) -> Option<Answer> {
     let Ok(request) = serde_json::from_slice::<Request<'_>>(message) else {
         let reply = error("null", -32700, "parse error");

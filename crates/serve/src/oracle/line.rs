@@ -1,4 +1,4 @@
-//! The replies that wait for their turns.
+//! The replies that wait for their turn.
 
 use super::json_rpc::Said;
 use super::lot::Lot;
@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use units::{Instant, Rate};
 use wire::Kind;
 
-/// A reply from the decoding of its message to its turn: first its delay passes, then it queues for the cap.
+/// Keeps each reply from the decoding of its message to its turn: first its delay passes, then it queues for the cap.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// Replies whose delay is not over, the earliest on top.
@@ -18,11 +18,11 @@ pub(super) struct Line {
     queued: VecDeque<(Instant, Reply)>,
     stalls: Stalls,
     turns: Turns,
-    /// The number of replies that ever joined.
+    /// The number of replies that have joined so far.
     count: u64,
-    /// The memory of the replies that wait, in bytes, about.
+    /// The approximate memory of the waiting replies, in bytes.
     held_len: usize,
-    /// Most of it: further input waits in the kernels until some have left.
+    /// The limit on that memory: beyond it, further input waits in the kernels until some replies have left.
     held_len_max: usize,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Line {
 pub(super) struct Reply {
     /// The end of its delay.
     ready: Instant,
-    /// Its number among all replies that ever joined.
+    /// Its number among all replies that have joined.
     pub(super) number: u64,
     pub(super) to: ConnectionId,
     pub(super) decoded: Instant,
@@ -51,13 +51,13 @@ impl Line {
         }
     }
 
-    /// Lets replies take half of so much memory, where that is less than usual; the other half is for messages that
-    /// have not come whole, and replies that are not read.
+    /// Limits replies to half of `bytes` bytes of memory, if that is less than usual; the other half is for incomplete
+    /// messages and unread replies.
     pub(super) fn set_memory_max(&mut self, bytes: usize) {
         self.held_len_max = HELD_LEN_MAX.min(bytes / 2);
     }
 
-    /// The memory of the replies that wait, in bytes, about.
+    /// The approximate memory of the waiting replies, in bytes.
     pub(super) fn held_len(&self) -> usize {
         self.held_len
     }
@@ -88,23 +88,23 @@ impl Line {
         Some(reply)
     }
 
-    /// The instant at which [`Line::next`] may have another one.
+    /// The instant at which [`Line::next`] may return another reply.
     pub(super) fn wake(&self) -> Instant {
         let ready = self.delayed.peek().map_or(Instant::NEVER, |reply| reply.ready);
         self.queued.front().map_or(Instant::NEVER, |(turn, _)| *turn).min(ready)
     }
 
-    /// True if so much waits that no more should be read.
+    /// True if so much is waiting that no more should be read.
     pub(super) fn is_full(&self) -> bool {
         self.held_len >= self.held_len_max
     }
 
-    /// Notes that a message was decoded: stalls are counted from the first one.
+    /// Notes that a message was decoded: the first one starts the time of the stalls.
     pub(super) fn note_message(&mut self, decoded: Instant) {
         self.stalls.first_message.get_or_insert(decoded);
     }
 
-    /// `at`, or the end of the stall that it is in.
+    /// Returns `at`, or the end of the stall that it is in.
     pub(super) fn over_from(&self, at: Instant) -> Instant {
         self.stalls.over_from(at)
     }
@@ -127,7 +127,7 @@ impl Reply {
 }
 
 impl Ord for Reply {
-    /// Orders the earlier as the greater, as a heap wants it.
+    /// Orders the earlier reply as the greater, as the max-heap requires.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.ready, other.number).cmp(&(self.ready, self.number))
     }
@@ -147,7 +147,7 @@ struct Stalls {
 }
 
 impl Stalls {
-    /// `at`, or the end of the stall that it is in: stalls that touch or overlap are one.
+    /// Returns `at`, or the end of the stall that it is in; stalls that touch or overlap count as one.
     fn over_from(&self, mut at: Instant) -> Instant {
         let Some(first) = self.first_message else { return at };
         let end_of_one = |at: Instant| {
@@ -168,14 +168,14 @@ impl Stalls {
 #[derive(Debug, Default)]
 struct Turns {
     cap: Option<Rate>,
-    /// Start of the busy period.
+    /// The start of the busy period.
     busy_since: Instant,
-    /// Turns of the busy period so far.
+    /// The number of turns in the busy period so far.
     count: u64,
 }
 
 impl Turns {
-    /// The turn of a reply that is ready at an instant no earlier than those before it.
+    /// Returns the turn of a reply that is ready at `ready`, no earlier than the replies before it.
     fn take(&mut self, ready: Instant, stalls: &Stalls) -> Instant {
         let Some(cap) = self.cap else { return ready };
         let next = self.busy_since + cap.due(self.count);
@@ -189,7 +189,7 @@ impl Turns {
     }
 }
 
-/// Most memory for replies, where there is more.
+/// The most memory for replies, in bytes, even if more is available.
 const HELD_LEN_MAX: usize = 64 << 20;
 
 #[cfg(test)]
@@ -208,7 +208,7 @@ mod tests {
         let third = |number: u64| number * 1_000_000_000 / 3;
         let all: Vec<u64> = (0..1000).map(third).collect();
         assert_eq!(turns("3/s", &[], &[0; 1000]), all);
-        // Always at the exact instant: no rounding adds up.
+        // Always at the exact instant: rounding errors do not add up.
         assert_eq!(turns("3/s", &[], &all), all);
     }
 
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_cap_begins_anew_after_a_stall() {
-        // In the stall are the third turn, and what became ready.
+        // The third turn is in the stall, and so are the last two replies' instants of being ready.
         let expected = [0, 100, 250, 350, 450];
         assert_eq!(turns("1/100ns", &["100ns@150ns"], &[0, 0, 0, 160, 240]), expected);
     }

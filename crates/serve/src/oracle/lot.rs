@@ -3,13 +3,12 @@
 use crate::behaviour::{Behaviour, Delay};
 use units::{Nanos, Random};
 
-/// Draws the lots of messages, one after the other.
+/// Draws the lots of messages, one after another.
 #[derive(Debug)]
 pub(crate) struct Lots {
     behaviour: Behaviour,
     random: Random,
-    /// Random numbers that only a server draws that speaks a language: the lots of an echo are what they would be
-    /// without it.
+    /// Random numbers for the faults of a language, drawn separately so that they do not change the other lots.
     spoken: Random,
 }
 
@@ -52,7 +51,7 @@ impl Lots {
     }
 }
 
-/// The delay at the quantile `at` of its distribution; `at` is from 0 to below 1.
+/// Returns the delay at the quantile `at` of its distribution, from 0 to below 1.
 fn delayed(delay: Delay, at: f64) -> Nanos {
     match delay {
         Delay::None => Nanos::ZERO,
@@ -78,7 +77,7 @@ fn times(length: Nanos, factor: f64) -> Nanos {
     Nanos((length.0 as f64 * factor) as u64)
 }
 
-/// Makes the seed of what a server says another one than that of its faults.
+/// Distinguishes the seed for the faults of a language from that for the other lots.
 const SPOKEN: u64 = 0x5350_4f4b_454e;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! A server whose delays and faults are known: an oracle to hold a generator's numbers against.
+//! A server with known delays and faults: an oracle to check a generator's numbers against.
 //!
-//! `server` has the node, and is where to start reading; `line` the replies that wait and when each one's turn comes;
-//! `lot` what is drawn for each message; `json_rpc` the answers of one that speaks that,
-//! `streaming` the events of a connection whose requests are answered by streams.
+//! Start reading at `server`, which has the node. `line` has the waiting replies and their turns, `lot` what is drawn
+//! for each message, `json_rpc` the answers of an oracle that speaks JSON-RPC, `streaming` the events of a connection
+//! whose requests are answered with streams.
 
 mod json_rpc;
 mod line;

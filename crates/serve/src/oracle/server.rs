@@ -18,20 +18,20 @@ use units::{Instant, Nanos};
 use wire::http1::StreamPiece;
 use wire::{Input, Kind, Message, MisuseError, Protocol, Stack};
 
-/// An echo server, or one that speaks a language, with a [`Behaviour`].
+/// An echo server, or a server that speaks a language, with a [`Behaviour`].
 ///
-/// A message is whole before anything happens to it. Where it has 8 bytes of zeros behind a header (in a text, 16
-/// digits of zero), its reply says there how long it was really kept, in nanoseconds: from the instant at which the
-/// message had been decoded to that at which the reply was handed over ([`TrueDelay`]). The time before it was read is
-/// not in it.
+/// Nothing happens to a message before it is complete. If it has 8 bytes of zeros after a header (in a text, 16 digits
+/// of zero), its reply has the true time for which it was kept in that place, in nanoseconds: from the instant at which
+/// the message had been decoded to the instant at which the reply was handed over ([`TrueDelay`]). The time before the
+/// message was read is not included.
 ///
-/// Handshakes (also those of TLS), pings and the ends of connections are answered at once, except in a stall. Each
-/// reply is a write of its own.
+/// Handshakes (including TLS), pings and the ends of connections are answered at once, except in a stall. Each reply is
+/// a separate write.
 ///
-/// HTTP/1.1 answers requests in order, so on a connection with a dropped reply no later one is answered either; each of
-/// them counts as dropped.
+/// HTTP/1.1 answers requests in order, so after a dropped reply no later request on the connection is answered either;
+/// each of them counts as dropped.
 ///
-/// With an [`EventStream`] each request is answered by such a stream.
+/// With an [`EventStream`], such a stream answers each request.
 #[derive(Debug)]
 pub struct Oracle {
     stack: Stack,
@@ -45,7 +45,7 @@ pub struct Oracle {
     is_strict: bool,
     line: Line,
     lots: Lots,
-    /// Replies that wait to be overtaken, with the instants at which that ends; earliest first.
+    /// Replies that wait to be overtaken, with the instants at which their wait ends; earliest first.
     held_back: VecDeque<(Instant, ConnectionId, u64)>,
     stop: Arc<AtomicBool>,
     totals: Totals,
@@ -58,26 +58,26 @@ pub struct Oracle {
 struct Owed {
     /// The number of its replies in the line.
     waiting: u64,
-    /// The instant at which the last of them is ready.
+    /// The instant at which the last of those is ready.
     last_ready: Instant,
     /// The number of messages that were answered.
     answered: u64,
-    /// The stream of events that goes on, and the requests that wait for its end.
+    /// The running stream of events, and the requests that wait for its end.
     streaming: Streaming,
     /// A reply that the next one will overtake.
     held_back: Option<Reply>,
     /// True if the peer will send no more.
     has_ended: bool,
-    /// True if nothing is answered any more.
+    /// True if no further message is answered.
     is_mute: bool,
 }
 
 impl Oracle {
-    /// A server of `stack` that runs until `stop` is set; it looks ten times a second.
+    /// A server of `stack` that runs until `stop` is set, which it checks ten times a second.
     ///
     /// # Errors
     ///
-    /// The behaviour is not possible over that protocol.
+    /// The behaviour is not possible over the protocol.
     pub fn new(
         stack: Stack,
         behaviour: Behaviour,
@@ -113,8 +113,8 @@ impl Oracle {
         self
     }
 
-    /// Ends connections with much that has not come whole, or that their peers do not read, while all together and the
-    /// replies that wait hold more than so many bytes.
+    /// Ends connections with large incomplete messages, or large replies that their peers do not read, while all
+    /// connections together, with the waiting replies, hold more than `bytes` bytes.
     #[must_use]
     pub fn with_memory_max(mut self, bytes: usize) -> Self {
         self.peers.set_memory_max(bytes);
@@ -159,14 +159,14 @@ impl<E: Engine> Node<E> for Oracle {
     }
 }
 
-/// Stands still until `until`, apart from looks at the wish to stop.
+/// Stands still until `until`, apart from checks whether to stop.
 fn stand_still<E: Engine>(engine: &mut E, now: Instant, until: Instant) -> Step {
     let until = until.min(now + STOP_POLL);
     engine.stand_still(until);
     Step::Wait(until)
 }
 
-/// Memory that is kept and never looked at again.
+/// Memory that is kept and never used again.
 #[derive(Debug)]
 struct Leak {
     /// The bytes that each reply adds.
@@ -177,7 +177,7 @@ struct Leak {
 impl Leak {
     fn next(&mut self) {
         if self.each > 0 {
-            // Ones: the kernel gives zeros no page before they are written.
+            // Filled with ones: the kernel does not back zeros with pages until they are written.
             self.kept.push(vec![1; self.each].into_boxed_slice());
         }
     }
@@ -210,8 +210,7 @@ impl Oracle {
         }
     }
 
-    /// Lets the answers to all messages in the bytes that arrived wait for their turns; answers of the protocol itself
-    /// are sent at once.
+    /// Queues the answers to all messages in the bytes that arrived; sends answers of the protocol itself at once.
     fn understand<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         let Some(peer) = self.peers.find(id).filter(|peer| !peer.over) else { return };
         let mut input = Input::new(&mut self.rx[..len]);
@@ -226,7 +225,7 @@ impl Oracle {
                     self.line.note_message(decoded);
                     let mut said = None;
                     if self.speaks == Speech::JsonRpc {
-                        // A message that asks for no answer draws no lot.
+                        // A message that requires no answer draws no lot.
                         let Some(answer) = json_rpc::answer(payload) else { continue };
                         said = Some(answer);
                     }
@@ -286,7 +285,7 @@ impl Oracle {
 
 /// Answering.
 impl Oracle {
-    /// Sends `reply`, whose turn has come, and behind it the one that it overtakes; or holds it back.
+    /// Sends `reply`, whose turn has come, and after it the reply that it overtakes; or holds it back.
     fn answer<E: Engine>(&mut self, engine: &mut E, reply: Reply) {
         let id = reply.to;
         if let Some(stream) = self.stream {
@@ -309,8 +308,8 @@ impl Oracle {
         self.end_if_nothing_is_owed(engine, id);
     }
 
-    /// Sends the next event of a stream, and lets the one after it wait for its turn; behind the last, the end, and the
-    /// head of the next stream of the connection.
+    /// Sends the next event of a stream, and queues the one after it; after the last event, sends the end, and the head
+    /// of the connection's next stream.
     fn go_on<E: Engine>(&mut self, engine: &mut E, stream: EventStream, reply: Reply) {
         let Reply { to: id, mut decoded, kind, lot, .. } = reply;
         engine.compute(self.work);
@@ -364,7 +363,7 @@ impl Oracle {
         }
     }
 
-    /// Sends the replies that nothing has overtaken in their time.
+    /// Sends the replies that nothing has overtaken in time.
     fn release_late<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         while let Some((until, id, number)) = self.held_back.front().copied()
             && until <= now
@@ -378,7 +377,7 @@ impl Oracle {
         }
     }
 
-    /// Writes the reply, with its faults and its true delay; true if its connection is still there.
+    /// Writes the reply, with its faults and its true delay. Returns true if it could be sent on its connection.
     fn hand_over<E: Engine>(&mut self, engine: &mut E, reply: Reply) -> bool {
         let Reply { to: id, decoded, kind, said, lot, .. } = reply;
         let Said { reply: mut payload, refuses, push, ask } = said;
@@ -419,7 +418,7 @@ impl Oracle {
         true
     }
 
-    /// Ends a connection whose peer has ended it, once all its messages are answered.
+    /// Ends a connection whose peer has ended, once all its messages are answered.
     fn end_if_nothing_is_owed<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(peer) = self.peers.find(id) else { return };
         let owed = &mut peer.state;
@@ -452,12 +451,12 @@ fn begin(
     machine.stream(StreamPiece::Bytes(&Streaming::begin(stream)), tx)
 }
 
-/// Appends a message that no client asked for; true if there is one, and it could be sent.
+/// Appends an unasked message. Returns true if there is one, and it could be sent.
 fn say(machine: &mut wire::Connection, kind: Kind, payload: &[u8], tx: &mut Vec<u8>) -> bool {
     !payload.is_empty() && machine.send(Message { kind, payload }, tx).is_ok()
 }
 
-/// Flips a bit outside of the true delay; true if there was one to flip.
+/// Flips a bit outside of the true delay. Returns true if there was one to flip.
 fn corrupt(payload: &mut [u8], text: bool) -> bool {
     let delay = TrueDelay::span(text);
     let len = if payload.len() == delay.end { delay.start } else { payload.len() };

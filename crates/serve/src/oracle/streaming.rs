@@ -1,4 +1,4 @@
-//! The streams of events with which a connection is answered: one goes on, and requests that come meanwhile wait.
+//! The streams of events that answer the requests of a connection: one runs, and requests that arrive meanwhile wait.
 
 use crate::behaviour::EventStream;
 use std::collections::VecDeque;
@@ -7,13 +7,13 @@ use units::Nanos;
 /// The streams of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
-    /// The first events of the streams that requests asked for: that of the stream that goes on, and those that wait.
+    /// The first event of each requested stream: first that of the running stream, then those of the waiting ones.
     asked: VecDeque<u32>,
-    /// Events of the stream that were sent in this response.
+    /// The number of events of the stream that were sent in this response.
     sent: u32,
 }
 
-/// The piece of a stream whose turn has come.
+/// The next piece of a stream, whose turn has come.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Step {
     /// One event.
@@ -24,28 +24,28 @@ pub(super) struct Step {
 /// The step that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
-    /// The next event, which so many of the same response come before.
+    /// The next event, which follows this many in the same response.
     Event(u32),
-    /// The end of the response; true if that of another request begins behind it.
+    /// The end of the response; true if the response to another request begins after it.
     End { goes_on: bool },
     /// The end of the connection.
     BreakOff,
 }
 
 impl Streaming {
-    /// Adds a request, the whole of which is `request`; true if its stream begins now.
+    /// Adds a request, with all its bytes in `request`. Returns true if its stream begins now.
     pub(super) fn ask(&mut self, request: &[u8]) -> bool {
         self.asked.push_back(last_event_id(request).map_or(0, |last| last.saturating_add(1)));
         self.asked.len() == 1
     }
 
-    /// The bytes that a response begins with.
+    /// Returns the bytes that begin the body of a response.
     pub(super) fn begin(stream: EventStream) -> Vec<u8> {
         let retry = stream.retry.map(|retry| format!("retry: {}\n\n", retry.0 / 1_000_000));
         retry.unwrap_or_default().into_bytes()
     }
 
-    /// Takes the next event, which was kept so long.
+    /// Takes the next event, which was kept for `kept`.
     pub(super) fn step(&mut self, stream: EventStream, kept: Nanos) -> Step {
         let first = self.asked.front().copied().unwrap_or(0);
         let number = first.saturating_add(self.sent);
@@ -65,7 +65,7 @@ impl Streaming {
     }
 }
 
-/// The number in the field `Last-Event-ID` of a request.
+/// Returns the number in the field `Last-Event-ID` of a request.
 fn last_event_id(request: &[u8]) -> Option<u32> {
     let head = request.split(|byte| *byte == b'\n');
     let mut fields = head.take_while(|line| !matches!(*line, b"" | b"\r"));

@@ -9,32 +9,32 @@ use wire::Kind;
 use wire::socketio::server::attachment;
 use wire::sockjs::server::{Stream, write_text};
 
-/// The things that the messages of a connection are.
+/// The form of a connection's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Speaks {
-    /// Requests of HTTP.
+    /// HTTP requests.
     #[default]
     Requests,
-    /// Messages of WebSocket.
+    /// WebSocket messages.
     Messages,
-    /// Frames of SockJS in messages of WebSocket.
+    /// SockJS frames in WebSocket messages.
     Frames,
-    /// None: it hears the messages of a room in one response.
+    /// None: it receives the messages of a room in one response.
     Stream(Stream),
-    /// Packets of Socket.IO in messages of WebSocket; those of a session that polls are in its answers.
+    /// Socket.IO packets in WebSocket messages; a session that polls gets them in its answers.
     Packets,
-    /// None: its requests are answered by one message each.
+    /// None: each of its requests is answered with one message.
     Polls,
 }
 
-/// Messages of one room, in the order in which they were published.
+/// Messages of one room, in the order of publication.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// The connection that published them, where there is one to acknowledge them to.
+    /// The connection that published them, if they are to be acknowledged to one.
     pub(super) publisher: Option<ConnectionId>,
     pub(super) room: Vec<u8>,
     pub(super) messages: Vec<Published>,
-    /// The bytes of all of them.
+    /// The bytes of all messages.
     bytes: Vec<u8>,
 }
 
@@ -42,29 +42,29 @@ pub(super) struct Batch {
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) kind: Kind,
-    /// The bytes that it is delivered as: `message ROOM`, a line end, and what was published.
+    /// The place of its delivery: `message ROOM`, a line end, and what was published.
     delivery: Range<usize>,
-    /// The number that it is acknowledged by.
+    /// The place of the number with which it is acknowledged.
     number: Option<Range<usize>>,
-    /// The same as `delivery`, where it outlives the batch.
+    /// A copy of the delivery, if it must outlive the batch.
     pub(super) words: Option<Arc<Words>>,
-    /// The offset that clients of Socket.IO get it with, where they may come back.
+    /// The offset with which clients of Socket.IO get it, if they may come back.
     pub(super) offset: Option<u64>,
 }
 
 impl Batch {
-    /// True if a message of this room, published by this connection, may be one of it.
+    /// True if a message of this room from this publisher may be added.
     pub(super) fn takes(&self, publisher: Option<ConnectionId>, room: &[u8]) -> bool {
         self.publisher == publisher && self.room == room && self.bytes.len() < LEN_MAX
     }
 
-    /// Begins, while it has no messages, with those of a room and publisher.
+    /// Begins an empty batch with a room and a publisher.
     pub(super) fn begin(&mut self, publisher: Option<ConnectionId>, room: &[u8]) {
         self.publisher = publisher;
         self.room.extend_from_slice(room);
     }
 
-    /// Adds a message, to be acknowledged by `number` if there is one. Returns it with the bytes of its delivery.
+    /// Adds a message, to be acknowledged with `number` if there is one. Returns it with the bytes of its delivery.
     pub(super) fn add(
         &mut self,
         kind: Kind,
@@ -91,12 +91,12 @@ impl Batch {
         all.map(|it| Texts::new(it.kind, &self.bytes[it.delivery.clone()], it.offset)).collect()
     }
 
-    /// The data that a message of it was published with.
+    /// The published data of one of its messages.
     pub(super) fn data(&self, message: &Published) -> &[u8] {
         &self.bytes[message.delivery.clone()][MESSAGE.len() + self.room.len() + 1..]
     }
 
-    /// The number that a message of it is acknowledged by.
+    /// The number with which one of its messages is acknowledged.
     pub(super) fn number(&self, message: &Published) -> Option<&[u8]> {
         message.number.clone().map(|number| &self.bytes[number])
     }
@@ -115,7 +115,7 @@ impl Batch {
     }
 }
 
-/// Appends parts. Returns the place of all of them.
+/// Appends parts. Returns the place of all of them together.
 fn append(bytes: &mut Vec<u8>, parts: &[&[u8]]) -> Range<usize> {
     let start = bytes.len();
     for part in parts {
@@ -124,7 +124,7 @@ fn append(bytes: &mut Vec<u8>, parts: &[&[u8]]) -> Range<usize> {
     start..bytes.len()
 }
 
-/// The messages of a batch as connections get them, each form written when the first one gets it that speaks so.
+/// The encoded messages of a batch; each form is written for the first connection that needs it.
 #[derive(Debug, Default)]
 pub(super) struct Forms {
     message: Form,
@@ -133,7 +133,7 @@ pub(super) struct Forms {
     part: Form,
     chunk: Form,
     packet: Form,
-    /// The namespace that the packets are of, as it stands there.
+    /// The namespace of the packets, as written in packets.
     namespace: String,
 }
 
@@ -146,7 +146,7 @@ pub(super) struct Form {
 }
 
 impl Forms {
-    /// The form for connections that speak so, in this namespace of Socket.IO.
+    /// The form for connections with these messages, in this namespace of Socket.IO.
     pub(super) fn of(&mut self, speaks: Speaks, namespace: &str) -> &mut Form {
         match speaks {
             Speaks::Messages | Speaks::Polls | Speaks::Requests => &mut self.message,
@@ -186,20 +186,20 @@ impl Form {
     }
 }
 
-/// The texts that members get of a delivery `message ROOM`, a line end, and what was published; each is made once.
+/// The texts that members get of a delivery (`message ROOM`, a line end, and what was published); each is made once.
 #[derive(Debug)]
 pub(super) struct Texts<'a> {
     pub(super) kind: Kind,
     pub(super) delivery: &'a [u8],
-    /// The offset that clients of Socket.IO get it with, where they may come back.
+    /// The offset with which clients of Socket.IO get it, if they may come back.
     pub(super) offset: Option<u64>,
-    /// Receivers that it went to, or waits for.
+    /// The number of receivers that it was sent to, or waits for.
     pub(super) receivers: usize,
-    /// All of it as an attachment of Socket.IO.
+    /// The delivery as an attachment of Socket.IO.
     attachment: Option<String>,
-    /// All of it as JSON; `None` inside if it is not text.
+    /// The delivery as JSON; the inner `None` means that it is not text.
     json: Option<Option<String>>,
-    /// The text that was published; `None` inside if it is none.
+    /// The published text; the inner `None` means that it is not text.
     published: Option<Option<&'a str>>,
 }
 
@@ -225,7 +225,7 @@ impl<'a> Texts<'a> {
         })
     }
 
-    /// The form in which a session is given it whose requests are answered.
+    /// The form for a session that receives by answers to requests.
     pub(super) fn for_session(&mut self, speaks: Speaks) -> Option<Given<'_>> {
         let offset = self.offset;
         Some(match (speaks, self.kind) {
@@ -246,8 +246,8 @@ pub(super) fn json_of(message: &[u8]) -> Option<String> {
     Some(json)
 }
 
-/// The word that a delivery begins with.
+/// The word at the beginning of a delivery.
 const MESSAGE: &[u8] = b"message ";
 
-/// The length from which on a batch takes no more messages, in bytes.
+/// The length, in bytes, from which on a batch takes no more messages.
 const LEN_MAX: usize = 64 * 1024;

@@ -1,8 +1,8 @@
-//! Deliveries: a message that was published goes to all who are in its room.
+//! Deliveries: a published message goes to all members of its room.
 //!
 //! The messages of one room that arrive in the same piece of a publisher's stream are gathered, and each receiver gets
-//! them by one write: where more is published than a write each could carry, the pieces grow, and a delivery costs
-//! less. Nothing waits for it: what arrived is delivered before anything else is read.
+//! them in one write: under a load too high for one write per message, the pieces grow and each delivery costs less.
+//! This delays nothing: what arrived is delivered before anything else is read.
 
 use super::Relay;
 use super::batch::{Batch, Forms, Speaks, Texts};
@@ -16,7 +16,7 @@ use wire::sockjs::server::{self, message_frame};
 use wire::{Connection, Kind, Message, Protocol};
 
 impl Relay {
-    /// Sends `data` at once to all who are in a room. Returns their number.
+    /// Sends `data` at once to all members of a room. Returns their number.
     pub(super) fn publish<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -30,9 +30,9 @@ impl Relay {
         self.deliver(engine)
     }
 
-    /// Takes `data` in, to be sent to all who are in a room together with what is published there next; its publisher
-    /// gets an acknowledgement then, if it has a number. Whoever calls it calls [`deliver`](Self::deliver) before
-    /// anything else happens.
+    /// Adds `data` to the batch for all members of a room, to be sent together with what is published there next; the
+    /// publisher then gets an acknowledgement, if there is a number. The caller must call [`deliver`](Self::deliver)
+    /// before anything else happens.
     pub(super) fn gather<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -63,7 +63,7 @@ impl Relay {
         }
     }
 
-    /// Sends what was gathered to all who are in its room, and acknowledges it. Returns the receivers of the last
+    /// Sends the batch to all members of its room, and acknowledges it. Returns the number of receivers of the last
     /// message.
     pub(super) fn deliver<E: Engine>(&mut self, engine: &mut E) -> usize {
         if self.batch.messages.is_empty() {
@@ -71,7 +71,7 @@ impl Relay {
         }
         let mut batch = std::mem::take(&mut self.batch);
         if let Some(id) = batch.publisher {
-            // Its earlier answers come before its deliveries.
+            // Its earlier answers go before its deliveries.
             flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
         }
         let mut texts = batch.texts();
@@ -112,7 +112,7 @@ impl Relay {
         self.answer(engine, who, &[b"published id=", number, b" receivers=", receivers.as_bytes()]);
     }
 
-    /// Hands messages over to all members of a room.
+    /// Sends messages to all members of a room.
     fn hand_over_to_all<E: Engine>(&mut self, engine: &mut E, room: u32, texts: &mut [Texts<'_>]) {
         let mut forms = std::mem::take(&mut self.forms);
         forms.clear();
@@ -125,7 +125,7 @@ impl Relay {
         self.forms = forms;
     }
 
-    /// Lets messages wait for their turns at all members of a room.
+    /// Queues messages for all members of a room.
     fn let_all_wait<E: Engine>(
         &mut self,
         engine: &E,
@@ -144,7 +144,7 @@ impl Relay {
         }
     }
 
-    /// The member at a seat, or at the next one that has a member which is there; the seat moves on.
+    /// Returns the member at a seat, or at the next seat whose member still exists; advances the seat.
     fn next_member(&mut self, seat: &mut Seat) -> Option<(Who, Speaks)> {
         while let Some(who) = self.hub.member(*seat) {
             let Some(speaks) = self.speaks(who) else {
@@ -157,8 +157,8 @@ impl Relay {
         None
     }
 
-    /// Sends messages to a member by one write, or their texts to a session whose requests are answered; false for one
-    /// that does not read. A message that the member cannot have is left out.
+    /// Sends messages to a member in one write, or gives their texts to a session that receives by answers to requests.
+    /// Returns false for a member that does not read. Leaves out messages that the member cannot receive.
     pub(super) fn hand_over<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -209,7 +209,7 @@ impl Relay {
     }
 }
 
-/// Appends a message in the form in which a connection gets it. Returns false for one that cannot have it.
+/// Appends a message in the form of a connection. Returns false if the message has no such form.
 fn encode(
     machine: &mut Connection,
     speaks: Speaks,

@@ -1,17 +1,17 @@
-//! The end of a relay that was asked to stop: what was published before is delivered, and then every client gets the
-//! end that its protocol has.
+//! The end of a relay that was asked to stop: what was published before is delivered, then every client gets the end of
+//! its protocol.
 //!
 //! | client | gets |
 //! |---|---|
-//! | WebSocket, also of Socket.IO | the close code 1001 |
-//! | SockJS | the frame `c[3000,"Go away!"]`, and the end of its response or, by 1001, of its WebSocket |
-//! | Socket.IO that polls | the packet `1` |
+//! | WebSocket, including Socket.IO | the close code 1001 |
+//! | SockJS | the frame `c[3000,"Go away!"]`, and the end of its response, or of its WebSocket with code 1001 |
+//! | Socket.IO over polling | the packet `1` |
 //! | one response of events, parts or chunks | the end of the response |
 //! | a long poll | 204 |
 //! | another request | 503 |
 //!
-//! A session that nobody receives for has its client ask once more: what waits for it comes first. All that takes as
-//! long as [`DRAIN_MAX`] allows.
+//! If no connection receives for a session, its client may ask once more, and gets the waiting messages first. All this
+//! takes at most [`DRAIN_MAX`].
 
 use super::batch::Speaks;
 use super::{Ending, Relay};
@@ -22,7 +22,7 @@ use wire::sockjs::server::{self, Asked, Request};
 use wire::{Kind, Message, Protocol, socketio};
 
 impl Relay {
-    /// Goes on with the end. `has_heard` if this step brought anything.
+    /// Continues the end. `has_heard` if this step received anything.
     pub(super) fn end<E: Engine>(&mut self, engine: &mut E, has_heard: bool) -> Step {
         let now = engine.now();
         let since = match self.ending {
@@ -48,12 +48,12 @@ impl Relay {
         Step::Wait(next_delivery.min(over_at))
     }
 
-    /// True once nothing new is taken.
+    /// True once nothing new is accepted.
     pub(super) fn is_ending(&self) -> bool {
         matches!(self.ending, Ending::SendsAway(_))
     }
 
-    /// True for a request that receives for a session that is there.
+    /// True for a request that receives for an existing session.
     pub(super) fn receives_for_known(&self, request: &Request<'_>) -> bool {
         let name = match request.asked {
             Asked::Receive { session, .. } => Some(session),
@@ -71,7 +71,7 @@ impl Relay {
         name.is_some_and(|name| self.sessions.named(name).is_some())
     }
 
-    /// Sends away all clients that can be told so now.
+    /// Sends away all clients that can be told now.
     fn send_away<E: Engine>(&mut self, engine: &mut E) {
         for number in self.sessions.numbers() {
             self.dismiss(engine, number);
@@ -81,7 +81,7 @@ impl Relay {
         let all: Vec<_> = all
             .filter(|peer| match peer.state.speaks {
                 Speaks::Requests | Speaks::Polls => !is_asked_again && !peer.machine.awaits_rest(),
-                // That of an upgrade ends with its session.
+                // The connection of an upgrade ends with its session.
                 Speaks::Packets => peer.state.session.is_none(),
                 Speaks::Stream(_) | Speaks::Frames | Speaks::Messages => true,
             })
@@ -99,7 +99,7 @@ impl Relay {
         }
     }
 
-    /// Ends a session if a connection receives for it, which is told so.
+    /// Ends a session and tells its client, if a connection receives for it.
     fn dismiss<E: Engine>(&mut self, engine: &mut E, number: u32) {
         let Some(session) = self.sessions.find(number) else { return };
         let Some(receiver) = session.receiver.as_ref().map(|receiver| receiver.id) else { return };
@@ -119,11 +119,11 @@ impl Relay {
     }
 }
 
-/// The last frame of a session of SockJS, as sockjs-node has it.
+/// The last frame of a SockJS session, as in sockjs-node.
 pub(super) const GO_AWAY: &str = "c[3000,\"Go away!\"]";
 
-/// The longest time in which what had arrived is read, while more comes.
+/// The longest time for reading what had arrived, while more keeps arriving.
 const READ_MAX: Nanos = Nanos::from_millis(200);
 
-/// The longest time from the wish to stop to the end: servers of a lab have 2 s.
+/// The longest time from the request to stop to the end: servers of a lab have 2 s.
 const DRAIN_MAX: Nanos = Nanos::from_millis(1500);

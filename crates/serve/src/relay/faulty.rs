@@ -1,5 +1,5 @@
-//! The part of the relay for deliveries whose faults are known. Each copy is encoded for itself, in the order in which
-//! it is handed over, since a layer (TLS, compression) has a state that moves with each.
+//! The part of the relay for deliveries with known faults. Each copy is encoded separately, in the order in which
+//! copies are handed over, because each changes the state of a layer (TLS, compression).
 
 use super::batch::{Speaks, Texts};
 use super::hub::Who;
@@ -14,8 +14,8 @@ use units::Instant;
 use wire::Kind;
 
 impl Relay {
-    /// Does to deliveries what `behaviour` has for replies: its delays, drops, duplicates and reordering. No other part
-    /// of it has a meaning here.
+    /// Applies to deliveries what `behaviour` has for replies: its delays, drops, duplicates and reordering. Its other
+    /// parts have no effect here.
     #[must_use]
     pub fn with_behaviour(self, behaviour: Behaviour) -> Self {
         let mut lots = Lots::new(behaviour);
@@ -26,8 +26,8 @@ impl Relay {
         })
     }
 
-    /// Lets the delivery of `data` to a member wait for its turn, unless it is to be dropped. Returns false for a
-    /// member that cannot have it.
+    /// Queues the delivery of `data` to a member until its turn, unless it is to be dropped. Returns false for a member
+    /// that cannot receive it.
     pub(super) fn let_wait(
         &mut self,
         who: Who,
@@ -92,7 +92,7 @@ impl Relay {
         self.looks.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at)
     }
 
-    /// Sends a copy of a message to one member; false for one that does not read.
+    /// Sends a copy of a message to one member. Returns false for a member that does not read.
     fn send_alone<E: Engine>(&mut self, engine: &mut E, who: Who, words: &Words) -> bool {
         let Some(speaks) = self.speaks(who) else { return true };
         let mut forms = std::mem::take(&mut self.forms);

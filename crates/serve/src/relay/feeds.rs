@@ -1,10 +1,10 @@
-//! Brokers that the relay subscribes at: what is published there in a channel goes to the receivers of the room of the
-//! same name. A channel is subscribed to as long as its room has members.
+//! Brokers that the relay subscribes to: messages published there in a channel go to the receivers of the room of the
+//! same name. The relay is subscribed to a channel while its room has members.
 //!
-//! A broker that has several addresses is tried at all of them, one after the other, before an attempt has failed. A
-//! connection that fails or is lost is made again after a while, which doubles from [`WAIT_FIRST`] to [`WAIT_MAX`].
-//! Each reason is told once, until a connection has been good for [`WAIT_MAX`]: a broker that takes connections and
-//! ends them at once fills no terminal.
+//! An attempt tries all addresses of a broker, one after another, before it has failed. A connection that fails or is
+//! lost is made again after a back-off, which doubles from [`WAIT_FIRST`] to [`WAIT_MAX`]. Each reason is reported
+//! once, until a connection has been good for [`WAIT_MAX`]: a broker that accepts connections and ends them at once
+//! does not flood the terminal.
 
 use super::Relay;
 use super::hub::Change;
@@ -15,8 +15,8 @@ use wire::broker::{Heard, Subscriber};
 use wire::{Input, Kind};
 
 impl Relay {
-    /// Subscribes at `feeds` for the rooms that have members; `tell` is told in words when a connection is lost, and
-    /// when it is there again.
+    /// Subscribes to `feeds` for the rooms that have members. Calls `tell` with a message when a connection is lost,
+    /// and when it is good again.
     #[must_use]
     pub fn with_feeds(mut self, feeds: Vec<Feed>, tell: impl FnMut(&str) + Send + 'static) -> Self {
         if feeds.is_empty() {
@@ -35,7 +35,7 @@ impl Relay {
         self
     }
 
-    /// Handles what happened on a connection to a feed; false if it is none.
+    /// Handles a completion of a connection to a feed. Returns false if it is not one.
     pub(super) fn heard_of_feed<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -58,7 +58,7 @@ impl Relay {
         true
     }
 
-    /// The connection to a feed is there.
+    /// Begins the subscriber's protocol on an established connection to a feed.
     fn feed_is_connected<E: Engine>(&mut self, engine: &mut E, feed: usize) {
         let State::Made(made) = &mut self.feeds.all[feed].state else { return };
         let mut tx = Vec::new();
@@ -66,7 +66,7 @@ impl Relay {
         engine.send(made.id, &tx);
     }
 
-    /// Delivers what came from a feed.
+    /// Delivers what arrived from a feed.
     fn feed_received<E: Engine>(&mut self, engine: &mut E, feed: usize, len: usize) {
         self.totals.bytes_received += len as u64;
         let now = engine.now();
@@ -116,7 +116,7 @@ impl Relay {
         }
     }
 
-    /// The connection to a feed has ended, or is given up.
+    /// Handles a connection to a feed that has ended or is given up.
     fn feed_is_lost<E: Engine>(&mut self, engine: &mut E, feed: usize, reason: &str) {
         let now = engine.now();
         let link = &mut self.feeds.all[feed];
@@ -140,8 +140,7 @@ impl Relay {
         }
     }
 
-    /// Makes connections that are not there, gives those up that say nothing, and tells brokers which rooms have
-    /// members.
+    /// Makes missing connections, gives up silent ones, and updates the subscriptions to the rooms that have members.
     pub(super) fn keep_feeds<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         if self.feeds.is_empty() {
             return;
@@ -204,7 +203,7 @@ impl Relay {
         }
     }
 
-    /// Ends all connections to feeds: nothing that comes from there is delivered any more.
+    /// Ends all connections to feeds: nothing more is delivered from there.
     pub(super) fn end_feeds<E: Engine>(&mut self, engine: &mut E) {
         for link in self.feeds.all.drain(..) {
             if let State::Made(made) = link.state {
@@ -214,16 +213,16 @@ impl Relay {
     }
 }
 
-/// The time from the first loss of a connection to the next attempt.
+/// The time from the first failure of a connection to the next attempt.
 const WAIT_FIRST: Nanos = Nanos::from_millis(100);
 
-/// The longest time between two attempts. A connection whose broker says something when it was open for as long is
-/// taken for a good one.
+/// The longest time between two attempts. A connection counts as good once its broker has sent something after it was
+/// open for this long.
 const WAIT_MAX: Nanos = Nanos::from_secs(10);
 
 /// The time without a sign of life after which a broker is asked for one, and the time that it has to answer.
 const QUIET_MAX: Nanos = Nanos::from_secs(10);
 
-/// Bytes of subscriptions that may wait for a broker that says nothing for [`QUIET_MAX`]. All that there are go out at
-/// once.
+/// The most bytes that may be unsent to a broker that sends nothing for [`QUIET_MAX`]; large, because all subscriptions
+/// go out at once.
 const UNSENT_MAX: usize = 16 << 20;

@@ -1,20 +1,20 @@
-//! The members of rooms. A room exists as long as somebody is in it.
+//! The members of rooms. A room exists while it has members.
 
 use engine::ConnectionId;
 use std::collections::HashMap;
 
-/// All rooms that somebody is in.
+/// All rooms that have members.
 #[derive(Debug, Default)]
 pub(super) struct Hub {
     by_name: HashMap<Box<[u8]>, u32>,
     rooms: Vec<Room>,
-    /// Rooms without a name, to be used again.
+    /// Rooms without a name, to be re-used.
     vacant: Vec<u32>,
-    /// The rooms that came to be and ceased since they were asked for, where somebody asks.
+    /// The rooms opened and closed since the last call of [`Hub::take_changes`]; `None` if nobody needs them.
     changes: Option<Vec<Change>>,
 }
 
-/// A room that came to be, or ceased.
+/// A room that was opened or closed.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) room: Box<[u8]>,
@@ -24,17 +24,17 @@ pub(super) struct Change {
 #[derive(Debug, Default)]
 struct Room {
     name: Box<[u8]>,
-    /// Each with the index of this room among those of that member.
+    /// The members, each with the index of its seat here in its own list.
     members: Vec<(Who, u32)>,
 }
 
 /// A member of rooms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
-    /// A session of SockJS over HTTP, of Socket.IO, or of long polls, in the namespace of this index. The first one is
-    /// the default one, and there are others of Socket.IO alone.
+    /// A session of SockJS over HTTP, of Socket.IO, or of long polls, in the namespace with this index. The first
+    /// namespace is the default one; only Socket.IO has others.
     Session(u32, u32),
-    /// A connection over WebSocket without a session, or one that reads one response.
+    /// A WebSocket connection without a session, or a connection that reads one response.
     Socket(ConnectionId),
 }
 
@@ -54,12 +54,12 @@ pub(super) struct Seat {
 }
 
 impl Hub {
-    /// Notes from here on which rooms come to be and cease.
+    /// Notes from here on which rooms are opened and closed.
     pub(super) fn note_changes(&mut self) {
         self.changes.get_or_insert_default();
     }
 
-    /// The changes since the last call, in order.
+    /// Takes the changes since the last call, in order.
     pub(super) fn take_changes(&mut self) -> Vec<Change> {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -69,7 +69,7 @@ impl Hub {
         self.rooms.iter().map(|room| &*room.name).filter(|name| !name.is_empty())
     }
 
-    /// The room of this name, if somebody is in it.
+    /// The room with this name, if it has members.
     pub(super) fn find(&self, name: &[u8]) -> Option<u32> {
         self.by_name.get(name).copied()
     }
@@ -79,7 +79,7 @@ impl Hub {
         self.rooms[seat.room as usize].members.get(seat.member as usize).map(|(who, _)| *who)
     }
 
-    /// A member comes into a room, where it is not; it has its seat at `index` of its own list.
+    /// Adds a member to a room that it is not in; the member keeps the seat at `index` of its own list.
     pub(super) fn join(&mut self, name: &[u8], who: Who, index: u32) -> Seat {
         let room = self.find(name).unwrap_or_else(|| self.open(name));
         let members = &mut self.rooms[room as usize].members;
@@ -87,7 +87,7 @@ impl Hub {
         Seat { room, member: number(members.len() - 1) }
     }
 
-    /// True if the seat is one in the room of this name.
+    /// True if the seat is in the room with this name.
     pub(super) fn is_in(&self, seat: Seat, name: &[u8]) -> bool {
         self.name(seat) == name
     }
@@ -97,8 +97,8 @@ impl Hub {
         &self.rooms[seat.room as usize].name
     }
 
-    /// A member leaves a room. Returns the member that moves to its seat, if one does, with the index of that
-    /// seat in its list.
+    /// Removes the member at a seat. Returns the member that moves to the seat, if one does, with the index of its seat
+    /// in its own list.
     pub(super) fn leave(&mut self, seat: Seat) -> Option<(Who, u32)> {
         let room = &mut self.rooms[seat.room as usize];
         room.members.swap_remove(seat.member as usize);

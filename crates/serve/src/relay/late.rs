@@ -1,4 +1,4 @@
-//! Deliveries of a relay whose faults are known: each waits for its turn in the line of its receiver.
+//! Deliveries of a relay with known faults: each waits for its turn in the line of its receiver.
 
 use crate::behaviour::Behaviour;
 use std::collections::VecDeque;
@@ -11,16 +11,16 @@ use wire::Kind;
 pub struct Fault {
     /// The copies that the receiver gets; none if the delivery is dropped.
     pub copies: usize,
-    /// Time from the publication to its turn. The deliveries to a receiver keep their order, so that the turn is not
-    /// before that of an earlier one.
+    /// Time from the publication to its turn. The deliveries to a receiver keep their order: the turn is never before
+    /// that of an earlier delivery.
     pub delay: Nanos,
-    /// True if the next delivery to the receiver is handed over before it. One that none overtakes within 2 s of its
-    /// turn is handed over then.
+    /// True if the next delivery to the receiver is handed over before it. If none overtakes it within 2 s of its turn,
+    /// it is handed over then.
     pub is_overtaken: bool,
 }
 
 impl Default for Fault {
-    /// No fault: one copy, at once.
+    /// Returns no fault: one copy, at once.
     fn default() -> Self {
         Self { copies: 1, delay: Nanos::ZERO, is_overtaken: false }
     }
@@ -31,15 +31,15 @@ impl Default for Fault {
 pub(super) struct Words {
     pub(super) kind: Kind,
     pub(super) bytes: Box<[u8]>,
-    /// The offset that clients of Socket.IO get it with, where they may come back.
+    /// The offset with which clients of Socket.IO get it, if they may come back.
     pub(super) offset: Option<u64>,
 }
 
-/// The deliveries to one receiver that are not handed over.
+/// The deliveries to one receiver that are not handed over yet.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     waiting: VecDeque<Waiting>,
-    /// A delivery whose turn has come, and which the next one overtakes.
+    /// A delivery whose turn has come, and which the next one is to overtake.
     held_back: Option<Waiting>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Line {
 pub(super) struct Waiting {
     pub(super) words: Arc<Words>,
     pub(super) copies: usize,
-    /// Its turn; for one that is held back, the latest instant at which it is handed over.
+    /// Its turn; for a delivery that is held back, the latest instant at which to hand it over.
     ready: Instant,
     is_overtaken: bool,
 }
@@ -62,7 +62,7 @@ pub(super) struct Turn {
 }
 
 impl Line {
-    /// A delivery begins to wait at `now`. Returns its turn; `None` if too many wait.
+    /// Adds a delivery at `now`. Returns its turn; `None` if too many wait.
     pub(super) fn join(
         &mut self,
         words: &Arc<Words>,
@@ -106,7 +106,7 @@ impl Line {
     }
 }
 
-/// Most deliveries that wait for one receiver.
+/// The most deliveries that may wait for one receiver.
 const WAITING_MAX: usize = 1 << 16;
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
         Instant::START + Nanos::from_millis(ms)
     }
 
-    /// The deliveries that are handed over at an instant; those that were overtaken have a star.
+    /// The deliveries that are handed over at an instant; overtaken ones have a star.
     fn taken(line: &mut Line, ms: u64) -> String {
         let turns = line.take(at(ms)).into_iter().map(|Turn { delivery, was_overtaken }| {
             let text = String::from_utf8(delivery.words.bytes.to_vec()).unwrap();

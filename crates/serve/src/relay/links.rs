@@ -8,24 +8,24 @@ use wire::broker::{Broker, Login, Subscriber};
 /// A broker whose channels are rooms.
 #[derive(Clone, Debug)]
 pub struct Feed {
-    /// The protocol that is spoken there.
+    /// The protocol of the broker.
     pub broker: Broker,
-    /// The name for messages to the user; it has no password in it.
+    /// The name for messages to the user, without a password.
     pub name: String,
-    /// The places of the broker, at least one; they are tried in turn.
+    /// The addresses of the broker, at least one; they are tried in turn.
     pub addresses: Vec<Address>,
-    /// The credentials, where it wants some.
+    /// The credentials, if the broker requires them.
     pub login: Option<Login>,
-    /// The longest message that is taken, in bytes.
+    /// The longest message to accept, in bytes.
     pub message_max: usize,
 }
 
 /// The totals of the connections to brokers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedTotals {
-    /// Messages that came from brokers.
+    /// Messages received from brokers.
     pub published: u64,
-    /// Connections that took subscriptions.
+    /// Connections that accepted subscriptions.
     pub opened: u64,
     /// Connections that failed, or were lost.
     pub failed: u64,
@@ -38,7 +38,7 @@ pub(super) struct Feeds {
     pub(super) tell: Option<Box<Tell>>,
 }
 
-/// Is told in words what becomes of a connection.
+/// Receives messages about the state of connections.
 pub(super) type Tell = dyn FnMut(&str) + Send;
 
 impl fmt::Debug for Feeds {
@@ -52,33 +52,33 @@ impl fmt::Debug for Feeds {
 pub(super) struct Link {
     pub(super) feed: Feed,
     pub(super) state: State,
-    /// The index of the address that is connected to, or is next.
+    /// The index of the address in use, or to try next.
     pub(super) at: usize,
     /// The time before the next attempt, if this one fails.
     pub(super) wait: Nanos,
-    /// The reasons of failures that were told since a connection was good last.
+    /// The reasons of failures reported since a connection was last good.
     pub(super) told: Vec<String>,
 }
 
 #[derive(Debug)]
 pub(super) enum State {
-    /// A connection is made at this instant.
+    /// A connection is to be made at this instant.
     Waits(Instant),
     Made(Box<Made>),
 }
 
-/// A connection that was begun.
+/// A connection that was started.
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) id: ConnectionId,
     pub(super) subscriber: Subscriber,
-    /// The instant at which it took subscriptions.
+    /// The instant at which it was ready for subscriptions.
     pub(super) open_since: Option<Instant>,
-    /// True once it was told that a subscription is refused.
+    /// True once a refused subscription was reported.
     pub(super) was_refused: bool,
-    /// The instant at which it was begun, or the broker said something last.
+    /// The instant at which it was started, or the broker last sent something.
     pub(super) heard_at: Instant,
-    /// The instant at which the broker was asked for a sign of life, if it has not said anything since.
+    /// The instant at which the broker was asked for a sign of life, if it has not sent anything since.
     pub(super) asked_at: Option<Instant>,
 }
 
@@ -87,7 +87,7 @@ impl Feeds {
         self.all.is_empty()
     }
 
-    /// The connection to a feed is a good one; that is said if one was said to be lost before.
+    /// Notes that the connection to a feed is good; reports it if a loss was reported before.
     pub(super) fn is_good(&mut self, feed: usize) {
         let link = &mut self.all[feed];
         if !std::mem::take(&mut link.told).is_empty() {

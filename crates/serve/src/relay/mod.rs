@@ -1,16 +1,16 @@
 //! The relay: what one client publishes in a room goes to all clients in that room.
 //!
-//! [`Relay`] is one node on one engine. `words` has what is spoken, `hub` who is in which room: connections over
-//! WebSocket, as it is or with the frames of SockJS, sessions of Socket.IO (`socketio`, `upgrade`), and where the
-//! stack takes requests also sessions over HTTP of SockJS and of Socket.IO (`over_http`, `sessions`), streams of
-//! events, of parts and of chunks, and long polls (`plain`). Messages that are published at once are delivered at
-//! once (`delivering`), encoded once for all who get them in the same form (`batch`), where no layer (TLS,
-//! compression) has a state of its own for each connection. What a receiver does not read waits for it up to a limit;
-//! beyond that the receiver is dropped, so that it costs no other one anything. A relay whose faults are known lets
-//! each delivery wait for its turn (`late`, `faulty`). What is published at brokers comes from there (`feeds`,
-//! `links`). One that is asked to stop sends clients away (`ending`).
+//! [`Relay`] is one node on one engine. `words` has the messages of clients, `hub` the members of each room. Members
+//! are connections over WebSocket, plain or with the frames of SockJS, and sessions of Socket.IO (`socketio`,
+//! `upgrade`); if the stack takes requests, also sessions of SockJS and Socket.IO over HTTP (`over_http`, `sessions`),
+//! streams of events, parts or chunks, and long polls (`plain`). Messages that are published together are delivered
+//! together (`delivering`), encoded once for all receivers of the same form (`batch`), unless a layer (TLS,
+//! compression) has a state of its own for each connection. What a receiver does not read waits up to a limit; beyond
+//! that the receiver is dropped, so that it costs the others nothing. In a relay with known faults, each delivery waits
+//! for its turn (`late`, `faulty`). Messages published at brokers arrive through `feeds` and `links`. A relay that is
+//! asked to stop sends its clients away (`ending`).
 //!
-//! Left out: anything that is kept: who comes late has missed what was published before.
+//! Left out: storage. A client that joins late has missed what was published before.
 //!
 //! Start reading at [`Relay::step`](engine::Node::step).
 
@@ -64,60 +64,60 @@ pub struct Relay {
     recovery: Recovery,
     queue_max: usize,
     fate: Option<Fate>,
-    /// The members to look at, each at an instant at which a delivery to it may have its turn; earliest on top.
+    /// The members to check, each at an instant at which a delivery to it may have its turn; earliest on top.
     looks: BinaryHeap<Reverse<(Instant, Who)>>,
     stop: Arc<AtomicBool>,
     ending: Ending,
     totals: Totals,
     rx: Box<[u8]>,
     tx: Vec<u8>,
-    /// The message that was heard last.
+    /// The message that was received last.
     heard: Vec<u8>,
-    /// The messages that are delivered next.
+    /// The messages to deliver next.
     batch: Batch,
-    /// The messages that were delivered last, as they were written.
+    /// The messages that were delivered last, as encoded.
     forms: Forms,
-    /// The bytes that are written to one client over HTTP.
+    /// The bytes being written to one client over HTTP.
     piece: Vec<u8>,
-    /// Gives clients of SockJS the numbers that they ask for.
+    /// The source of the random numbers that clients of SockJS request, and of names.
     entropy: Random,
-    /// Receivers that are dropped once a message has been written to all.
+    /// Receivers to drop once a message has been written to all.
     slow: Vec<Who>,
 }
 
-/// The part that a connection has.
+/// The relay's state of a connection.
 #[derive(Debug, Default)]
 struct Member {
-    /// The rooms that it is in, over WebSocket without a session.
+    /// Its seats in rooms, if it is a WebSocket or a stream without a session.
     seats: Vec<Seat>,
     speaks: Speaks,
-    /// The session that it receives for: a request waits for its answer, a response goes on, or it is the WebSocket of
-    /// the session, or tries to become that.
+    /// The session that it receives for: its request waits for an answer, its response goes on, or it is, or is about
+    /// to become, the WebSocket of the session.
     session: Option<u32>,
-    /// The session of Socket.IO that it posts to, while the body has not come whole.
+    /// The session of Socket.IO that it posts to, while the body is incomplete.
     posts_to: Option<u32>,
-    /// The origin of the page that its last request came from, where a browser named it.
+    /// The origin of the page that made its last request, if a browser named it.
     origin: Option<Box<str>>,
-    /// The deliveries that wait for it, over WebSocket or in one response, where the relay has faults.
+    /// The deliveries that wait for it, over WebSocket or in one response, if the relay has faults.
     line: Option<Box<Line>>,
 }
 
-/// The end of a relay, as far as it has come.
+/// The stage of a relay's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Ending {
-    /// Nobody has asked for it.
+    /// No end was requested.
     #[default]
     NotAsked,
-    /// It was asked for at this instant, and what had arrived by then is read.
+    /// The end was requested at this instant, and what had arrived by then is being read.
     Reads(Instant),
-    /// It was asked for at this instant. Nothing new is taken, and clients are sent away.
+    /// The end was requested at this instant. Nothing new is accepted, and clients are sent away.
     SendsAway(Instant),
 }
 
 /// The faults that a relay makes on purpose.
 struct Fate(Box<Faults>);
 
-/// Gives the faults of the next delivery of what was published.
+/// Returns the faults of the next delivery of the given published data.
 type Faults = dyn FnMut(&[u8]) -> Fault + Send;
 
 impl fmt::Debug for Fate {
@@ -131,23 +131,23 @@ impl fmt::Debug for Fate {
 pub struct Totals {
     /// Connections accepted.
     pub connections: u64,
-    /// Connections whose peer broke the protocol, or held more memory than there is for it.
+    /// Connections whose peer broke the protocol, or took up too much memory.
     pub broken: u64,
     /// Connections that were closed because their peers took longer than the relay's [`Patience`].
     pub timed_out: u64,
-    /// Messages that were published.
+    /// Messages published.
     pub published: u64,
-    /// Deliveries of them, each to one receiver.
+    /// Deliveries of these messages, each to one receiver.
     pub delivered: u64,
-    /// Messages that clients of Socket.IO got which had missed them, once they were back; besides those deliveries.
+    /// Missed messages that clients of Socket.IO got once they were back, in addition to those deliveries.
     pub recovered: u64,
-    /// Deliveries among them that were left out on purpose.
+    /// Deliveries among these that were dropped on purpose.
     pub dropped: u64,
-    /// Copies that were sent besides them on purpose.
+    /// Copies that were sent in addition on purpose.
     pub duplicated: u64,
-    /// Deliveries that came behind a later one on purpose.
+    /// Deliveries that were sent after a later one on purpose.
     pub reordered: u64,
-    /// Messages that were answered by an error.
+    /// Messages that were answered with an error.
     pub refused: u64,
     /// Receivers that were dropped because they did not read.
     pub slow: u64,
@@ -162,11 +162,11 @@ pub struct Totals {
 }
 
 impl Relay {
-    /// The bytes that may wait for a receiver, unless another limit is given.
+    /// The default limit on the bytes that may wait for a receiver.
     pub const QUEUE_MAX: Bytes = Bytes(1 << 20);
 
-    /// A relay of `stack` that runs until `stop` is set, at which it looks ten times a second, and its clients are sent
-    /// away.
+    /// A relay of `stack` that runs until `stop` is set, which it checks ten times a second; it then sends its clients
+    /// away and ends.
     pub fn new(stack: Stack, stop: Arc<AtomicBool>) -> Self {
         Self {
             stack,
@@ -192,36 +192,36 @@ impl Relay {
         }
     }
 
-    /// Drops receivers for which more than so many bytes wait.
+    /// Drops receivers for which more than `bytes` bytes wait.
     #[must_use]
     pub fn with_queue_max(self, bytes: usize) -> Self {
         Self { queue_max: bytes, ..self }
     }
 
-    /// Draws the names of its sessions, and the ids by which clients come back, from `seed`. A relay that takes the
-    /// place of another needs a seed of its own: else clients of that may take it for the one that they know.
+    /// Draws the names of sessions, and the ids by which clients come back, from `seed`. A relay that replaces another
+    /// needs a different seed: otherwise clients of the old relay may take it for the one that they know.
     #[must_use]
     pub fn with_names_from(self, seed: u64) -> Self {
         Self { entropy: Random::new(seed), ..self }
     }
 
-    /// Lets clients of Socket.IO whose connection is lost come back for so long, to their rooms and to what they have
-    /// missed there.
+    /// Lets clients of Socket.IO that lost their connection come back within `time`, to their rooms and to what they
+    /// have missed there.
     #[must_use]
     pub fn with_recovery(self, time: Nanos) -> Self {
         Self { recovery: Recovery::over(time), ..self }
     }
 
-    /// Delivers each message to each receiver with the faults that `faults` gives, which is told what was published: a
-    /// relay whose faults are known. It is asked in the order in which the receivers of a room have joined it, as long
-    /// as none leaves.
+    /// Delivers each message to each receiver with the faults that `faults` returns for the published data: a relay
+    /// with known faults. `faults` is called in the order in which the receivers of a room have joined it, unless one
+    /// leaves.
     #[must_use]
     pub fn with_faults(self, faults: impl FnMut(&[u8]) -> Fault + Send + 'static) -> Self {
         Self { fate: Some(Fate(Box::new(faults))), ..self }
     }
 
-    /// Ends connections with much that has not come whole, or that their peers do not read, while all together hold
-    /// more than so many bytes.
+    /// Ends connections with large incomplete messages, or much that their peers do not read, while all connections
+    /// together hold more than `bytes` bytes.
     #[must_use]
     pub fn with_memory_max(mut self, bytes: usize) -> Self {
         self.peers.set_memory_max(bytes);
@@ -283,7 +283,7 @@ impl<E: Engine> Node<E> for Relay {
 }
 
 impl Relay {
-    /// Does what all messages in the bytes that arrived ask for.
+    /// Handles all messages in the bytes that arrived.
     fn received<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, len: usize) {
         self.totals.bytes_received += len as u64;
         let mut rx = std::mem::take(&mut self.rx);
@@ -322,7 +322,7 @@ impl Relay {
         }
         self.rx = rx;
         if is_over {
-            // Nothing that it has published goes to itself any more.
+            // What it has published is no longer delivered to itself.
             flush(engine, id, &mut self.tx, &mut self.totals.bytes_sent);
             self.leave_all(engine, id);
             if let Some(peer) = self.peers.find(id) {
@@ -352,7 +352,7 @@ impl Relay {
         }
     }
 
-    /// A WebSocket is open, and its address says what is spoken.
+    /// Handles a WebSocket that is open; its address has decided what is spoken.
     fn opened<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, spoken: Spoken) {
         let Some(peer) = self.peers.find(id) else { return };
         match spoken {
@@ -370,7 +370,7 @@ impl Relay {
         }
     }
 
-    /// Does what the message that was heard last asks for; `false` if its connection cannot go on.
+    /// Handles the message that was received last. Returns false if its connection cannot go on.
     fn understand<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -402,14 +402,14 @@ impl Relay {
                 self.packet(engine, id, kind, &heard);
                 true
             }
-            // Nothing can be answered behind an answer that does not end.
+            // Nothing can be answered after an answer that does not end.
             Speaks::Requests | Speaks::Stream(_) | Speaks::Polls => false,
         };
         self.heard = heard;
         is_fine
     }
 
-    /// Does what a message asks for.
+    /// Handles a message.
     fn hear<E: Engine>(&mut self, engine: &mut E, who: Who, kind: Kind, heard: &[u8]) {
         let said = Said::read(heard);
         if let (Ok(Said::Publish { room, id: number, data }), Who::Socket(id)) = (&said, who) {
@@ -454,7 +454,7 @@ impl Relay {
         Ok(())
     }
 
-    /// The things that a member's messages are; `None` if it is gone.
+    /// The form of a member's messages; `None` if it is gone.
     fn speaks(&mut self, who: Who) -> Option<Speaks> {
         match who {
             Who::Session(number, _) => match self.sessions.find(number)? {
@@ -505,13 +505,13 @@ impl Relay {
         self.answer(engine, who, &[b"error ", reason.as_bytes()]);
     }
 
-    /// Sends words to a member; to one over WebSocket at the latest when all of its bytes have been taken in.
+    /// Sends words to a member; to a WebSocket, once all bytes received from it are handled at the latest.
     fn answer<E: Engine>(&mut self, engine: &mut E, who: Who, words: &[&[u8]]) {
         let mut words = words.concat();
         let id = match who {
             Who::Socket(id) => id,
             Who::Session(number, _) => {
-                // The name of its room may be none that JSON can hold.
+                // The name of its room may not be valid in JSON.
                 let offset = self.recovery.offset();
                 if let Some(json) = json_of(&words)
                     && !self.give(
@@ -532,7 +532,7 @@ impl Relay {
             let Some(json) = json_of(&words) else { return };
             words = message_frame(&json).into_bytes();
         }
-        // A machine that takes no message is one whose end has begun.
+        // If the machine takes no message, its end has begun.
         let _sent: Result<_, _> =
             peer.machine.send(Message { kind: Kind::Text, payload: &words }, &mut self.tx);
         if self.tx.len() >= TX_LEN {
@@ -540,7 +540,8 @@ impl Relay {
         }
     }
 
-    /// A connection is gone: it leaves all its rooms, and the session ends that it received for or was posting to.
+    /// Handles a connection that is gone: it leaves all its rooms, and the session that it received for or was posting
+    /// to ends.
     fn leave_all<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         self.receiver_is_gone(engine, id);
         self.post_is_torn(engine, id);
@@ -550,7 +551,7 @@ impl Relay {
         }
     }
 
-    /// Nobody is at a seat any more: another member of its room moves there.
+    /// Vacates a seat: another member of its room moves there.
     fn vacate(&mut self, seat: Seat) {
         if let Some((moved, index)) = self.hub.leave(seat)
             && let Some(seats) = seats(&mut self.peers, &mut self.sessions, moved)
@@ -573,5 +574,5 @@ fn seats<'a>(
     }
 }
 
-/// The most rooms that a connection is in, or a session in all its namespaces together.
+/// The most rooms of a connection, or of a session in all its namespaces together.
 const ROOMS_EACH_MAX: usize = 1024;

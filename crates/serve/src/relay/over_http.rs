@@ -1,4 +1,4 @@
-//! Clients that speak SockJS or Socket.IO over HTTP, or poll: the part of the relay for requests.
+//! Clients that speak SockJS or Socket.IO over HTTP, or poll plainly: the part of the relay for requests.
 
 use super::Relay;
 use super::ending::GO_AWAY;
@@ -11,10 +11,10 @@ use wire::sockjs::server::{self, Asked, Request, STREAM_LEN_MAX, Sender};
 use wire::{Connection, Kind, MisuseError, socketio};
 
 impl Relay {
-    /// Does what the request that was heard last asks for; `false` if its connection cannot go on.
+    /// Handles the request that was received last. Returns false if its connection cannot go on.
     pub(super) fn request<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) -> bool {
         if self.session_of(id).is_some() {
-            // Its answer would be taken for that to the request that waits.
+            // Its answer would be taken for that to the waiting request.
             return false;
         }
         let request = std::mem::take(&mut self.heard);
@@ -53,7 +53,7 @@ impl Relay {
         is_fine
     }
 
-    /// A connection asks for the frames of a session.
+    /// Handles a request for the frames of a session.
     fn receive<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -82,7 +82,7 @@ impl Relay {
         true
     }
 
-    /// Ends a response that has begun with its only frame; `false` if its connection takes nothing more.
+    /// Ends a response that has begun with its only frame. Returns false if its connection takes nothing more.
     fn say_last<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -96,7 +96,7 @@ impl Relay {
         })
     }
 
-    /// A connection receives for a session from now on, and at once what waits for it.
+    /// Makes a connection the receiver of a session, and sends it at once what waits.
     pub(super) fn attach<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -118,7 +118,7 @@ impl Relay {
         }
     }
 
-    /// A connection posts messages to a session.
+    /// Handles a post of messages to a session.
     fn post<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -142,8 +142,8 @@ impl Relay {
         is_fine
     }
 
-    /// Gives a session a message, as the member that it is: text as JSON or as it is, bytes as an attachment. Returns
-    /// false for one that has not received for so long that too much waits; it ends.
+    /// Gives a session a message, as the member `who`: text as JSON or unchanged, bytes as an attachment. Returns false
+    /// if it has not received for so long that too much waits: then it must end.
     pub(super) fn give<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -157,7 +157,7 @@ impl Relay {
         self.hand_out(engine, number)
     }
 
-    /// Hands out what waits for a session, if a connection receives for it. Returns false as [`give`](Self::give) does.
+    /// Sends what waits for a session, if a connection receives for it. Returns false as [`give`](Self::give) does.
     pub(super) fn hand_out<E: Engine>(&mut self, engine: &mut E, number: u32) -> bool {
         let Some(session) = self.sessions.find(number) else { return true };
         let receiver = session.receiver.as_ref().map(|receiver| receiver.id);
@@ -176,12 +176,14 @@ impl Relay {
         self.say(engine, number, &frame);
     }
 
-    /// Sends a frame to the receiver of a session: it is the whole answer to a poll, and a stream may be at its end.
+    /// Sends a frame to the receiver of a session: it is the entire answer to a poll, and may be the last frame of a
+    /// stream.
     pub(super) fn say<E: Engine>(&mut self, engine: &mut E, number: u32, frame: &str) {
         self.say_or_beat(engine, number, Some(frame));
     }
 
-    /// The same; or, without a frame, a sign of life: the frame `h`, or the end of a poll without a message.
+    /// Sends a frame like [`say`](Self::say); without a frame, a sign of life: the frame `h`, or the end of a poll
+    /// without a message.
     pub(super) fn say_or_beat<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -216,8 +218,8 @@ impl Relay {
         }
     }
 
-    /// A connection is gone, and with it the session that it received for: what was on its way is lost. One that only
-    /// tried to become the WebSocket of its session leaves it to polling.
+    /// Handles a connection that is gone: the session that it received for ends, and what was on its way is lost. If it
+    /// only tried to become the session's WebSocket, the session goes on polling.
     pub(super) fn receiver_is_gone<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(number) = self.session_of(id) else { return };
         let upgrade = self.sessions.find(number).and_then(|session| session.upgrade());
@@ -229,14 +231,15 @@ impl Relay {
         }
     }
 
-    /// A session ends: it leaves all its rooms, and an upgrade ends with it. Returns the connection that received for
+    /// Ends a session: it leaves all its rooms, and an upgrade ends with it. Returns the connection that received for
     /// it.
     pub(super) fn end_session<E: Engine>(
         &mut self,
         engine: &mut E,
         number: u32,
     ) -> Option<ConnectionId> {
-        // While it is there: where it leaves a seat, it may be at another one of the same room that moves.
+        // While the session still exists: when it leaves a seat, the member that moves there may be itself, in another
+        // namespace.
         while let Some(seat) = self.sessions.find(number)?.take_seat() {
             self.vacate(seat);
         }
@@ -251,7 +254,7 @@ impl Relay {
         Some(id)
     }
 
-    /// Ends sessions that nobody receives for, and gives the others signs of life.
+    /// Ends sessions without a receiver, and sends the others signs of life.
     pub(super) fn keep_sessions<E: Engine>(&mut self, engine: &mut E, now: Instant) {
         for due in self.sessions.due(now) {
             match due {
@@ -269,7 +272,7 @@ impl Relay {
         self.peers.find(id)?.state.session
     }
 
-    /// Refuses a request by a status and words.
+    /// Refuses a request with a status and words.
     pub(super) fn refuse_request<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -283,8 +286,8 @@ impl Relay {
         })
     }
 
-    /// Writes to a connection, whose last request came from a page of the origin that `write` is told; `false` if it
-    /// takes nothing more.
+    /// Writes to a connection; `write` gets the origin of the page that made its last request. Returns false if the
+    /// connection takes nothing more.
     pub(super) fn write<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -304,7 +307,7 @@ impl Relay {
 /// The frame for a second receiver of a session.
 const TAKEN: &str = "c[2010,\"Another connection still open\"]";
 
-/// The status of what sockjs-node takes for its own error.
+/// The status that sockjs-node uses for its own errors.
 const ERROR: &str = "500 Internal Server Error";
 
 /// The words for requests while the relay comes to its end.

@@ -1,16 +1,16 @@
-//! Clients of plain HTTP: receivers of one response, of events, parts or chunks; those that poll; and publishers that
-//! post.
+//! Clients of plain HTTP: receivers of one response of events, parts or chunks; receivers that poll; and publishers
+//! that post.
 //!
 //! | request | answer |
 //! |---|---|
 //! | `GET /events?room=ROOM` | a stream of events, one for each message of the room: what was published is its data |
 //! | `GET /parts?room=ROOM` | a response of parts, one for each message of the room |
 //! | `GET /chunks?room=ROOM` | a response of chunks, one for each message of the room |
-//! | `GET /poll?room=ROOM` | the next message of the room, once it is there; its `ETag` is for the next poll |
+//! | `GET /poll?room=ROOM` | the next message of the room, once there is one; its `ETag` is for the next poll |
 //! | `POST /publish?room=ROOM` | `receivers=K`; the body goes to all in the room |
 //!
-//! All are there at the end of every path. A room is called as in `words`, and percent-encoded. Any other path of one
-//! part is taken for the address of a service of SockJS, which greets.
+//! All of these work at the end of any path. Names of rooms are as in `words`, and percent-encoded. Any other path of
+//! one part is taken for the address of a SockJS service, which greets.
 
 use super::Relay;
 use super::batch::Speaks;
@@ -22,23 +22,23 @@ use wire::http1::percent_decoded;
 use wire::socketio::server::{POLL, new_sid};
 use wire::sockjs::server::{self, Request, Stream};
 
-/// The thing that a request asks for.
+/// The action that a request asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
     /// The messages of a room, from now on.
     Stream { stream: Stream, room: Vec<u8> },
-    /// The greeting of a service of SockJS.
+    /// The greeting of a SockJS service.
     Greeting,
     /// The next message of a room.
     Poll { room: Vec<u8> },
-    /// A browser asks if the page of another origin may use the one method of the address (CORS).
+    /// The permission for a page of another origin to use the only method of the address (CORS).
     Preflight { method: &'static str },
-    /// The body is to be published in a room.
+    /// The publication of the body in a room.
     Publish { room: Vec<u8> },
 }
 
 impl Relay {
-    /// Does what a request asks for that is none of SockJS; `false` if its connection cannot go on.
+    /// Handles a request that is not SockJS. Returns false if its connection cannot go on.
     pub(super) fn plain<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -64,7 +64,7 @@ impl Relay {
         }
     }
 
-    /// A connection asks for the next message of a room: for the receiver that `tag` names, or a new one.
+    /// Handles a poll for the next message of a room, for the receiver that `tag` names or a new one.
     fn poll_room<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -93,7 +93,7 @@ impl Relay {
         true
     }
 
-    /// A connection hears nothing but the messages of a room from here on.
+    /// Begins a stream: from here on, the connection receives only the messages of a room.
     fn begin_stream<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -111,7 +111,7 @@ impl Relay {
 }
 
 impl Asked {
-    /// Reads a request; or gives the status and the words by which it is refused.
+    /// Reads a request. The error is the status and the words of the refusal.
     fn read(method: &str, target: &str) -> Result<Self, (&'static str, &'static str)> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let (own, refusal, of): (_, _, fn(Vec<u8>) -> Self) = match path.rsplit('/').next() {
@@ -145,13 +145,13 @@ impl Asked {
     }
 }
 
-/// True for the path of one part, with a slash at its end or without.
+/// True for a path of one part, with or without a slash at the end.
 fn is_service(path: &str) -> bool {
     let part = path.strip_prefix('/').map(|path| path.strip_suffix('/').unwrap_or(path));
     part.is_some_and(|part| !part.is_empty() && !part.contains('/'))
 }
 
-/// The name of the receiver that a tag stands for, between its quotes.
+/// The name of the receiver in a tag, between its quotes.
 pub(super) fn name_in(tag: &str) -> Option<&str> {
     tag.strip_prefix('"')?.strip_suffix('"')
 }

@@ -1,34 +1,34 @@
-//! The recovery of connections, as Socket.IO 4.6 has it: a client whose connection was lost, and which comes back in
-//! time, is called as before and in its rooms again, and gets what was published there meanwhile.
+//! The recovery of connections, as in Socket.IO 4.6: a client that lost its connection and comes back in time has its
+//! old ids, is in its rooms again, and gets what was published there meanwhile.
 //!
 //! ```text
 //! 40{"sid":…,"pid":…}                      each event ends with an offset:  42["message",text,"7"]
 //! 40{"pid":…,"offset":"7"} ->              what was missed, and then 40{"sid":…,"pid":…}, both as before
 //! ```
 //!
-//! Messages are kept for all rooms together, and so are the clients that were lost: both for the time that was asked
-//! for, and no more than [`LEN_MAX`] of both. A client of which either is not kept any more begins anew.
+//! Messages are kept for all rooms together, and so are lost clients: both for the requested time, and at most
+//! [`LEN_MAX`] bytes of both together. A client that is no longer kept, or whose messages are not, begins anew.
 
 use super::late::Words;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use units::{Instant, Nanos};
 
-/// The things that are kept for clients that come back.
+/// The messages and clients kept for recovery.
 #[derive(Debug, Default)]
 pub(super) struct Recovery {
-    /// The time for which they are; zero: nothing is kept.
+    /// The time for which they are kept; zero: nothing is kept.
     time: Nanos,
-    /// The offset of the message that was published last.
+    /// The offset of the last published message.
     last: u64,
-    /// The offset of the message that was forgotten last.
+    /// The offset of the last forgotten message.
     forgotten: u64,
     messages: VecDeque<Kept>,
-    /// Clients by the ids by which they come back.
+    /// Lost clients, by the ids with which they come back.
     lost: HashMap<Box<str>, Lost>,
-    /// The instants at which clients were lost, with those ids, also of such as have come back.
+    /// The instants at which clients were lost, with these ids, including clients that have come back.
     order: VecDeque<(Instant, Box<str>)>,
-    /// The memory of all that, in bytes.
+    /// The memory of all this, in bytes.
     len: usize,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Lost {
     pub(super) namespace: Box<str>,
     pub(super) sid: Box<str>,
     pub(super) rooms: Vec<Box<[u8]>>,
-    /// The instant of that.
+    /// The instant at which it was lost.
     pub(super) at: Instant,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Recovered {
 }
 
 impl Recovery {
-    /// All is kept for so long.
+    /// Keeps everything for `time`.
     pub(super) fn over(time: Nanos) -> Self {
         Self { time, ..Self::default() }
     }
@@ -68,18 +68,18 @@ impl Recovery {
         self.time > Nanos::ZERO
     }
 
-    /// The offset that stands behind what is no message of a room, so that every event has one.
+    /// The offset for an event that is not a message of a room, so that every event has one.
     pub(super) fn offset(&self) -> Option<u64> {
         self.is_on().then_some(self.last)
     }
 
-    /// The offset of the message that is published next.
+    /// The offset of the next published message.
     pub(super) fn next_offset(&mut self) -> Option<u64> {
         self.last += u64::from(self.is_on());
         self.offset()
     }
 
-    /// Keeps the message that was published last, at `now`.
+    /// Keeps the last published message, at `now`.
     pub(super) fn keep(&mut self, room: &[u8], words: &Arc<Words>, now: Instant) {
         if !self.is_on() {
             return;
@@ -91,7 +91,7 @@ impl Recovery {
         while self.len > LEN_MAX && self.forget_first() {}
     }
 
-    /// Keeps a client that was lost and comes back by `pid`, if there is room for it.
+    /// Keeps a lost client, which comes back with `pid`, if there is room for it.
     pub(super) fn lose(&mut self, pid: Box<str>, lost: Lost) {
         self.forget(lost.at);
         let len = lost.len() + len_of(&pid);
@@ -102,8 +102,8 @@ impl Recovery {
         }
     }
 
-    /// Takes the client that has come back at `now` to a namespace by `pid`, and has seen all up to `offset`; `None` if
-    /// something of it is not kept any more.
+    /// Takes the client that comes back to a namespace at `now` with `pid` and has seen everything up to `offset`;
+    /// `None` if it, or a message that it may have missed, is no longer kept.
     pub(super) fn take(
         &mut self,
         pid: &str,
@@ -125,7 +125,7 @@ impl Recovery {
         Some(Recovered { lost, missed })
     }
 
-    /// Forgets what has had its time at `now`.
+    /// Forgets what has expired at `now`.
     fn forget(&mut self, now: Instant) {
         while self.messages.front().is_some_and(|kept| now.since(kept.at) >= self.time) {
             self.forget_first();
@@ -164,12 +164,12 @@ impl Lost {
     }
 }
 
-/// The memory of the id of a client that was lost.
+/// The memory of the id of a lost client.
 fn len_of(pid: &str) -> usize {
     2 * size_of::<(Instant, Box<str>)>() + 2 * pid.len()
 }
 
-/// The most that is kept of messages and of lost clients, in bytes.
+/// The most memory for messages and lost clients together, in bytes.
 const LEN_MAX: usize = 64 << 20;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Sessions of SockJS over HTTP, of Socket.IO, and of plain polls: what waits for each, and the connection that
-//! receives for it.
+//! Sessions of SockJS over HTTP, of Socket.IO and of plain polls: the messages that wait for each, and the connection
+//! that receives for it.
 
 use super::hub::{Seat, Who};
 use super::late::Line;
@@ -16,11 +16,11 @@ use wire::sockjs::server::{self as sockjs, message_frame};
 pub(super) struct Sessions {
     by_name: HashMap<Box<str>, u32>,
     all: Vec<Option<Session>>,
-    /// The names of sessions of SockJS that the relay has closed, each with the instant of that.
+    /// The names of SockJS sessions that the relay has closed, each with the instant of the close.
     closed: HashMap<Box<str>, Instant>,
-    /// Places without a session, to be used again.
+    /// Places without a session, to be re-used.
     vacant: Vec<u32>,
-    /// The next look at times.
+    /// The instant of the next check of what is due.
     look_at: Instant,
 }
 
@@ -28,23 +28,23 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) name: Box<str>,
-    /// The namespaces that it is or was in, the default one before all others.
+    /// The namespaces that it is or was in, the default one first.
     pub(super) spaces: Vec<Space>,
-    /// The connection whose request is not answered, whose response goes on, or which is its WebSocket.
+    /// The connection whose request waits for an answer, whose response goes on, or which is its WebSocket.
     pub(super) receiver: Option<Receiver>,
-    /// `None`: it speaks SockJS, or polls without either.
+    /// `None`: it speaks SockJS, or polls plainly.
     pub(super) socketio: Option<SocketIo>,
-    /// The messages that wait, where each answers a poll; `None`: it speaks SockJS or Socket.IO.
+    /// The waiting messages, each of which answers a plain poll; `None`: it speaks SockJS or Socket.IO.
     pub(super) plain: Option<Messages>,
-    /// Messages as JSON with commas between them for the next frame of SockJS, or packets.
+    /// The waiting messages for the next SockJS frame, as JSON separated by commas; or the waiting packets.
     pub(super) waiting: String,
-    /// Bytes of the response that goes on.
+    /// The number of bytes of the response so far.
     pub(super) streamed_len: usize,
-    /// The instant of its last frame, or at which its receiver has left.
+    /// The instant of its last frame, or at which a connection began to receive.
     pub(super) since: Instant,
 }
 
-/// Messages of which each is a response.
+/// Messages that are each a response.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     all: VecDeque<Box<str>>,
@@ -72,18 +72,18 @@ const fn memory_of(message: &str) -> usize {
 /// The state of a session of Socket.IO.
 #[derive(Debug)]
 pub(super) struct SocketIo {
-    /// The instant by which the client has to join a namespace for the first time; none once it has.
+    /// The instant by which the client must join its first namespace; [`Instant::NEVER`] once it has.
     pub(super) joins_by: Instant,
     pub(super) heart: Heart,
-    /// The connection of a post whose body has not come whole.
+    /// The connection of a post whose body is incomplete.
     pub(super) posting: Option<ConnectionId>,
-    /// `None`: it stays with the transport that it has.
+    /// `None`: it stays with its transport.
     pub(super) upgrade: Option<Upgrade>,
-    /// The packet whose attachments come.
+    /// The packet whose attachments are awaited.
     pub(super) announced: Option<Box<Announced>>,
 }
 
-/// A packet of which attachments have not come.
+/// A packet with outstanding attachments.
 #[derive(Debug)]
 pub(super) struct Announced {
     /// The index of its namespace.
@@ -92,17 +92,17 @@ pub(super) struct Announced {
     pub(super) attachments: usize,
 }
 
-/// A namespace of Socket.IO, as a session has it; sessions of SockJS and of long polls are in the default one.
+/// A namespace of Socket.IO in a session; sessions of SockJS and of long polls are in the default one.
 #[derive(Debug)]
 pub(super) struct Space {
-    /// As it stands in packets, with its slash and a comma behind it; empty for the default one.
+    /// Its name as written in packets, with its leading slash and a trailing comma; empty for the default one.
     pub(super) name: Box<str>,
-    /// True from when the client joined it until it leaves.
+    /// True from when the client joins it until it leaves.
     pub(super) is_connected: bool,
     pub(super) seats: Vec<Seat>,
-    /// The deliveries that wait for it there, where the relay has faults.
+    /// The deliveries that wait for it there, if the relay has faults.
     pub(super) line: Option<Box<Line>>,
-    /// The names of its client there, where that may come back.
+    /// The names of its client there, if that may come back.
     pub(super) names: Option<Box<Names>>,
 }
 
@@ -113,31 +113,31 @@ pub(super) struct Names {
     pub(super) pid: Box<str>,
 }
 
-/// The upgrade of a session that polls, from the opening of its WebSocket on.
+/// The upgrade of a polling session, from the opening of its WebSocket on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Upgrade {
     /// The WebSocket.
     pub(super) id: ConnectionId,
     pub(super) since: Instant,
-    /// True once the client has tried it: from then on polls are answered at once.
+    /// True once the client has probed it: from then on polls are answered at once.
     pub(super) is_probed: bool,
 }
 
 /// The heartbeat of a session of Socket.IO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heart {
-    /// The last pong came, or the session began, at this instant.
+    /// The last pong arrived, or the session began, at this instant.
     Beats(Instant),
-    /// A ping of this instant is not answered.
+    /// A ping sent at this instant is not answered yet.
     AwaitPong(Instant),
 }
 
-/// A message as a session gets it.
+/// A message in the form for a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given<'a> {
     pub(super) kind: Kind,
     pub(super) json: &'a str,
-    /// The offset that stands behind it over Socket.IO.
+    /// The offset that follows it over Socket.IO.
     pub(super) offset: Option<u64>,
 }
 
@@ -149,23 +149,23 @@ impl Space {
 }
 
 impl Session {
-    /// The number of rooms that it is in, each counted in every namespace in which it is there.
+    /// The number of rooms that it is in, each counted once per namespace.
     pub(super) fn rooms(&self) -> usize {
         self.spaces.iter().map(|space| space.seats.len()).sum()
     }
 
-    /// Takes a seat to leave, in whatever namespace it is.
+    /// Takes a seat to leave, in any namespace.
     pub(super) fn take_seat(&mut self) -> Option<Seat> {
         self.spaces.iter_mut().find_map(|space| space.seats.pop())
     }
 
-    /// The index of a namespace, if its client is in there.
+    /// The index of a namespace, if the client is in it.
     pub(super) fn index_of(&self, namespace: &str) -> Option<u32> {
         let is_it = |space: &Space| space.is_connected && *space.name == *namespace;
         u32::try_from(self.spaces.iter().position(is_it)?).ok()
     }
 
-    /// Its client joins a namespace; false if that would be one too many.
+    /// Joins its client to a namespace. Returns false if there would be too many.
     pub(super) fn enter(&mut self, namespace: &str) -> bool {
         if let Some(known) = self.spaces.iter_mut().find(|space| *space.name == *namespace) {
             known.is_connected = true;
@@ -178,8 +178,8 @@ impl Session {
         may_enter
     }
 
-    /// Adds a message to what waits. A text is given as JSON or, if it polls without SockJS and Socket.IO, as it is;
-    /// bytes are given as an attachment of Socket.IO, over which either is one of `namespace`.
+    /// Adds a message to those that wait. A text is given as JSON or, for a plain poll, unchanged; bytes are given as
+    /// an attachment of Socket.IO. Over Socket.IO, either belongs to `namespace`.
     pub(super) fn add(&mut self, namespace: &str, given: Given<'_>) {
         let Given { kind, json, offset } = given;
         if let Some(messages) = &mut self.plain {
@@ -201,12 +201,12 @@ impl Session {
         self.waiting.push_str(json);
     }
 
-    /// The bytes that wait.
+    /// The number of waiting bytes.
     pub(super) fn waiting_len(&self) -> usize {
         self.plain.as_ref().map_or(self.waiting.len(), |messages| messages.len)
     }
 
-    /// All that waits, as one frame; or the first message.
+    /// Takes everything that waits as one frame; for plain polls, the first message only.
     pub(super) fn take_frame(&mut self) -> String {
         if let Some(messages) = &mut self.plain {
             return messages.take().unwrap_or_default().into();
@@ -225,12 +225,12 @@ impl Session {
         self.receiver.as_ref().filter(|receiver| receiver.is_socket()).map(|receiver| receiver.id)
     }
 
-    /// The upgrade that is under way.
+    /// The upgrade in progress, if there is one.
     pub(super) fn upgrade(&self) -> Option<Upgrade> {
         self.socketio.as_ref()?.upgrade
     }
 
-    /// The thing that is due for it at `now`.
+    /// The action that is due for it at `now`.
     fn due(&self, number: u32, now: Instant) -> Option<Due> {
         let quiet = now.since(self.since);
         if let Some(upgrade) = self.upgrade()
@@ -260,7 +260,7 @@ impl Session {
 pub(super) struct Receiver {
     pub(super) id: ConnectionId,
     pub(super) transport: Transport,
-    /// The function that scripts call; empty where there are none.
+    /// The callback function of scripts; empty for other transports.
     pub(super) callback: Box<str>,
 }
 
@@ -274,14 +274,14 @@ impl Receiver {
     }
 }
 
-/// A thing that is due for a session.
+/// An action that is due for a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// Its receiver has left long ago, has not answered a ping, or has joined no namespace.
+    /// Ends it: its receiver left long ago, has not answered a ping, or has not joined a namespace.
     End(u32),
-    /// Its receiver has heard nothing for long.
+    /// Sends a sign of life: its receiver has got nothing for long.
     Heartbeat(u32),
-    /// Its upgrade is not complete, and has had its time.
+    /// Gives up its upgrade, which was not completed in time.
     Upgrade(u32),
 }
 
@@ -291,7 +291,7 @@ impl Sessions {
         self.by_name.get(name).copied()
     }
 
-    /// A session begins.
+    /// Begins a session. Returns its number.
     pub(super) fn begin(&mut self, name: &str, now: Instant) -> u32 {
         let session = Session {
             name: name.into(),
@@ -312,7 +312,7 @@ impl Sessions {
         number
     }
 
-    /// A session ends, which has left its seats.
+    /// Ends a session that has left its seats.
     pub(super) fn end(&mut self, number: u32) -> Option<Session> {
         let session = self.all.get_mut(number as usize)?.take()?;
         self.by_name.remove(&session.name);
@@ -320,7 +320,7 @@ impl Sessions {
         Some(session)
     }
 
-    /// The relay closes a session: one of SockJS hears of it whenever it asks in the next seconds.
+    /// Notes that the relay closes a session: a SockJS client is told so whenever it asks in the next seconds.
     pub(super) fn close(&mut self, number: u32, now: Instant) {
         if let Some(session) = self.find(number)
             && session.socketio.is_none()
@@ -331,7 +331,7 @@ impl Sessions {
         }
     }
 
-    /// True for the name of a session that the relay has closed, until its time is over.
+    /// True for the name of a session that the relay closed less than [`DISCONNECT_DELAY`] ago.
     pub(super) fn is_closed(&self, name: &str, now: Instant) -> bool {
         self.closed.get(name).is_some_and(|since| now.since(*since) < DISCONNECT_DELAY)
     }
@@ -341,12 +341,12 @@ impl Sessions {
         self.all.get_mut(number as usize)?.as_mut()
     }
 
-    /// A session in one of its namespaces, unless it has ended.
+    /// A namespace of a session, unless the session has ended.
     pub(super) fn space(&mut self, number: u32, index: u32) -> Option<&mut Space> {
         self.find(number)?.spaces.get_mut(index as usize)
     }
 
-    /// The namespace that a member is in, as it stands in packets; empty for the default one, or none.
+    /// The namespace of a member, as written in packets; empty for the default one, or none.
     pub(super) fn namespace(&mut self, who: Who) -> &str {
         let Who::Session(number, index) = who else { return "" };
         self.space(number, index).map_or("", |space| &space.name)
@@ -358,7 +358,7 @@ impl Sessions {
         all.filter(|(_, session)| session.is_some()).map(|(number, _)| number).collect()
     }
 
-    /// The things that are due at `now`, looked for once a second.
+    /// Returns the actions that are due at `now`; checks once a second.
     pub(super) fn due(&mut self, now: Instant) -> Vec<Due> {
         if now < self.look_at || (self.by_name.is_empty() && self.closed.is_empty()) {
             return Vec::new();
@@ -370,17 +370,17 @@ impl Sessions {
     }
 }
 
-/// The most namespaces that a session has been in, besides the default one.
+/// The most namespaces of a session, now or earlier, besides the default one.
 const SPACES_MAX: usize = 64;
 
-/// The time between two looks at all sessions.
+/// The time between two checks of all sessions.
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);
 
-/// Most memory that a session keeps for messages, in bytes.
+/// The most memory that a session keeps for later messages, in bytes.
 const WAITING_LEN_KEPT_MAX: usize = 256;
 
-/// A session without Socket.IO ends so long after its last receiver has left, as with sockjs-node.
+/// The time from the departure of the last receiver to the end of a session without Socket.IO, as in sockjs-node.
 const DISCONNECT_DELAY: Nanos = Nanos::from_secs(5);
 
-/// The time without a frame after which a receiver without Socket.IO gets a sign of life, as with sockjs-node.
+/// The time without a frame after which a receiver without Socket.IO gets a sign of life, as in sockjs-node.
 const HEARTBEAT_EVERY: Nanos = Nanos::from_secs(25);

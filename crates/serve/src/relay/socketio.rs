@@ -1,4 +1,4 @@
-//! Clients that speak Socket.IO: requests of Engine.IO's polling, and packets in them or over WebSocket.
+//! Clients that speak Socket.IO: requests of Engine.IO polling, and packets in them or over WebSocket.
 
 use super::Relay;
 use super::batch::{Speaks, Texts};
@@ -15,7 +15,7 @@ use wire::socketio::server::{
 use wire::sockjs::server::{self, Receiver, Request};
 
 impl Relay {
-    /// Does what a request of Engine.IO asks for; `false` if its connection cannot go on.
+    /// Handles an Engine.IO request. Returns false if its connection cannot go on.
     pub(super) fn engine_io<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -34,7 +34,7 @@ impl Relay {
         }
     }
 
-    /// A session begins: its request is answered by the opening packet alone, which is the first one over WebSocket.
+    /// Begins a session: answers its request with the opening packet alone, or sends that first over WebSocket.
     pub(super) fn open_session<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -55,8 +55,8 @@ impl Relay {
         true
     }
 
-    /// A connection asks for the packets of a session. A second one that does so closes it. While an upgrade is under
-    /// way polls are answered at once, so that the client can stop them.
+    /// Handles a poll for the packets of a session. A second concurrent poll closes the session. During an upgrade,
+    /// polls are answered at once, so that the client can stop polling.
     fn poll<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, sid: &str) -> bool {
         let number = match self.session_that_polls(sid) {
             Ok(number) => number,
@@ -74,7 +74,7 @@ impl Relay {
         true
     }
 
-    /// Notes that a connection has begun to post to a session, so that another post before its end is known: that
+    /// Notes that a connection has begun to post to a session, so that another post before its end is noticed, which
     /// closes the session.
     pub(super) fn begin_post<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(peer) = self.peers.find(id).filter(|peer| peer.state.posts_to.is_none()) else {
@@ -84,7 +84,7 @@ impl Relay {
         let read = Request::read(head);
         let Some(Asked::Post { sid }) = Asked::read(&read) else { return };
         let sid = sid.to_owned();
-        // What is wrong with it is said once it is whole.
+        // An error of the request is reported once the request is complete.
         let Ok(number) = self.session_that_polls(&sid) else { return };
         if self.close_overlapped(engine, id, number) {
             return;
@@ -97,8 +97,8 @@ impl Relay {
         }
     }
 
-    /// Closes a session that a connection posts to while another has not come to the end of its post, which is torn
-    /// off. Returns false where there is no such other one.
+    /// Closes a session that a connection posts to before the post of another has ended, and cuts that other
+    /// connection. Returns false if there is no other post.
     fn close_overlapped<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -117,7 +117,7 @@ impl Relay {
         true
     }
 
-    /// A connection is gone: the session ends whose post it did not bring to its end, unless that goes on over
+    /// Handles a connection that is gone: if its post was incomplete, the session ends, unless that has gone over to
     /// WebSocket.
     pub(super) fn post_is_torn<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         if let Some(number) = self.post_is_over(id)
@@ -128,15 +128,15 @@ impl Relay {
         }
     }
 
-    /// A connection posts no more, whether or not its post is taken. Returns the session of Socket.IO that it was known
-    /// to post to.
+    /// Ends the post of a connection, whether or not it is accepted. Returns the Socket.IO session that it was noted to
+    /// post to.
     pub(super) fn post_is_over(&mut self, id: ConnectionId) -> Option<u32> {
         let number = self.peers.find(id)?.state.posts_to.take()?;
         let state = self.sessions.find(number)?.socketio.as_mut()?;
         state.posting.take_if(|it| *it == id).map(|_| number)
     }
 
-    /// A connection posts packets to a session.
+    /// Handles a post of packets to a session.
     fn post_packets<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -169,7 +169,7 @@ impl Relay {
         is_fine
     }
 
-    /// Does what a packet asks for; `false` if its session has ended.
+    /// Handles a packet. Returns false if its session has ended.
     pub(super) fn understand_packet<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -183,7 +183,7 @@ impl Relay {
             Said::Pong => state.heart = Heart::Beats(now),
             Said::Nothing => {}
             Said::Close => {
-                // It is the connection that ends; who leaves a namespace for good says so before.
+                // Only the connection ends: a client that leaves a namespace for good says so before.
                 self.note_loss(number, now);
                 self.close_session(engine, number, NOOP);
                 return false;
@@ -229,15 +229,15 @@ impl Relay {
         true
     }
 
-    /// Ends a session whose client broke a rule. Returns false: it has ended.
+    /// Ends a session whose client broke the protocol. Returns false: the session has ended.
     pub(super) fn break_off<E: Engine>(&mut self, engine: &mut E, number: u32) -> bool {
         self.totals.broken += 1;
         self.close_session(engine, number, CLOSE);
         false
     }
 
-    /// Does what a packet asks for, to a session in the namespace of this index, once all of its attachments have come;
-    /// `attachment` is the last of them. `false` if the session has ended.
+    /// Handles a packet for a session in the namespace with this index, once all attachments have arrived; `attachment`
+    /// is the last of them. Returns false if the session has ended.
     fn understand_inside<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -271,8 +271,8 @@ impl Relay {
         })
     }
 
-    /// A client joins a namespace, any of which is there, or has come back to it by an id; `false` if its session has
-    /// ended.
+    /// Joins a client to a namespace, whose name may be any, or brings it back there by an id. Returns false if its
+    /// session has ended.
     fn join_namespace<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -312,13 +312,13 @@ impl Relay {
         self.tell(engine, number, &packet)
     }
 
-    /// A client that has come back is in its rooms again, and what it has missed waits for it.
+    /// Puts a client that has come back into its rooms again, and queues what it has missed.
     fn recover(&mut self, number: u32, namespace: &str, recovered: Recovered) {
         let Some(index) = self.sessions.find(number).and_then(|it| it.index_of(namespace)) else {
             return;
         };
         for room in &recovered.lost.rooms {
-            // One that is one too many is left out.
+            // Rooms beyond the limit are left out.
             let _joined: Result<_, _> = self.join(Who::Session(number, index), room);
         }
         let Some(session) = self.sessions.find(number) else { return };
@@ -330,7 +330,7 @@ impl Relay {
         }
     }
 
-    /// The connection of a session is lost: its client may come back.
+    /// Notes that the connection of a session is lost: its client may come back.
     pub(super) fn note_loss(&mut self, number: u32, now: Instant) {
         let Some(session) = self.sessions.find(number) else { return };
         for space in session.spaces.iter_mut().filter(|space| space.is_connected) {
@@ -342,8 +342,7 @@ impl Relay {
         }
     }
 
-    /// A client leaves a namespace, and all rooms that it has joined there; deliveries that wait for their turns do not
-    /// come any more.
+    /// Removes a client from a namespace, and from all rooms that it has joined there; drops its waiting deliveries.
     fn leave_namespace(&mut self, number: u32, index: u32) {
         let Some(space) = self.sessions.space(number, index) else { return };
         (space.is_connected, space.line) = (false, None);
@@ -352,7 +351,8 @@ impl Relay {
         }
     }
 
-    /// Gives a session a packet; `false` if it has ended: it has not received for so long that too much waits.
+    /// Gives a session a packet. Returns false if the session has ended, because it has not received for so long that
+    /// too much waits.
     fn tell<E: Engine>(&mut self, engine: &mut E, number: u32, packet: &str) -> bool {
         let Some(session) = self.sessions.find(number) else { return false };
         add(packet, &mut session.waiting);
@@ -364,7 +364,7 @@ impl Relay {
         is_fine
     }
 
-    /// Gives a session a sign of life, which a client of Socket.IO answers.
+    /// Sends a session a sign of life, which a client of Socket.IO answers.
     pub(super) fn beat<E: Engine>(&mut self, engine: &mut E, number: u32) {
         let now = engine.now();
         let Some(session) = self.sessions.find(number) else { return };
@@ -377,7 +377,7 @@ impl Relay {
         }
     }
 
-    /// A session ends; the poll that waits, if one does, is answered by `last`, and its WebSocket is closed.
+    /// Ends a session: answers the waiting poll, if there is one, with `last`, and closes its WebSocket.
     pub(super) fn close_session<E: Engine>(&mut self, engine: &mut E, number: u32, last: &str) {
         let socket = self.socket_of(number);
         if socket.is_none() {
@@ -389,7 +389,7 @@ impl Relay {
         }
     }
 
-    /// The session of this name, for requests; those over WebSocket take none.
+    /// The session with this name, for requests; a session over WebSocket takes none.
     fn session_that_polls(&mut self, sid: &str) -> Result<u32, Fault> {
         let number = self.session_of_socketio(sid).ok_or(Fault::UnknownSession)?;
         match self.socket_of(number) {

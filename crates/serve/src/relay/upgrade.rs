@@ -1,4 +1,4 @@
-//! Clients that speak Socket.IO over WebSocket, from the first packet or once they have polled.
+//! Clients that speak Socket.IO over WebSocket, from the first packet on or after polling.
 //!
 //! ```text
 //!            a WebSocket with `sid`          2probe: 3probe, and 6 to a poll            5
@@ -8,7 +8,7 @@
 //!     it ends, says anything else, or is not done within 10 s: it is closed
 //! ```
 //!
-//! Until the last step the session polls: what is published goes to polls, or waits.
+//! Until the last step the session polls: published messages answer polls, or wait.
 
 use super::Relay;
 use super::sessions::Upgrade;
@@ -19,7 +19,7 @@ use wire::socketio::server::{NOOP, PROBE, PROBED, SOCKET, Said, UPGRADE};
 use wire::{Kind, Message, Protocol};
 
 impl Relay {
-    /// A WebSocket was opened at an address of Socket.IO.
+    /// Handles a WebSocket that was opened at an address of Socket.IO.
     pub(super) fn enter<E: Engine>(&mut self, engine: &mut E, id: ConnectionId, entry: &Entry) {
         let may_enter = match entry {
             Entry::Open => self.open_session(engine, id, SOCKET),
@@ -32,7 +32,8 @@ impl Relay {
         }
     }
 
-    /// A session may go on over a connection; false if there is no such session, or if it has a WebSocket already.
+    /// Begins the upgrade of a session to a connection. Returns false if there is no such session, or it already has a
+    /// WebSocket or an upgrade.
     fn begin_upgrade(&mut self, id: ConnectionId, sid: &str, since: Instant) -> bool {
         let Some(number) = self.session_of_socketio(sid) else { return false };
         let Some(session) = self.sessions.find(number) else { return false };
@@ -48,7 +49,7 @@ impl Relay {
         true
     }
 
-    /// Does what a message over WebSocket asks for: it is a packet, or a step of the upgrade.
+    /// Handles a message over WebSocket: a packet, or a step of the upgrade.
     pub(super) fn packet<E: Engine>(
         &mut self,
         engine: &mut E,
@@ -88,7 +89,7 @@ impl Relay {
         };
     }
 
-    /// The session goes on over the transport that it has. Returns the connection that it is not to go on over.
+    /// Ends an upgrade, in whatever way. Returns the connection of the upgrade.
     pub(super) fn end_upgrade(&mut self, number: u32) -> Option<ConnectionId> {
         let upgrade = self.sessions.find(number)?.socketio.as_mut()?.upgrade.take()?;
         if let Some(peer) = self.peers.find(upgrade.id) {
@@ -97,7 +98,7 @@ impl Relay {
         Some(upgrade.id)
     }
 
-    /// An upgrade cannot be completed: its connection is closed.
+    /// Gives up an upgrade that cannot be completed, and closes its connection.
     pub(super) fn give_up_upgrade<E: Engine>(&mut self, engine: &mut E, number: u32) {
         if let Some(id) = self.end_upgrade(number) {
             self.totals.broken += 1;
@@ -105,7 +106,7 @@ impl Relay {
         }
     }
 
-    /// Closes a connection properly; no session receives by it any more.
+    /// Closes a connection properly; no session receives over it any more.
     pub(super) fn close_socket<E: Engine>(&mut self, engine: &mut E, id: ConnectionId) {
         let is_ending = self.is_ending();
         self.write(engine, id, |machine, _origin, tx| {

@@ -1,13 +1,13 @@
-//! The words that are spoken with a relay: each message begins with one, in plain text.
+//! The words of the relay's protocol: each message begins with one, in plain text.
 //!
 //! | client | relay |
 //! |---|---|
 //! | `join ROOM` | `joined ROOM` |
 //! | `publish ROOM`, a line end, and what is published | to all in the room `message ROOM`, a line end, and the same |
-//! | the same with `publish ROOM id=N` | besides `published id=N receivers=K` |
+//! | the same with `publish ROOM id=N` | in addition `published id=N receivers=K` |
 //! | anything else | `error` and the reason |
 //!
-//! A room is called by any letters but spaces and control characters.
+//! The name of a room has any characters except spaces and control characters.
 
 /// A message of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub(super) enum Said<'a> {
     },
     Publish {
         room: &'a [u8],
-        /// The number that the publication is acknowledged by; `None`: it is not.
+        /// The number with which the publication is acknowledged; `None`: it is not.
         id: Option<&'a [u8]>,
-        /// The index of the first byte that is published.
+        /// The index of the first published byte.
         data: usize,
     },
 }
@@ -49,7 +49,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The name of a room; or the reason why it is none.
+/// Checks the name of a room. The error says why it is not one.
 pub(super) fn name(bytes: &[u8]) -> Result<&[u8], &'static str> {
     match bytes.len() {
         0 => Err("a room has a name"),

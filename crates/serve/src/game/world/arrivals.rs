@@ -113,7 +113,7 @@ impl World {
         self.refresh_audiences(key);
     }
 
-    /// Makes sure that a player is looked at no later than `at`.
+    /// Makes sure that a player is checked at `at` at the latest.
     pub(super) fn set_alarm(&mut self, key: Key, at: Instant) {
         let Some(player) = self.players.get_mut(key) else { return };
         if at < player.alarm {
@@ -185,7 +185,7 @@ impl World {
         }
     }
 
-    /// Tells a player who came back of the seats and of the tables that are watched.
+    /// Tells a player who came back about their seats and the tables that they watch.
     fn give_back(&mut self, key: Key, to: SessionId, out: &mut impl Outbox) {
         let Some(player) = self.players.get(key) else { return };
         if player.places.is_empty() && player.watching.is_empty() {
@@ -221,7 +221,7 @@ impl World {
         self.players.remove(key);
     }
 
-    /// Finds out anew who hears the tables of a player.
+    /// Updates the audiences of a player's tables.
     fn refresh_audiences(&mut self, key: Key) {
         let Some(player) = self.players.get(key) else { return };
         let places = player.places.iter().map(|place| place.table);
@@ -254,8 +254,8 @@ const NAME_TOO_LONG: i32 = 2;
 const SERVER_FULL: i32 = 3;
 const LOGGED_IN_ALREADY: i32 = 4;
 
-/// Longest name of a player, in bytes.
+/// The longest name of a player, in bytes.
 const USER_LEN_MAX: usize = 64;
 
-/// The number that stands for no tournament.
+/// The number that means no tournament.
 const NO_TOURNAMENT: i32 = -1;

@@ -1,6 +1,6 @@
 //! The counters of a world.
 
-/// The present state of a world in numbers, and the events since its start.
+/// The current state of a world in numbers, and the counts of events since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Now: connections, with or without a player.
@@ -13,7 +13,7 @@ pub struct Counters {
     pub tables: u64,
     /// Now: seats with a player, away or not.
     pub seated: u64,
-    /// Now: seats that are kept free for somebody.
+    /// Now: reserved seats.
     pub reserved: u64,
     /// Now: subscriptions to the lobby.
     pub lobby_subscriptions: u64,
@@ -23,7 +23,7 @@ pub struct Counters {
     pub logins: u64,
     /// Logins that failed.
     pub logins_refused: u64,
-    /// Players that came back, after a break or from another place, and got their seats back.
+    /// Players that came back, after a break or from another connection, and got their seats back.
     pub reconnects: u64,
     /// Players forced out, for any reason.
     pub forced_logouts: u64,
@@ -45,24 +45,24 @@ pub struct Counters {
     pub tables_made: u64,
     /// Events of the load-test game that were carried out.
     pub events: u64,
-    /// Responses to these that were sent to players seated at the table: one event is as many of them as there are
+    /// Responses to these events that were sent to players seated at the table: for each event, as many as there are
     /// connected players at its table.
     pub deliveries: u64,
-    /// Responses to these that were sent to players who watch the table.
+    /// Responses to these events that were sent to players who watch the table.
     pub watched: u64,
-    /// Events whose number did not follow that of the same player's event before.
+    /// Events whose number did not follow that of the same player's previous event.
     pub sequence_errors: u64,
-    /// Events that were sent again after a break, with the number of the event before.
+    /// Events that were sent again after a break, with the number of the previous event.
     pub resent: u64,
-    /// Delayed events whose player left before their time.
+    /// Delayed events whose player left before they were due.
     pub events_dropped: u64,
     /// Packets that were answered with BadPacket.
     pub bad_packets: u64,
     /// Chat messages that were passed on.
     pub chat: u64,
-    /// Tables that were told to lobby subscribers as a whole.
+    /// Complete tables sent to lobby subscribers.
     pub lobby_snapshots: u64,
-    /// Changes of tables, including their end, that were told to lobby subscribers.
+    /// Changes of tables, including removals, sent to lobby subscribers.
     pub lobby_updates: u64,
     /// Pings sent to quiet players.
     pub pings: u64,

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Instant;
 
-/// A deadline. None is removed when it no longer applies: it is checked again when it is due.
+/// A deadline. It is not removed when it no longer applies, but checked again when it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
     /// A connection may have been silent for too long.
@@ -53,7 +53,7 @@ impl Deadlines {
         self.heap.pop().map(|Reverse((at, _, deadline))| (at, deadline))
     }
 
-    /// The instant at which the next one is due.
+    /// The instant at which the next deadline is due.
     pub(super) fn next(&self) -> Instant {
         self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _, _))| *at)
     }

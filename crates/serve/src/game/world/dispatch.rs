@@ -15,8 +15,8 @@ use wire::styx::packets::{Bad, Packet, Ping};
 
 /// A game server without its sockets.
 ///
-/// Time never runs backwards: an instant before the last one counts as that. The cost of a packet does not depend on
-/// how many players and tables there are, but for a logarithm, and for who sits at the table that it is about.
+/// Time never runs backwards: an instant before the last one counts as the last one. The cost of a packet depends on
+/// the number of players and tables only by a logarithm, and on the players at the table that it is about.
 #[derive(Debug)]
 pub struct World {
     pub(super) options: Options,
@@ -39,7 +39,7 @@ pub(super) struct Sender {
 }
 
 impl World {
-    /// A world with its tables and nobody in it.
+    /// A world with its tables and no players.
     pub fn new(options: Options) -> Self {
         Self {
             now: Instant::START,
@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    /// Takes in a new connection.
+    /// Adds a new connection.
     pub fn connect(&mut self, now: Instant) -> SessionId {
         self.advance(now);
         let session = SessionId(self.sessions.insert(Session::new(self.now)));
@@ -63,7 +63,7 @@ impl World {
         session
     }
 
-    /// Handles a packet. One from a session that is gone is ignored.
+    /// Handles a packet. A packet from a session that is gone is ignored.
     pub fn packet(
         &mut self,
         from: SessionId,
@@ -82,7 +82,7 @@ impl World {
         }
     }
 
-    /// Handles a frame that holds no packet of the protocol; `class_id` is its first byte, or 0 if it has none.
+    /// Handles a frame that is not a packet of the protocol; `class_id` is its first byte, or 0 if it is empty.
     pub fn malformed(
         &mut self,
         from: SessionId,
@@ -120,12 +120,13 @@ impl World {
         }
     }
 
-    /// The next instant at which [`World::tick`] is wanted; [`Instant::NEVER`] if only packets can change anything.
+    /// The next instant at which [`World::tick`] must be called; [`Instant::NEVER`] if only packets can change
+    /// anything.
     pub fn next_deadline(&self) -> Instant {
         self.deadlines.next().min(self.lobby.due)
     }
 
-    /// The present state in numbers, and the events so far.
+    /// The current state in numbers, and the counts of events so far.
     pub fn counters(&self) -> Counters {
         let (seated, reserved) = self.tables.seats();
         Counters {
@@ -143,7 +144,8 @@ impl World {
         self.now = self.now.max(now);
     }
 
-    /// Counts a packet, and ends a flood. Returns the player, if one is logged in; `None` if there is nobody to answer.
+    /// Counts a packet, and ends a flood. Returns the player, if one is logged in; `None` if the packet must not be
+    /// answered.
     #[inline]
     fn hear(&mut self, from: SessionId, out: &mut impl Outbox) -> Option<Option<Key>> {
         let session = self.sessions.get_mut(from.0)?;

@@ -1,6 +1,6 @@
-//! The load-test game: each event is answered to everybody at the table.
+//! The load-test game: the response to each event goes to everybody at the table.
 //!
-//! A measurement consists of this, so nothing here allocates, and nothing looks further than the table.
+//! A measurement consists of this, so nothing here allocates or looks beyond the table.
 
 use super::deadlines::{Deadline, DelayedEvent};
 use super::dispatch::{Sender, World};
@@ -13,8 +13,8 @@ use wire::styx::load_test::{LoadRequest, LoadResponse};
 use wire::styx::packets::GameTransport;
 
 impl World {
-    /// Carries an event out, or keeps it until its delay is over. The events of one player follow one another: each
-    /// begins when the one before is done. Other players wait for none of it.
+    /// Carries an event out, or keeps it until its delay is over. The events of one player are carried out one after
+    /// another: each begins when the previous one is done. Other players do not wait for them.
     pub(super) fn event(
         &mut self,
         from: Sender,
@@ -51,7 +51,7 @@ impl World {
         Ok(())
     }
 
-    /// Carries out an event whose delay is over, if its sender still sits there.
+    /// Carries out an event whose delay is over, if its sender still has the seat.
     pub(super) fn delay_over(&mut self, event: DelayedEvent, out: &mut impl Outbox) {
         let sitter =
             self.tables.get_mut(event.table).and_then(|table| table.sitter_mut(event.seat));
@@ -65,7 +65,7 @@ impl World {
         self.carry_out(event, pid, out);
     }
 
-    /// Checks the number of an event and answers it to the table.
+    /// Checks the number of an event, and sends the response to the table.
     #[inline]
     fn carry_out(&mut self, event: DelayedEvent, pid: i32, out: &mut impl Outbox) {
         let Some(table) = self.tables.get_mut(event.table) else { return };
@@ -90,7 +90,7 @@ impl World {
     }
 }
 
-/// The relation of an event's number to that of the one before.
+/// The relation of an event's number to that of the previous event.
 enum Sequence {
     /// It is the next, or the first.
     Next,
@@ -111,8 +111,8 @@ fn check(table: &mut Table, event: DelayedEvent) -> Sequence {
     }
 }
 
-/// The number of a client's first event, and of one that begins anew.
+/// The number of a client's first event, also when the client begins anew.
 const FIRST: i32 = 1;
 
-/// Most events of one player that wait for their time.
+/// The most events of one player that may wait for their time.
 const WAITING_MAX: u16 = 64;

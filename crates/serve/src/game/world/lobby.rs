@@ -11,16 +11,16 @@ use units::Instant;
 pub(super) enum Address {
     /// `/`: all tables.
     Root,
-    /// `/load`: those that are there from the start.
+    /// `/load`: the tables that exist from the start.
     Load,
-    /// `/load/3`: a hundred of these.
+    /// `/load/3`: a hundred of these tables.
     Hundred(u32),
-    /// `/made`: those that players made.
+    /// `/made`: the tables that players made.
     Made,
 }
 
 impl Address {
-    /// Reads an address; `None` if the tree has no such place. A slash at the end changes nothing.
+    /// Reads an address; `None` if the tree has no such address. A slash at the end makes no difference.
     pub(super) fn parse(text: &str, tables: &Tables) -> Option<Self> {
         let text = text.strip_suffix('/').unwrap_or(text);
         match text {
@@ -39,7 +39,7 @@ impl Address {
         if table < tables.standing() { Self::Hundred(table / HUNDRED) } else { Self::Made }
     }
 
-    /// The tables that are there, or may be.
+    /// The indices of its tables, including those that may yet be made.
     pub(super) fn tables(self, tables: &Tables) -> Range<u32> {
         let standing = tables.standing();
         match self {
@@ -62,7 +62,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// The subscribers of each address, and the news that wait for them.
+/// The subscribers of each address, and the pending news for them.
 #[derive(Debug)]
 pub(super) struct Lobby {
     /// The subscribers by address; no entry is empty.
@@ -88,7 +88,7 @@ impl Lobby {
         Self { parts: BTreeMap::new(), changed: Vec::new(), due: Instant::NEVER, subscriptions: 0 }
     }
 
-    /// Enters a subscriber who has been told of all tables before `next`, or of all.
+    /// Adds a subscriber that has been told of all tables before `next`, or of all tables if that is `None`.
     pub(super) fn subscribe(&mut self, address: Address, session: SessionId, next: Option<u32>) {
         let part = self.parts.entry(address).or_default();
         match next {
@@ -108,11 +108,11 @@ impl Lobby {
         }
     }
 
-    /// Subscriptions to all addresses together.
+    /// The number of subscriptions to all addresses together.
     pub(super) const fn subscriptions(&self) -> usize {
         self.subscriptions
     }
 }
 
-/// Tables in an address below `/load`.
+/// The number of tables in an address below `/load`.
 const HUNDRED: u32 = 100;

@@ -1,4 +1,4 @@
-//! The news of the lobby for its subscribers: first all tables, some in each period, then the changes.
+//! The lobby's news for its subscribers: first all tables, some in each period, then the changes.
 
 use super::dispatch::{Sender, World};
 use super::lobby::Address;
@@ -13,7 +13,7 @@ use wire::styx::packets::{
 };
 
 impl World {
-    /// Begins to tell a session about a part of the lobby. A subscription that is there already changes nothing.
+    /// Subscribes a session to a part of the lobby. Has no effect if it is already subscribed.
     pub(super) fn subscribe(
         &mut self,
         from: Sender,
@@ -50,7 +50,7 @@ impl World {
         self.lobby.unsubscribe(address, from.session);
     }
 
-    /// Notes that the lobby's subscribers are to be told of a table.
+    /// Notes that the lobby's subscribers must be told of a table.
     pub(super) fn mark_changed(&mut self, index: u32) {
         let table = self.tables.at_mut(index);
         if !table.is_changed {
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// Tells all subscribers what is new: each changed table once, and to newcomers some more of what is there.
+    /// Tells all subscribers what is new: each changed table once, and to newcomers some more of the existing tables.
     pub(super) fn tell_lobby(&mut self, out: &mut impl Outbox) {
         let mut changed = std::mem::take(&mut self.lobby.changed);
         changed.sort_unstable();
@@ -70,7 +70,7 @@ impl World {
             let followers: Vec<SessionId> = part.followers.iter().copied().collect();
             let range = address.tables(&self.tables);
             self.tell_changes(within(&changed, range.start, range.end), &followers, out);
-            // Newcomers that are equally far are told together, so that their packets are encoded once.
+            // Newcomers that have got equally far are told together, so that their packets are encoded once.
             let mut newcomers: Vec<_> = std::mem::take(&mut part.newcomers)
                 .into_iter()
                 .map(|(id, next)| (next, id))
@@ -113,7 +113,7 @@ impl World {
         })
     }
 
-    /// Sends one list of tables from `next` on, empty if there is none. Returns the first that is left.
+    /// Sends one list of tables from `next` on, empty if there are none. Returns the first table that is left.
     fn tell_tables(
         &mut self,
         address: Address,
@@ -129,7 +129,7 @@ impl World {
         (stop < end).then_some(stop)
     }
 
-    /// Sends the changes of tables: updates, new tables, and tables that are gone.
+    /// Sends the changes of tables: updates, new tables, and removed tables.
     fn tell_changes(&mut self, changed: &[u32], to: &[SessionId], out: &mut impl Outbox) {
         if to.is_empty() {
             return;
@@ -159,7 +159,8 @@ impl World {
         }
     }
 
-    /// Notes that all have been told: new tables are known now, and places of tables that are gone may be used again.
+    /// Notes that all subscribers have been told: new tables are known now, and places of removed tables may be
+    /// re-used.
     fn settle_changes(&mut self, mut changed: Vec<u32>) {
         for &index in &changed {
             let table = self.tables.at_mut(index);
@@ -187,11 +188,12 @@ fn within(changed: &[u32], start: u32, end: u32) -> &[u32] {
     &changed[from..to]
 }
 
-/// Tables in one packet: well below 32 KiB, in JSON too.
+/// The number of tables in one packet: well below 32 KiB, in JSON too.
 const TABLES_PER_LIST: u32 = 100;
 
-/// Lists of tables that a newcomer gets in one period: few enough that a large lobby fits into any player's queue.
+/// The number of lists of tables that a newcomer gets in one period: few enough that a large lobby fits into any
+/// player's queue.
 const LISTS_PER_PERIOD: u32 = 10;
 
-/// Parts of the lobby that a session may subscribe to.
+/// The most parts of the lobby that a session may subscribe to.
 const SUBSCRIPTIONS_MAX: usize = 8;

@@ -1,11 +1,11 @@
 //! The game server without its sockets: players, a lobby, tables with seats, and the load-test game.
 //!
-//! A [`World`] is given packets, breaks of connections and the passing of time, and answers into an [`Outbox`]. It
-//! holds no socket, clock or thread. Nothing that a packet causes looks at all players or all tables: waiting is a heap
-//! of deadlines, free seats are found in an index, and the lobby is told of each changed table once in a period.
-//! `docs/GAME.md` says packet by packet what happens, and what of that was our choice.
+//! A [`World`] takes packets, breaks of connections and the passing of time, and puts its answers into an [`Outbox`].
+//! It has no socket, clock or thread. No packet causes a search through all players or all tables: waiting is a heap of
+//! deadlines, an index finds free seats, and the lobby's subscribers are told of each changed table once per period.
+//! `docs/GAME.md` describes packet by packet what happens, and which of that is our choice.
 //!
-//! Start reading at [`World::packet`]; `load_test` is the path of almost all packets of a measurement.
+//! Start reading at [`World::packet`]; `load_test` handles almost all packets of a measurement.
 //!
 //! Left out: bytes, transports and queues ([`crate::game`]); the packets themselves ([`wire::styx::packets`]).
 

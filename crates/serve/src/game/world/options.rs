@@ -3,39 +3,39 @@
 use std::num::NonZeroU32;
 use units::Nanos;
 
-/// The size and the patience of a world. Where the protocol leaves a choice, the default is ours: see `docs/GAME.md`.
+/// The size and patience of a world. Where the protocol leaves a choice, the default is ours: see `docs/GAME.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Tables that are there from the start, with ids from 1. At most [`Options::TABLES_MAX`].
+    /// Tables that exist from the start, with ids from 1. At most [`Options::TABLES_MAX`].
     pub tables: u32,
-    /// Seats at each of them, from 1 to [`Options::SEATS_MAX`]; a value outside is moved to the nearest of these.
+    /// Seats at each of them, from 1 to [`Options::SEATS_MAX`]; values outside are clamped.
     pub seats: u8,
-    /// Tables that players may have made at any one time, beside those.
+    /// The most tables made by players at any one time, in addition to those.
     pub made_tables_max: u32,
-    /// Players that may be logged in, or away with a seat kept, at any one time.
+    /// The most players that may be logged in, or away with a seat kept, at any one time.
     pub players_max: u32,
-    /// Time between two tellings of news in the lobby.
+    /// The time between two rounds of news in the lobby.
     pub lobby_period: Nanos,
-    /// Longest time that a connection may stay without a player.
+    /// The longest time that a connection may stay without a player.
     pub login_max: Nanos,
     /// Silence of a player after which a ping is sent.
     pub quiet_max: Nanos,
     /// Silence of a player after which the session is ended; longer than [`Options::quiet_max`].
     pub idle_max: Nanos,
-    /// Time for which the seats of a player whose connection broke are kept.
+    /// The time for which the seats of a player are kept after the connection broke.
     pub away_max: Nanos,
-    /// Time for which a seat that was found for a player is kept free.
+    /// The time for which a seat that was found for a player is reserved.
     pub reservation_max: Nanos,
     /// The longest delay of an event in the load-test game; longer ones are shortened to it.
     pub delay_max: Nanos,
-    /// Highest rate of packets of a connection; `None` for any rate.
+    /// The highest packet rate of a connection; `None`: no limit.
     pub flood: Option<Flood>,
 }
 
 impl Options {
-    /// Most tables from the start: their ids stay far from the largest that is possible.
+    /// The most tables from the start: their ids stay far below the largest possible.
     pub const TABLES_MAX: u32 = 1_000_000;
-    /// Most seats at a table: a seat is a signed byte on the wire.
+    /// The most seats at a table: a seat is a signed byte on the wire.
     pub const SEATS_MAX: u8 = 127;
 }
 
@@ -58,12 +58,12 @@ impl Default for Options {
     }
 }
 
-/// The rate of packets above which a connection is a flood.
+/// The packet rate above which a connection is a flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flood {
     /// The rate in the long run.
     pub packets_per_s: NonZeroU32,
-    /// Most packets at once, after a time without any.
+    /// The most packets at once, after a time without any.
     pub burst: NonZeroU32,
 }
 
@@ -73,5 +73,5 @@ impl Default for Flood {
     }
 }
 
-/// A rate far above that of any bot, and little work: a flood is ended within some milliseconds.
+/// A rate far above that of any bot, yet little work: a flood is ended within some milliseconds.
 const TEN_THOUSAND: NonZeroU32 = NonZeroU32::new(10_000).expect("ten thousand is not zero");

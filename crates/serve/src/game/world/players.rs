@@ -29,7 +29,7 @@ impl Player {
         self.places.iter().find(|place| place.table == table).map(|place| place.seat)
     }
 
-    /// True if the player may not have one more table.
+    /// True if the player may not sit at or watch one more table.
     pub(super) const fn has_enough_tables(&self) -> bool {
         self.places.len() + self.watching.len() >= TABLES_PER_PLAYER_MAX
     }
@@ -103,7 +103,7 @@ impl Players {
     }
 }
 
-/// Most tables that a player may sit at and watch together.
+/// The most tables that a player may sit at and watch together.
 const TABLES_PER_PLAYER_MAX: usize = 8;
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_seated_player_takes_less_than_a_kibibyte() {
-        // At a table of one: with a list of four tables (the first table makes room for so many), a list of as many
+        // Alone at a table: with a list of four tables (the first table makes room for that many), a list of as many
         // listeners, the longest name, and the entries in the map, the index and the heap.
         let lists = 4 * size_of::<Place>() + 4 * 8;
         let index = 2 * (4 + 8 + 1) + 2 * 4 + 2 * 48;

@@ -79,8 +79,8 @@ impl World {
         out.send(from.session, &UnwatchResponse { tableid, status }.into());
     }
 
-    /// Finds a free seat and keeps it for the player who asks: at the fullest table that will do, so that tables fill
-    /// up one after the other.
+    /// Finds a free seat and reserves it for the player who asks: at the fullest suitable table, so that tables fill up
+    /// one after another.
     pub(super) fn find_seat(
         &mut self,
         from: Sender,
@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// Gives back the seat that is kept for a request.
+    /// Gives up the seat that is reserved for a request.
     pub(super) fn cancel(
         &mut self,
         from: Sender,
@@ -153,7 +153,7 @@ impl World {
         }
     }
 
-    /// Takes a player's seat away and tells the table. True if there was a seat.
+    /// Takes a player's seat away and tells the table. Returns true if there was a seat.
     pub(super) fn vacate(&mut self, key: Key, table: u32, out: &mut impl Outbox) -> bool {
         let Some(player) = self.players.get_mut(key) else { return false };
         let Some(seat) = player.seat_at(table) else { return false };
@@ -171,7 +171,7 @@ impl World {
         true
     }
 
-    /// Gives back the seat that is kept for a player, if one is.
+    /// Gives up the seat that is reserved for a player, if there is one.
     pub(super) fn release_reservation(&mut self, key: Key) {
         let Some(player) = self.players.get_mut(key) else { return };
         if let Some(kept) = player.reservation.take() {
@@ -281,7 +281,7 @@ impl World {
         WatchResponseStatus::Ok
     }
 
-    /// Makes a player stop watching a table. True if it was watched.
+    /// Makes a player stop watching a table. Returns true if it was watched.
     fn unlist(&mut self, key: Key, table: u32) -> bool {
         let Some(player) = self.players.get_mut(key) else { return false };
         let watching = player.watching.len();
@@ -307,7 +307,7 @@ impl World {
         Ok(table)
     }
 
-    /// Removes a table that was made and that its last player has left.
+    /// Removes a made table that its last player has left.
     fn remove_table(&mut self, index: u32, out: &mut impl Outbox) {
         let Some(table) = self.tables.get_mut(index) else { return };
         out.broadcast(&table.audience, &TableRemoved { tableid: table_id(index) }.into());
@@ -347,15 +347,15 @@ fn taken_wanted(filters: &[ParamFilter<'_>], seats: u8) -> Option<RangeInclusive
     Some(wanted)
 }
 
-/// Properties of tables that filters may name: seats that are not free, and all seats.
+/// The properties of tables that filters may name: the number of seats that are not free, and of all seats.
 const SEATED: &str = "_SEATED";
 const CAPACITY: &str = "_CAPACITY";
 
-/// Stands for any seat in a request, and for none in an answer.
+/// Means any seat in a request, and none in an answer.
 pub(super) const ANY_SEAT: i8 = -1;
 
-/// Stands for no table.
+/// Means no table.
 const NO_TABLE: i32 = -1;
 
-/// Most players that watch a table.
+/// The most players that may watch a table.
 const WATCHERS_MAX: usize = 64;

@@ -1,4 +1,4 @@
-//! Connections to the world, and the patience that it has with each.
+//! Connections to the world, and the world's patience with each.
 
 use super::lobby::Address;
 use super::options::{Flood, Options};
@@ -13,9 +13,9 @@ pub(super) struct Session {
     pub(super) opened: Instant,
     /// The instant of the last packet.
     pub(super) heard: Instant,
-    /// The instant of the last ping; it counts while nothing has been heard since.
+    /// The instant of the last ping; it counts until something is heard.
     pub(super) pinged: Instant,
-    /// The instant at which the packets that came would be used up at the allowed rate.
+    /// The instant at which the packets received so far would be used up at the allowed rate.
     pub(super) busy_until: Instant,
     pub(super) subscriptions: Vec<Address>,
 }
@@ -32,7 +32,7 @@ impl Session {
         }
     }
 
-    /// Counts one more packet; true if it is within the rate.
+    /// Counts one more packet. Returns true if it is within the rate.
     pub(super) fn allows(&mut self, flood: Flood, now: Instant) -> bool {
         let gap = Nanos(NANOS_PER_S / u64::from(flood.packets_per_s.get()));
         let window = Nanos(gap.0.saturating_mul(u64::from(flood.burst.get())));
@@ -41,7 +41,7 @@ impl Session {
         until.since(now) <= window
     }
 
-    /// The action that its silence calls for.
+    /// The action that its silence requires.
     pub(super) fn silence(&self, options: &Options, now: Instant) -> Silence {
         if self.player.is_none() {
             let end = self.opened + options.login_max;
@@ -63,7 +63,7 @@ impl Session {
     }
 }
 
-/// The action that the silence of a connection calls for.
+/// The action that the silence of a connection requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Silence {
     LookAgain(Instant),

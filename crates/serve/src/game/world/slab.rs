@@ -1,4 +1,4 @@
-//! A slab: things in numbered places that are used again, behind keys that are not.
+//! A slab: things in numbered places, which are re-used, under keys, which are not.
 
 /// A place, and the generation of the thing in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -7,7 +7,7 @@ pub(super) struct Key {
     generation: u32,
 }
 
-/// Things in numbered places. A key of a thing that was removed finds nothing, even if its place is used again.
+/// Things in numbered places. The key of a removed thing finds nothing, even if its place is used again.
 #[derive(Debug)]
 pub(super) struct Slab<T> {
     places: Vec<Place<T>>,
@@ -25,7 +25,7 @@ impl<T> Slab<T> {
         Self { places: Vec::new(), free: Vec::new() }
     }
 
-    /// Puts a thing into the place that was left last, or a new one.
+    /// Puts a thing into the most recently freed place, or a new one.
     pub(super) fn insert(&mut self, thing: T) -> Key {
         let index = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place { generation: 0, thing: None });

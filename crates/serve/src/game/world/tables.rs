@@ -1,4 +1,4 @@
-//! Tables and their seats, and an index of those that have free ones.
+//! Tables and their seats, and an index of the tables with free seats.
 
 use super::options::Options;
 use super::outbox::SessionId;
@@ -11,7 +11,7 @@ use units::Instant;
 /// A table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// True if the table is there: one that was made is gone when it is empty.
+    /// True if the table exists: a made table is removed when it is empty.
     pub(super) exists: bool,
     pub(super) seats: Box<[Seat]>,
     /// Seats that are not free.
@@ -19,13 +19,13 @@ pub(super) struct Table {
     /// Seats with a player.
     pub(super) seated: u8,
     pub(super) watchers: Vec<Key>,
-    /// The sessions that hear the table: of connected sitters first, then of watchers.
+    /// The sessions that receive the table's events: those of connected sitters first, then those of watchers.
     pub(super) audience: Vec<SessionId>,
     /// The number of sitters in the audience.
     pub(super) listening: usize,
-    /// True if the subscribers of the lobby have been told of the whole table.
+    /// True if the subscribers of the lobby have been sent the complete table.
     pub(super) is_known: bool,
-    /// True if the table is among those that the subscribers of the lobby must be told of.
+    /// True if the subscribers of the lobby must be told of a change of the table.
     pub(super) is_changed: bool,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct Sitter {
     pub(super) ticket: u32,
     /// The number of the last event.
     pub(super) sequence: Option<i32>,
-    /// The instant at which all events that came have been carried out.
+    /// The instant at which all events so far are carried out.
     pub(super) busy_until: Instant,
-    /// Events that wait for their time.
+    /// The number of events that wait for their time.
     pub(super) waiting: u16,
 }
 
@@ -57,14 +57,14 @@ pub(super) struct Sitter {
 #[derive(Debug)]
 pub(super) struct Tables {
     tables: Vec<Table>,
-    /// The number of tables that are there from the start.
+    /// The number of tables that exist from the start.
     standing: u32,
     /// The most places for tables that players make.
     made_max: u32,
     made: u32,
     seated: u32,
     reserved: u32,
-    /// Places of made tables that are free to be used again.
+    /// Places of made tables that may be re-used.
     free: Vec<u32>,
     /// The tables from the start by their number of seats that are not free.
     open: Vec<BTreeSet<u32>>,
@@ -106,7 +106,7 @@ impl Tables {
         self.tables.get_mut(index as usize).filter(|table| table.exists)
     }
 
-    /// The table at a place, or the rest of one that was there.
+    /// The table at a place, or what remains of a removed one.
     pub(super) fn at_mut(&mut self, index: u32) -> &mut Table {
         &mut self.tables[index as usize]
     }
@@ -126,14 +126,14 @@ impl Tables {
         Some(index)
     }
 
-    /// Removes a made table; its place is used again once [`Tables::release`] is called.
+    /// Removes a made table; its place may be re-used once [`Tables::release`] is called.
     pub(super) fn remove(&mut self, index: u32) {
         let table = self.at_mut(index);
         *table = Table { is_changed: table.is_changed, ..Table::default() };
         self.made -= 1;
     }
 
-    /// Lets the place of a removed table be used again.
+    /// Makes the place of a removed table available again.
     pub(super) fn release(&mut self, index: u32) {
         self.free.push(index);
     }
@@ -160,8 +160,8 @@ impl Tables {
         }
     }
 
-    /// The fullest table of a range that has a free seat, and a number of taken seats within `taken`; the first of
-    /// those for which `not` is false.
+    /// Finds the fullest table of a range that has a free seat and a number of taken seats within `taken`; the first
+    /// such table for which `not` is false.
     pub(super) fn fullest(
         &self,
         range: Range<u32>,
@@ -196,7 +196,7 @@ impl Tables {
         self.standing + self.made
     }
 
-    /// Seats with a player, and seats that are kept for one.
+    /// The numbers of seats with a player, and of reserved seats.
     pub(super) const fn seats(&self) -> (u32, u32) {
         (self.seated, self.reserved)
     }
@@ -223,7 +223,7 @@ impl Table {
         }
     }
 
-    /// Finds out anew which sessions hear the table: those of connected players.
+    /// Updates the sessions that receive the table's events: those of connected players.
     pub(super) fn refresh_audience(&mut self, players: &Players) {
         let session_of = |key| players.get(key).and_then(|player| player.session);
         let sitters = self.seats.iter().filter_map(|seat| match seat {

@@ -14,7 +14,7 @@ use wire::styx::packets::{
 };
 
 impl World {
-    /// Sends a chat message to everybody at the table, its sender among them.
+    /// Sends a chat message to everybody at the table, including its sender.
     pub(super) fn chat(
         &mut self,
         from: Sender,
@@ -37,7 +37,7 @@ impl World {
         Ok(())
     }
 
-    /// Sends an invitation to a table at which the player sits.
+    /// Sends invitations to a table at which the player sits.
     pub(super) fn invite(
         &self,
         from: Sender,
@@ -142,8 +142,8 @@ impl World {
     }
 }
 
-/// Longest chat message, in bytes: with a full table and all its watchers it is passed on 191 times.
+/// The longest chat message, in bytes: at a full table with all its watchers, it is passed on 191 times.
 const CHAT_LEN_MAX: usize = 1024;
 
-/// Most players that are invited at once.
+/// The most players that may be invited at once.
 const INVITEES_MAX: usize = 32;
