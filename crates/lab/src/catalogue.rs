@@ -18,7 +18,7 @@ pub struct Catalogue {
     pub broken: Vec<ManifestError>,
 }
 
-/// A server or a client library, with the little program that makes it one that can be measured.
+/// A server or a client library, with the small program that makes it measurable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// Its name: that of its folder.
@@ -27,16 +27,16 @@ pub struct Subject {
     pub folder: PathBuf,
     /// Its manifest.
     pub manifest: Manifest,
-    /// The conversations that its manifest names, as they were read with it.
+    /// The conversations that its manifest names, read together with it.
     pub conversations: Vec<Held>,
 }
 
 impl Catalogue {
-    /// Reads the manifests of all folders in `folder`; `shared` and folders whose names begin with a dot hold none.
+    /// Reads the manifests of all folders in `folder`, except `shared` and those whose names begin with a dot.
     ///
     /// # Errors
     ///
-    /// [`CatalogueError`] if the folder cannot be read. A manifest that is wrong does not hide the others.
+    /// [`CatalogueError`] if the folder cannot be read. A broken manifest does not hide the others.
     pub fn read(folder: &Path) -> Result<Self, CatalogueError> {
         let unreadable = |source| CatalogueError { folder: folder.to_owned(), source };
         let mut folders = Vec::new();
@@ -62,7 +62,7 @@ impl Catalogue {
     ///
     /// # Errors
     ///
-    /// [`NoSuchSubject`] with what was probably meant, or with what is wrong with its manifest.
+    /// [`NoSuchSubject`], with the name that was probably meant or the fault of its manifest.
     pub fn find(&self, name: &str) -> Result<&Subject, NoSuchSubject> {
         let found = self.subjects.iter().find(|subject| subject.name == name);
         found.ok_or_else(|| match self.broken.iter().find(|error| error.name == name) {
@@ -90,7 +90,7 @@ impl Subject {
             let what = format!("it has {size} bytes, at most {MANIFEST_SIZE_MAX} are read");
             return Err(unreadable(what));
         }
-        // Of a pipe or a device there may be no end.
+        // A pipe or a device may never end.
         if found.is_ok_and(|found| !found.is_file()) {
             return Err(unreadable("is no regular file; write it as one".to_owned()));
         }
@@ -109,7 +109,7 @@ impl Subject {
         self.manifest.speaks.iter().any(|speaks| speaks == scheme)
     }
 
-    /// The schemes that it is ready for: those that it speaks, and those of publishers who speak another.
+    /// The schemes that it serves: those that it speaks, and the first carrier of publishers that use none of these.
     pub fn schemes(&self) -> Vec<&str> {
         let mut schemes: Vec<&str> = self.manifest.speaks.iter().map(String::as_str).collect();
         for publishers in
@@ -146,14 +146,14 @@ impl Subject {
         }
     }
 
-    /// The folders that are shared with it, by name: they lie beside its own.
+    /// The shared folders that it uses, by name; they are in [`SHARED`], beside its own folder.
     pub(crate) fn shared(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         let beside = self.folder.parent().unwrap_or(&self.folder).join(SHARED);
         self.manifest.shared.iter().map(move |name| (name.as_str(), beside.join(name)))
     }
 }
 
-/// The reason for which a folder of subjects cannot be read.
+/// The reason why a folder of subjects cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the subjects in {}: {source}", folder.display())]
 pub struct CatalogueError {
@@ -163,20 +163,20 @@ pub struct CatalogueError {
     pub source: io::Error,
 }
 
-/// The reasons for which there is no subject of a name.
+/// The reasons why a name has no subject.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSuchSubject {
-    /// There is, but its manifest is wrong.
+    /// The subject exists, but its manifest is wrong.
     #[error("{0}")]
     Broken(ManifestError),
-    /// There is none.
+    /// No subject has this name.
     #[error("there is no subject {name:?} in {}{near}", folder.display())]
     Unknown {
         /// The name that was asked for.
         name: String,
-        /// The folder that was looked into.
+        /// The folder that was searched.
         folder: PathBuf,
-        /// `; did you mean …?`, if that is likely.
+        /// `; did you mean …?`, or empty if no name is similar.
         near: String,
     },
 }
@@ -184,7 +184,7 @@ pub enum NoSuchSubject {
 /// The manifest in a subject's folder.
 pub const MANIFEST: &str = "subject.toml";
 
-/// The folder, among those of subjects, of files that several of them share.
+/// The folder, among those of the subjects, with the files that several of them share.
 pub const SHARED: &str = "shared";
 
 /// The longest manifest that is read; a longer one was not written by hand.

@@ -1,7 +1,7 @@
 //! Claims: files and folders that belong to a process for as long as it lives.
 //!
-//! A claim is a lock of the kernel, which releases it however its process ends, SIGKILL included. A thing that nobody
-//! claims was left behind, and is removed by whoever comes next.
+//! A claim is a kernel lock, which is released however its process ends, SIGKILL included. A file or folder that nobody
+//! claims was left behind, and the next process removes it.
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
@@ -10,8 +10,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// An open file that gives its lock back when it is dropped. Closing it would not do: a child that another thread is
-/// starting right now has the file open too, until it becomes its program.
+/// An open file that gives its lock back when it is dropped. Closing it is not enough: a child that another thread is
+/// just starting has the file open too, until it executes its program.
 #[derive(Debug)]
 pub struct Locked(pub File);
 
@@ -22,7 +22,7 @@ impl Drop for Locked {
 }
 
 /// Claims the file or folder at `path` for as long as the result lives; `None` if another process has it, or has just
-/// removed it. Links and pipes are neither followed nor waited for.
+/// removed it. Neither follows links nor waits for pipes.
 ///
 /// # Errors
 ///
@@ -39,14 +39,14 @@ pub fn claim(path: &Path) -> io::Result<Option<Locked>> {
         Ok(()) => {}
     }
     let file = Locked(file);
-    // Whoever had it may have removed it since it was opened.
+    // Its previous owner may have removed it after it was opened here.
     let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
     let is_there =
         std::fs::symlink_metadata(path).map(identity).ok() == Some(identity(file.0.metadata()?));
     Ok(is_there.then_some(file))
 }
 
-/// Removes the files and folders of this user in `folder` that nobody claims, if `is_one` says so of their names.
+/// Removes this user's unclaimed files and folders in `folder` whose names `is_one` accepts.
 pub fn remove_unclaimed(folder: &Path, is_one: impl Fn(&str) -> bool) {
     let Ok(entries) = folder.read_dir() else { return };
     for entry in entries.flatten() {

@@ -20,19 +20,19 @@ use units::{Nanos, Rate};
 pub struct ClientSettings {
     /// The server (`WIREBENCH_URL`).
     pub url: String,
-    /// The authority to trust, as a file of PEM; only where TLS is spoken (`WIREBENCH_CA`).
+    /// The certificate authority to trust, a PEM file; only with TLS (`WIREBENCH_CA`).
     pub authority: Option<PathBuf>,
     /// The number of connections at a time (`WIREBENCH_CONNECTIONS`).
     pub connections: u32,
     /// The file with the payload of each message (`WIREBENCH_PAYLOAD`).
     pub payload: PathBuf,
-    /// The file with the reply that each has to get (`WIREBENCH_EXPECT`).
+    /// The file with the reply that each message must get (`WIREBENCH_EXPECT`).
     pub expect: PathBuf,
-    /// True if messages are text, where the protocol tells text from bytes (`WIREBENCH_KIND`).
+    /// True if messages are text, where the protocol distinguishes text from bytes (`WIREBENCH_KIND`).
     pub is_text: bool,
     /// HTTP: the method (`WIREBENCH_METHOD`).
     pub method: Method,
-    /// The round trips that a connection lives; `None`: as long as the block (`WIREBENCH_LIFE`).
+    /// The round trips of each connection; `None`: connections last as long as the block (`WIREBENCH_LIFE`).
     pub life: Option<u64>,
 }
 
@@ -49,11 +49,11 @@ pub enum Method {
 /// The order for one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The time that it works before it measures.
+    /// The length of the warm-up before its window.
     pub warm_up: Nanos,
     /// The end of its window.
     pub until: Until,
-    /// Messages a second over all connections, by schedule; `None`: each follows the reply to the one before.
+    /// Messages per second over all connections, by schedule; `None`: each message follows the previous reply.
     pub rate: Option<Rate>,
     /// The longest time from the command until its last line.
     pub patience: Nanos,
@@ -62,22 +62,22 @@ pub struct Run {
 /// The end of a block's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// The end of this number of lives of clients. The whole run is measured.
+    /// After this number of client lives. The whole run is measured.
     Clients(u64),
-    /// The end of this number of round trips.
+    /// After this number of round trips.
     Messages(u64),
-    /// The end of this time.
+    /// After this time.
     Time(Nanos),
 }
 
 /// The order to receive what is published in rooms, from now until [`Client::received`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receive {
-    /// The relay, with the transport over which they receive.
+    /// The URL of the relay, with the receivers' transport.
     pub url: String,
     /// The number of rooms, which are numbered from 0.
     pub rooms: u32,
-    /// The receivers of each.
+    /// The number of receivers in each.
     pub receivers: u32,
     /// The longest time until all of them have joined.
     pub patience: Nanos,
@@ -99,7 +99,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`StartError`]; then nothing of it is left running.
+    /// [`StartError`]; none of its processes is left running then.
     pub fn start(
         subject: &Subject,
         installed: &Path,
@@ -124,11 +124,12 @@ impl Client {
         Ok(Self { process, commands, lines, library, limits })
     }
 
-    /// Does one block. `tell` is called at once when the client says that its window begins and ends.
+    /// Runs one block. Calls `tell` as soon as the client reports that its window begins or ends.
     ///
     /// # Errors
     ///
-    /// [`ClientError`]. After [`ClientError::Unsupported`] it may take another command, after all others it has ended.
+    /// [`ClientError`]. After [`ClientError::Unsupported`] it may take another command; after any other error it has
+    /// ended.
     pub fn run(&mut self, run: &Run, tell: &mut dyn FnMut(Moment)) -> Result<Report, ClientError> {
         let result = self.block(run, tell);
         if result.as_ref().is_err_and(|error| !matches!(error, ClientError::Unsupported { .. })) {
@@ -137,11 +138,12 @@ impl Client {
         result
     }
 
-    /// Opens receivers, which have joined their rooms when this returns. `now` is our clock, which it may ask for.
+    /// Opens receivers, and returns when they have joined their rooms. `now` reads our clock, which the client may ask
+    /// for.
     ///
     /// # Errors
     ///
-    /// As of [`Client::run`].
+    /// As for [`Client::run`].
     pub fn receive(
         &mut self,
         order: &Receive,
@@ -153,12 +155,12 @@ impl Client {
         self.talk(&command, *patience, reader, now).map(drop)
     }
 
-    /// Lets its receivers wait for the end of what was published, for at most `last_wait`, and closes them; what they
-    /// have had since [`Client::receive`]. `patience` is the longest time until its last line.
+    /// Lets its receivers wait at most `last_wait` for the end of what was published, closes them, and returns what
+    /// they have received since [`Client::receive`]. `patience` is the longest time until its last line.
     ///
     /// # Errors
     ///
-    /// As of [`Client::run`].
+    /// As for [`Client::run`].
     pub fn received(
         &mut self,
         last_wait: Nanos,
@@ -170,7 +172,7 @@ impl Client {
         self.talk(&command, patience, reader, now)
     }
 
-    /// Gives a command about receivers, and reads what it says until `reader` has all of it.
+    /// Sends a command about receivers, and reads lines until `reader` has the complete answer.
     fn talk(
         &mut self,
         command: &str,
@@ -208,17 +210,17 @@ impl Client {
         }
     }
 
-    /// Ends it: first by closing its stdin, at which it has 5 s to end by itself. A browser takes 2 s for that.
+    /// Ends it: closes its stdin first, after which it has 5 s to end on its own. A browser takes 2 s.
     pub fn end(&mut self) -> &Ended {
         if self.commands.take().is_some() {
-            // One that is paused would not notice.
+            // A paused client would not notice.
             self.process.resume();
             self.process.wait_for_end(Process::END_MAX);
         }
         self.process.end()
     }
 
-    /// The library and its version, as it calls them.
+    /// The library and its version, as the client reports them.
     pub fn library(&self) -> &str {
         &self.library
     }
@@ -249,7 +251,7 @@ impl Client {
         }
     }
 
-    /// Checks that it has said nothing that it was not asked for.
+    /// Checks that it has printed nothing unasked.
     fn is_silent(&self) -> Result<(), ClientError> {
         if let Ok(Line::Bytes(line) | Line::TooLong(line)) = self.lines.already() {
             let what = "no command was given".to_owned();
@@ -267,7 +269,7 @@ impl Client {
         Ok(())
     }
 
-    /// The next line that it says; `awaited` is the one that the caller wants.
+    /// Returns its next line; `awaited` names the one that the caller expects.
     fn line(
         &mut self,
         deadline: &Deadline,
@@ -288,7 +290,7 @@ impl Client {
         }
     }
 
-    /// The error of a client that prints no more lines.
+    /// The error for a client that has stopped reading commands or printing lines.
     fn died(&mut self) -> ClientError {
         let (status, code) = ended_by_itself(&mut self.process);
         let said = last_lines(&self.process.stderr(), LINES_SHOWN);
@@ -305,11 +307,11 @@ impl Drop for Client {
     }
 }
 
-/// The reasons for which a block of a client came to nothing.
+/// The reasons why a client's block failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// It ended in the middle.
+    /// It ended in the middle of the block.
     #[error("the client ended: {status}{}", shown(said))]
     Died {
         /// Its end in words.
@@ -317,20 +319,20 @@ pub enum ClientError {
         /// Its last lines on stderr.
         said: String,
     },
-    /// It printed something that is no result.
+    /// It printed something that is not a result.
     #[error("the client's result: {0}")]
     Garbage(#[from] GarbageError),
     /// It took longer than [`Run::patience`].
     #[error("the client did not say {awaited} within {waited}{}", shown(said))]
     Late {
-        /// The line that did not come.
+        /// The line that did not arrive.
         awaited: &'static str,
-        /// The time that was waited.
+        /// The time waited.
         waited: Nanos,
         /// Its last lines on stderr.
         said: String,
     },
-    /// It does not do this: it said so, or ended with exit code 127.
+    /// It does not support this: it said so, or ended with exit code 127.
     #[error("the client does not support this{}", shown(said))]
     Unsupported {
         /// Its words.

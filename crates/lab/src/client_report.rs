@@ -1,14 +1,14 @@
-//! The report of a client about a block, read strictly: docs/SUBJECTS.md has the lines.
+//! A client's report on a block, read strictly: docs/SUBJECTS.md defines the lines.
 //!
-//! An unknown line, a number that cannot be read, a value that comes twice or not at all: each makes the whole
-//! block worthless, and its error names the line.
+//! An unknown line, an unreadable number, a value given twice or not at all: each makes the whole block worthless, and
+//! the error names the line.
 
 use crate::lines::quoted;
 use record::google_benchmark::{self, RunType};
 use stats::Histogram;
 use units::Nanos;
 
-/// An instant that a client tells while it happens.
+/// An instant that a client reports as it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// Its window has ended.
@@ -17,7 +17,7 @@ pub enum Moment {
     Measuring,
 }
 
-/// The report of a client about a block. Times are by its own clock; a kind that it does not report is empty.
+/// A client's report on a block. Times are by its own clock; a kind that it does not report is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// The length of its window.
@@ -26,9 +26,9 @@ pub struct Report {
     pub cpu: Option<Nanos>,
     /// Round trips of the window.
     pub ok: u64,
-    /// The number of errors of each kind, and its words for it, harmless on a terminal.
+    /// The number of errors of each kind, and the client's words for it, escaped for a terminal.
     pub errors: Vec<(u64, String)>,
-    /// Time from just before a message is sent until its reply is there and compared; `ok` of them.
+    /// Time from just before a message is sent until its reply has arrived and been compared; `ok` of them.
     pub round_trips: Histogram,
     /// Response times at a rate, from when a message was due; `ok` of them.
     pub responses: Option<Histogram>,
@@ -36,15 +36,15 @@ pub struct Report {
     pub lives: Histogram,
     /// Resolving the server's name.
     pub resolve: Histogram,
-    /// The connect of TCP.
+    /// The TCP connect.
     pub connect: Histogram,
-    /// The handshake of TLS.
+    /// The TLS handshake.
     pub tls: Histogram,
     /// The opening handshake of the protocol.
     pub handshake: Histogram,
-    /// All of these together, where it does not know them apart.
+    /// All of these together, if the client cannot measure them separately.
     pub open: Histogram,
-    /// Time until the end was answered.
+    /// Time until the close was answered.
     pub close: Histogram,
     /// The output of google-benchmark.
     pub google_benchmark: Option<record::GoogleBenchmark>,
@@ -55,7 +55,7 @@ pub struct Report {
 pub struct ResultLimits {
     /// The longest line, in bytes.
     pub line_len_max: usize,
-    /// All its times together.
+    /// The most times, of all kinds together.
     pub numbers_max: u64,
     /// The most kinds of errors.
     pub errors_max: usize,
@@ -75,7 +75,7 @@ impl Default for ResultLimits {
 }
 
 impl ResultLimits {
-    /// Counts `more` numbers, which are those `of` something.
+    /// Adds `more` to `numbers`, and fails above the limit; `of` says what is counted.
     pub(crate) fn count(
         &self,
         more: u64,
@@ -87,7 +87,7 @@ impl ResultLimits {
         if *numbers > max { Err(GarbageError::OverLimit { of, max }) } else { Ok(()) }
     }
 
-    /// Takes a kind of errors: their number, and the words for it in `rest` of `line`.
+    /// Takes one kind of error from `rest` of `line`: the number of errors, and the words for them.
     pub(crate) fn take_error(
         &self,
         line: &[u8],
@@ -108,12 +108,12 @@ impl ResultLimits {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GarbageError {
-    /// It says how many round trips it made, and has another number of times.
+    /// The number of round trips that it reports differs from the number of its times.
     #[error("it says `ok {ok}` and has {times} {of}")]
     Count {
         /// The number that it reports.
         ok: u64,
-        /// The number of times that it gives.
+        /// The number of times in the report.
         times: u64,
         /// The kind of these times.
         of: &'static str,
@@ -129,13 +129,13 @@ pub enum GarbageError {
         /// Its fault.
         what: String,
     },
-    /// Something is not said.
+    /// A line is missing.
     #[error("it says `done` without `{0}`")]
     Missing(&'static str),
-    /// It says more than is taken.
+    /// It exceeds a limit.
     #[error("more than {max} {of}")]
     OverLimit {
-        /// The kind of thing that it says too often.
+        /// The things that exceed the limit.
         of: &'static str,
         /// The most that is accepted.
         max: u64,
@@ -167,7 +167,7 @@ pub(crate) enum Step {
     Done(Box<Report>),
     Moment(Moment),
     More,
-    /// It does not do this, for this reason.
+    /// The client does not support this, for this reason.
     Unsupported(String),
 }
 
@@ -183,7 +183,7 @@ impl Reader {
         }
     }
 
-    /// The next line, in words.
+    /// The line that is expected next, in words.
     pub(crate) fn awaited(&self) -> &'static str {
         match self.state {
             State::AwaitMeasuring => "`measuring`",
@@ -272,7 +272,7 @@ impl Reader {
         self.limits.count(more, "times", &mut self.numbers)
     }
 
-    /// The whole JSON, once its last line is there: google-benchmark closes it in the first column.
+    /// Returns the complete JSON once its last line has arrived: google-benchmark closes it in the first column.
     fn take_json(
         json: &mut Vec<u8>,
         line: &[u8],
@@ -315,7 +315,7 @@ impl Reader {
     }
 }
 
-/// The one repetition of the one benchmark that a client runs for a block.
+/// Reads the single repetition of the single benchmark that a client runs for a block.
 fn the_only_result(json: &str) -> Result<record::GoogleBenchmark, GarbageError> {
     let refused = GarbageError::GoogleBenchmark;
     let file = google_benchmark::read(json).map_err(|error| refused(error.to_string()))?;
@@ -330,7 +330,7 @@ fn the_only_result(json: &str) -> Result<record::GoogleBenchmark, GarbageError> 
     Ok(entry.result())
 }
 
-/// The first word of a line, and what stands behind it.
+/// The first word of a line, and the rest.
 pub(crate) fn words(line: &[u8]) -> (&[u8], &[u8]) {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     match line.iter().position(|byte| *byte == b' ') {
@@ -339,7 +339,7 @@ pub(crate) fn words(line: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The parts of a line that have spaces between them.
+/// The space-separated parts of a line.
 pub(crate) fn parts(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     rest.split(|byte| *byte == b' ').filter(|part| !part.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The conversations that a server subject holds in place of echoes.
+//! The conversations that a server subject holds instead of echoing.
 
 use crate::Manifest;
 use spec::conversation::READY_MADE;
@@ -17,11 +17,11 @@ pub struct Held {
 }
 
 impl Manifest {
-    /// Reads the conversations that it names; files are those of `folder`.
+    /// Reads the conversations that it names; files are looked up in `folder`.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read or is wrong, or a conversation that nothing carries that the subject speaks.
+    /// A file cannot be read or is wrong, or no scheme that the subject speaks carries the conversation.
     pub(crate) fn held_in(&self, folder: &Path) -> Result<Vec<Held>, String> {
         self.conversation.iter().map(|name| self.held(name, folder)).collect()
     }
@@ -55,7 +55,7 @@ impl Manifest {
     }
 }
 
-/// The text of a file, of which no more is read than a conversation may have.
+/// Reads the text of a file, stopping one byte past the limit of a conversation.
 fn text_of(file: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     File::open(file)?.take(Conversation::FILE_MAX.0 + 1).read_to_string(&mut text)?;

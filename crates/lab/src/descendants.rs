@@ -1,5 +1,5 @@
-//! The descendants of a process, from `/proc/*/stat` (proc(5)). The lists of children that the kernel keeps are faster
-//! to read, and may miss some while others end: good enough to sample them (`probe`), and not to leave none behind.
+//! The descendants of a process, from `/proc/*/stat` (proc(5)). The kernel's own lists of children are faster to read,
+//! but may miss some while others end: good enough for sampling (`probe`), but not for leaving none behind.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// True if its program has this name, of which the kernel keeps the beginning.
+    /// True if its program has this name. Compares only the beginning, which is all that the kernel keeps.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         let kept = &name.as_bytes()[..name.len().min(NAME_LEN_MAX)];
         self.name.as_bytes() == kept
@@ -35,7 +35,7 @@ impl Listed {
         self.state == 'T'
     }
 
-    /// A process whose first thread alone has ended looks like a zombie.
+    /// True unless it has ended. A process of which only the first thread has ended also looks like a zombie.
     fn is_alive(&self) -> bool {
         !matches!(self.state, 'Z' | 'X' | 'x') || self.threads > 1
     }
@@ -58,9 +58,9 @@ impl fmt::Display for Listed {
     }
 }
 
-/// All that descend from `ancestor` and have not ended, parents before their children.
+/// The descendants of `ancestor` that have not ended, parents before their children.
 ///
-/// None is missed while a subreaper keeps orphans from leaving, but those that are born while this looks.
+/// While a subreaper keeps orphans from leaving, it misses only those that are born during the scan.
 pub(crate) fn descendants(ancestor: u32) -> Vec<Listed> {
     descendants_among(all(), ancestor)
 }
@@ -92,7 +92,7 @@ fn descendants_among(all: Vec<Listed>, ancestor: u32) -> Vec<Listed> {
 
 /// The bytes that the kernel keeps of a name (`TASK_COMM_LEN` without the zero at its end).
 const NAME_LEN_MAX: usize = 15;
-/// The places of fields, as proc(5) numbers them.
+/// The fields, as numbered in proc(5).
 const PPID: usize = 4;
 const NUM_THREADS: usize = 20;
 

@@ -1,10 +1,10 @@
-//! The reasons for which a subject is not installed.
+//! The reasons why a subject is not installed.
 
 use crate::ready::shown;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The reasons for which a subject is not installed.
+/// The reasons why a subject is not installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
@@ -17,7 +17,7 @@ pub enum InstallError {
         status: String,
         /// The last lines of its outputs.
         said: String,
-        /// Debian's packages of the manifest that are not installed: it may have failed for want of them.
+        /// The Debian packages of the manifest that are not installed, which may be why the command failed.
         packages: Vec<String>,
     },
     /// A file or a folder cannot be read or written.
@@ -33,10 +33,10 @@ pub enum InstallError {
     Missing {
         /// Programs, files and packages.
         what: Vec<String>,
-        /// Debian's packages that bring them.
+        /// The Debian packages that provide them.
         packages: Vec<String>,
     },
-    /// A registry cannot be reached, so that this subject cannot be had here and now.
+    /// A registry cannot be reached, so that this subject cannot be installed now.
     #[error("{registry} not reached: `{command}` failed: {status}{}", shown(said))]
     Unreachable {
         /// The registry.
@@ -50,7 +50,7 @@ pub enum InstallError {
     },
 }
 
-/// Makes an error of the system one of a file.
+/// Turns a system error into one about a file.
 pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
     let path = path.to_owned();
     move |error| InstallError::File { path, reason: error.to_string() }

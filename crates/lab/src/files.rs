@@ -23,7 +23,7 @@ pub(crate) fn files(subject: &Subject) -> io::Result<Vec<(PathBuf, PathBuf)>> {
     Ok(files)
 }
 
-/// A text that is another one when any file of the subject is another one.
+/// A hash that changes whenever a file of the subject changes.
 pub(crate) fn stamp(files: &[(PathBuf, PathBuf)]) -> io::Result<String> {
     let mut hash = Sha256::new();
     for (from, to) in files {
@@ -38,7 +38,7 @@ pub(crate) fn stamp(files: &[(PathBuf, PathBuf)]) -> io::Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Copies them to below `folder`.
+/// Copies them into `folder`.
 pub(crate) fn copy(files: &[(PathBuf, PathBuf)], folder: &Path) -> io::Result<()> {
     for (from, to) in files {
         let to = folder.join(to);
@@ -78,5 +78,5 @@ fn collect(from: &Path, to: &Path, files: &mut Vec<(PathBuf, PathBuf)>) -> io::R
 /// Folders that tools make.
 const LEFT_OVER: [&str; 5] = [".git", "__pycache__", "node_modules", "target", "venv"];
 
-/// A subject has a handful of files.
+/// The most files of a subject, which has a handful.
 const FILES_MAX: usize = 1000;

@@ -1,7 +1,7 @@
-//! The footprint of a subject: packages with all that they need, bytes, the size and the time of a build.
+//! The footprint of a subject: packages with their dependencies, bytes, the size and the time of a build.
 //!
-//! Everything is asked of the tools that brought it, or measured on its files; a field that cannot be asked says why.
-//! `registries` has a function for each kind of package, `weigh` adds files up, `kept` keeps footprints.
+//! Every number comes from the tools that installed the subject, or from its files; a missing field has a reason.
+//! `registries` has a function for each kind of package, `weigh` adds up file sizes, `kept` stores footprints.
 //!
 //! Start reading at [`footprint`].
 
@@ -20,9 +20,9 @@ use units::Nanos;
 
 /// Weighs a subject that is installed in `installed`. `scratch` is an empty folder that may be filled.
 ///
-/// Packages are the library with all that it needs, itself among them, as its registry counts them; installed bytes
-/// those of their files (of Debian's packages what they declare). The build is that of the manifest, from clean and
-/// with everything fetched before: from its first command's start to its last one's end, by the wall clock.
+/// The packages are the library and its dependencies, as its registry counts them; the installed bytes are those of
+/// their files (for Debian packages, the bytes that they declare). The build is the manifest's, clean but with
+/// everything fetched before: by the wall clock, from the start of its first command to the end of its last.
 pub fn footprint(
     subject: &Subject,
     installed: &Path,
@@ -101,7 +101,8 @@ fn build(
             if made.is_dir() { fs::remove_dir_all(&made) } else { fs::remove_file(&made) };
         removed.map_err(|error| format!("cannot remove {}: {error}", made.display()))?;
     }
-    // Go keeps what it has compiled outside of the folder: without a place of its own nothing would be built.
+    // Go caches what it has compiled outside of the folder: without a cache of its own, the build would compile
+    // nothing.
     let cache = format!("GOCACHE={}", copy.join(".go-build").display());
     let clock = Clock::start();
     let began = clock.now();
@@ -112,7 +113,7 @@ fn build(
     Ok(clock.now().since(began))
 }
 
-/// The first folder or file of a path: removed with it is all that a build leaves beside its result.
+/// The first folder or file of a path: removing it also removes everything that a build leaves beside its result.
 fn outermost(path: &str) -> Option<OsString> {
     let normal = |part: Component<'_>| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -123,7 +124,7 @@ fn outermost(path: &str) -> Option<OsString> {
     Path::new(path).components().find_map(normal)
 }
 
-/// The fields that every footprint has, or has a reason for.
+/// The fields that every footprint either has or gives a reason for.
 const FIELDS: [&str; 5] =
     ["packages", "installed_bytes", "download_bytes", "program_bytes", "build_ns"];
 

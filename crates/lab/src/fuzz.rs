@@ -5,7 +5,7 @@ use crate::client_report::{Reader, ResultLimits, Step};
 use crate::receivers_report;
 use std::path::Path;
 
-/// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
+/// A corpus in `fuzz/corpus`, and the check of each of its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this crate.

@@ -1,8 +1,7 @@
 //! The folder in which subjects are installed: a folder for each.
 //!
-//! A folder counts as installed from the moment at which its stamp is written, which is the last thing that is done to
-//! it. The stamp is a hash of the subject's files, so that a subject that has changed is installed anew. A lock beside
-//! the folder keeps two installations from the same one.
+//! A folder counts as installed once its stamp is written, which is the last step. The stamp is a hash of the subject's
+//! files, so a changed subject is installed again. A lock beside the folder admits one installation at a time.
 //!
 //! Start reading at [`Home::install`].
 
@@ -25,7 +24,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// `folder` need not be there yet.
+    /// Subjects are installed in `folder`, which need not exist yet.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -47,18 +46,19 @@ impl Home {
         }
     }
 
-    /// A text that tells `subject` as it is installed from any other; `None` unless it is installed as it is now.
+    /// The stamp of the installed `subject`, which no other subject shares; `None` unless the installation is up to
+    /// date.
     pub(crate) fn stamp(&self, subject: &Subject) -> Option<String> {
         let State::Installed(folder) = self.state(subject) else { return None };
         Some(std::fs::read_to_string(folder.join(STAMP)).ok()?.trim().to_owned())
     }
 
-    /// Installs `subject` from nothing, unless it is installed as it is now; its folder. Each step is told before it is
-    /// done. Waits for another process that installs the same one at this time.
+    /// Installs `subject` from scratch, unless the installation is up to date, and returns its folder. Reports each
+    /// step before it is done. Waits for another process that is installing the same subject.
     ///
     /// # Errors
     ///
-    /// [`InstallError`]. An earlier installation is gone then, and its folder does not count as installed.
+    /// [`InstallError`]. The folder then does not count as installed, and an earlier installation may be gone.
     pub fn install(
         &self,
         subject: &Subject,
@@ -81,8 +81,8 @@ impl Home {
     }
 }
 
-/// The version that `subject`, which is installed in `installed`, says to be: the first line that its `ask-version`
-/// prints within [`VERSION_TIMEOUT`].
+/// The version that `subject`, installed in `installed`, reports: the first line that its `ask-version` prints within
+/// [`VERSION_TIMEOUT`].
 ///
 /// # Errors
 ///
@@ -114,7 +114,7 @@ pub enum State {
     Outdated,
 }
 
-/// The reason for which a subject does not say its version.
+/// The reason why a subject does not report its version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{command}` failed: {status}{}", shown(said))]
 pub struct VersionError {
@@ -165,7 +165,7 @@ impl Installation<'_> {
         Ok(self.folder)
     }
 
-    /// Makes sure that everything in `[needs]` is there; installs packages if it may.
+    /// Makes sure that everything in `[needs]` is present; installs packages if allowed.
     fn find_needs(&mut self) -> Result<(), InstallError> {
         let (needs, tools) = (&self.subject.manifest.needs, self.tools);
         let Some(Missing { what, packages }) = missing(needs, tools) else { return Ok(()) };
@@ -197,6 +197,6 @@ impl Installation<'_> {
 
 const APT_INSTALL: [&str; 4] = ["apt-get", "install", "--yes", "--no-install-recommends"];
 
-/// The file that makes a folder an installed one, with the hash of its files.
+/// The file that marks a folder as installed, with the hash of the subject's files.
 const STAMP: &str = ".wirebench-installed";
 const STAMP_UNFINISHED: &str = ".wirebench-installed.new";

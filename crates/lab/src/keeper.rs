@@ -1,13 +1,14 @@
-//! The keeper: a process of ours around each program that we start, which outlives us for as long as it takes to end
-//! the program.
+//! The keeper: a process of ours around each program that we start, which outlives us just long enough to end the
+//! program.
 //!
-//! All that descends from the program stays below its keeper, which is their subreaper: neither a second fork nor a new
-//! session gets away. The keeper ends them all when the program itself has ended, when it is told to (SIGTERM), and
-//! when wirebench has ended in any way, SIGKILL included: then the pipe behind the keeper's stderr has no reader, and
-//! the keeper removes the temporary files that were left. If the keeper itself is killed, the program is killed too.
+//! All descendants of the program stay below its keeper, which is their subreaper: neither a second fork nor a new
+//! session escapes. The keeper ends them all when the program itself has ended, on SIGTERM, and when wirebench has
+//! ended in any way, SIGKILL included: the pipe of the keeper's stderr then has no reader, and the keeper also removes
+//! the temporary files that were left. If the keeper itself is killed, the program is killed too.
 //!
-//! The keeper sets what the program inherits before it starts it: its CPUs, the longest file that it may write, no core
-//! dumps. The environment is the keeper's own, which whoever starts the keeper has prepared; it reads none of it.
+//! Before it starts the program, the keeper sets what the program inherits: its CPUs, the largest file that it may
+//! write, no core dumps. The environment is the keeper's own, prepared by whoever starts the keeper, which reads none
+//! of it.
 //!
 //! Start reading at [`keep`].
 
@@ -33,10 +34,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Bytes, Nanos};
 
-/// Keeps a program, in this process and for as long as it lives. `words` are the arguments after [`SUBCOMMAND`]; the
-/// result is the exit code: that of the program, 128 + N if signal N ended it, or [`FAILED`].
+/// Keeps a program, in this process, until it has ended. `words` are the arguments after [`SUBCOMMAND`]; the result is
+/// the exit code: that of the program, 128 + N if signal N ended it, or [`FAILED`].
 ///
-/// To be called early in a process that does nothing else, with one thread.
+/// Call it early, in a process with one thread that does nothing else.
 pub fn keep(words: impl Iterator<Item = OsString>) -> u8 {
     let kept = Ordered::read(words).and_then(|ordered| Keeper::start(&ordered)).map(Keeper::keep);
     kept.unwrap_or_else(|reason| {
@@ -51,7 +52,7 @@ pub const SUBCOMMAND: &str = "subject-keeper";
 /// The exit code of a keeper that could not start its program; the reason is on its stderr.
 pub const FAILED: u8 = 126;
 
-/// The longest file that a subject may write, so that one that logs without end does not fill the disk.
+/// The largest file that a subject may write, so that endless logging does not fill the disk.
 pub const FILE_SIZE_MAX: Bytes = Bytes(256 << 20);
 
 /// Time that a program has to end after SIGTERM.
@@ -70,7 +71,7 @@ pub(crate) const KILLED: &str = "had to be killed: ";
 pub(crate) struct Orders<'a> {
     /// The CPUs that the program stays on; empty: any.
     pub(crate) cpus: &'a [usize],
-    /// The longest file that it may write.
+    /// The largest file that it may write.
     pub(crate) file_size_max: Option<Bytes>,
     /// The folder of temporary files.
     pub(crate) scratch: &'a Path,
@@ -79,7 +80,7 @@ pub(crate) struct Orders<'a> {
 }
 
 impl Orders<'_> {
-    /// The same as arguments of our own program: [`SUBCOMMAND`] and what [`keep`] reads.
+    /// The orders as arguments of our own program: [`SUBCOMMAND`] and the words that [`keep`] reads.
     pub(crate) fn words(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![SUBCOMMAND.into()];
         for cpu in self.cpus {
@@ -94,7 +95,7 @@ impl Orders<'_> {
     }
 }
 
-/// [`Orders`] as they are read.
+/// [`Orders`] as the keeper reads them.
 struct Ordered {
     cpus: CpuSet,
     file_size_max: Option<u64>,
@@ -157,10 +158,10 @@ fn number(word: &OsString) -> Result<u64, String> {
 struct Keeper {
     scratch: PathBuf,
     program: Pid,
-    /// Its end, once it was seen.
+    /// Its exit status, once it has been reaped.
     status: Option<WaitStatus>,
     asked_to_end: Arc<AtomicBool>,
-    /// Has a byte whenever there was a signal.
+    /// Has a byte to read after each signal.
     signals: UnixStream,
 }
 
@@ -172,7 +173,7 @@ impl Keeper {
         set_child_subreaper(Some(getpid()))
             .map_err(|error| format!("cannot adopt orphans: {error}"))?;
         let program = ordered.start()?;
-        // Otherwise nobody would see that the program has closed its stdin or stdout.
+        // Otherwise nobody would notice when the program closes its stdin or stdout.
         let nothing = std::fs::File::options().read(true).write(true).open("/dev/null");
         let nothing = nothing.map_err(|error| format!("/dev/null: {error}"))?;
         rustix::stdio::dup2_stdin(&nothing).map_err(|error| error.to_string())?;
@@ -205,7 +206,7 @@ impl Keeper {
         }
     }
 
-    /// Ends all that is left: first by SIGTERM.
+    /// Ends all processes that are left, first by SIGTERM.
     fn end(&mut self) {
         let clock = Clock::start();
         for process in self.descendants() {
@@ -223,7 +224,7 @@ impl Keeper {
             say(&format!("{KILLED}{process}"));
         }
         while self.is_needed(&left) && clock.now().0 < GIVE_UP.0 {
-            // All are stopped first, so that none is born meanwhile.
+            // Stops all of them first, so that none forks meanwhile.
             left.iter().for_each(|process| process.signal(Signal::STOP));
             left.iter().for_each(|process| process.signal(Signal::KILL));
             self.wait_for_signal(Some(LOOK_AGAIN));
@@ -233,7 +234,7 @@ impl Keeper {
         for process in &left {
             say(&format!("{process} cannot be killed; it waits for the kernel"));
         }
-        // A process that ended after the last look would stay a zombie: some init processes reap late or never.
+        // A process that ended after the last check would stay a zombie: some init processes reap late or never.
         self.reap();
     }
 
@@ -251,14 +252,14 @@ impl Keeper {
         }
     }
 
-    /// Waits for a signal, at most so long, or as long as wirebench is there.
+    /// Waits for a signal, for at most `at_most`; without a limit, also until wirebench is gone.
     fn wait_for_signal(&mut self, at_most: Option<Nanos>) {
         let stderr = std::io::stderr();
         let mut watched =
             [PollFd::new(&self.signals, PollFlags::IN), PollFd::new(&stderr, PollFlags::empty())];
         let at_most = at_most
             .map(|time| Timespec { tv_sec: 0, tv_nsec: time.0.try_into().unwrap_or(999_999_999) });
-        // Interrupted or not, the caller looks at everything.
+        // Interrupted or not, the caller checks everything.
         poll(&mut watched[..if at_most.is_some() { 1 } else { 2 }], at_most.as_ref()).ok();
         drop(self.signals.read(&mut [0; 64]));
     }
@@ -276,12 +277,12 @@ fn is_alone() -> bool {
     poll(&mut watched, Some(&Timespec::default())).is_ok_and(|count| count > 0)
 }
 
-/// Catches signals that ask to end, and the end of children. A byte out of the socket means that one came.
+/// Catches the signals that ask it to end, and SIGCHLD. A byte from the returned socket means that one has arrived.
 fn catch_signals(asked_to_end: &Arc<AtomicBool>) -> std::io::Result<UnixStream> {
     let (signals, sender) = UnixStream::pair()?;
     signals.set_nonblocking(true)?;
     for signal in [SIGTERM, SIGINT, SIGHUP] {
-        // The flag first: it is set when the byte arrives.
+        // The flag first, so that it is set when the byte arrives.
         flag::register(signal, Arc::clone(asked_to_end))?;
         low_level::pipe::register(signal, sender.try_clone()?)?;
     }
@@ -294,7 +295,7 @@ fn code_of(status: WaitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
 }
 
-/// Writes a line to stderr; a closed pipe is no error.
+/// Writes a line to stderr; a closed pipe is not an error.
 fn say(words: &str) {
     let line = format!("{MARK}{words}\n");
     drop(std::io::stderr().write_all(OsStr::new(&line).as_bytes()));
@@ -305,7 +306,7 @@ const FILE_MAX: &str = "--file-max";
 const SCRATCH: &str = "--scratch";
 const COMMAND: &str = "--";
 
-/// Time between two looks for processes that end.
+/// Time between two checks for processes that have ended.
 const LOOK_AGAIN: Nanos = Nanos::from_millis(5);
 
 /// Longest wait after SIGKILL: a process that survives it hangs in the kernel.

@@ -1,12 +1,12 @@
 //! Programs to be measured, as subjects: servers and client libraries, and all other programs that we start.
 //!
 //! A subject is a folder with a manifest and one small program in its own language. It is installed into a folder of
-//! its own, started in a process group of its own, told its settings by environment and stdin, and ended for certain.
+//! its own, started in a process group of its own, given its settings by environment and stdin, and reliably ended.
 //!
-//! Left out: the cost of messages (`drive` and `run` measure it), and the check of answers (`run` verifies).
+//! Left out: the cost of messages, which `drive` and `run` measure, and the check of replies, which `run` does.
 //!
-//! Start reading at [`Manifest`]; then [`Home::install`], [`Server::start`], [`Client::run`], and [`Process`], which is
-//! the one way in which programs are started and ended.
+//! Start reading at [`Manifest`]; then [`Home::install`], [`Server::start`], [`Client::run`], and [`Process`], the only
+//! way to start and end programs.
 
 mod catalogue;
 mod claim;

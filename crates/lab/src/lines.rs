@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use units::Nanos;
 
-/// The lines of a pipe, read by a thread of its own because a pipe has no time-out. When this is dropped, the thread
-/// reads on and forgets what it reads, so that the writer never waits.
+/// The lines of a pipe, read by a thread of its own because a pipe has no timeout. After this is dropped, the thread
+/// keeps reading and discards the bytes, so that the writer never blocks.
 #[derive(Debug)]
 pub(crate) struct Lines {
     lines: Receiver<Line>,
@@ -21,17 +21,17 @@ pub(crate) enum Line {
     TooLong(Vec<u8>),
 }
 
-/// The reasons for which there is no line.
+/// The reasons why there is no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoLine {
     /// The other end is closed.
     End,
-    /// It has not come yet.
+    /// It has not arrived yet.
     Late,
 }
 
 impl Lines {
-    /// No line may be longer than `len_max`.
+    /// Reads the lines of `pipe`, none of which may be longer than `len_max` bytes.
     pub(crate) fn read(
         pipe: impl Read + Send + 'static,
         len_max: usize,
@@ -46,7 +46,7 @@ impl Lines {
         Ok(Self { lines })
     }
 
-    /// The next line, waited for at most this long.
+    /// The next line; waits at most this long for it.
     pub(crate) fn next(&self, at_most: Nanos) -> Result<Line, NoLine> {
         self.lines.recv_timeout(at_most.into()).map_err(|error| match error {
             RecvTimeoutError::Timeout => NoLine::Late,
@@ -54,7 +54,7 @@ impl Lines {
         })
     }
 
-    /// A line that is there already.
+    /// A line that has already arrived.
     pub(crate) fn already(&self) -> Result<Line, NoLine> {
         self.lines.try_recv().map_err(|error| match error {
             TryRecvError::Empty => NoLine::Late,
@@ -63,11 +63,11 @@ impl Lines {
     }
 }
 
-/// Hands lines on until the pipe ends, nobody wants them, or one is too long.
+/// Forwards lines until the pipe ends, the receiver is gone, or a line is too long.
 fn forward(pipe: &mut impl BufRead, len_max: usize, sender: &SyncSender<Line>) {
     loop {
         let mut line = Vec::new();
-        // One more than allowed, and the end of the line.
+        // One byte more than allowed, and the newline.
         let mut limited = pipe.take(len_max as u64 + 2);
         let Ok(1..) = limited.read_until(b'\n', &mut line) else { return };
         if line.last() == Some(&b'\n') {
@@ -86,7 +86,7 @@ fn forward(pipe: &mut impl BufRead, len_max: usize, sender: &SyncSender<Line>) {
     }
 }
 
-/// The start of a line in quotes, harmless on a terminal.
+/// The start of a line, quoted and escaped for a terminal.
 pub(crate) fn quoted(line: &[u8]) -> String {
     let shown = &line[..line.len().min(SHOWN_LEN_MAX)];
     let more = if shown.len() < line.len() { "…" } else { "" };

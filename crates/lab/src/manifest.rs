@@ -1,4 +1,4 @@
-//! The manifest of a subject: `subjects/NAME/subject.toml`. `docs/SUBJECTS.md` is its description.
+//! The manifest of a subject: `subjects/NAME/subject.toml`. `docs/SUBJECTS.md` describes it.
 
 use record::Class;
 use serde::Deserialize;
@@ -14,11 +14,11 @@ pub struct Manifest {
     pub language: String,
     /// The library that it is about.
     pub library: String,
-    /// The version that is pinned.
+    /// The pinned version.
     pub version: String,
     /// The registry of the library: `apt`, `npm`, `pip`, `Maven`, `Go`, `Cargo`, `composer`, or `own`.
     pub from: From,
-    /// The licence of the library, as SPDX has it.
+    /// The licence of the library, in SPDX notation.
     pub licence: String,
     /// `Default` if it runs as it comes.
     #[serde(default)]
@@ -26,16 +26,16 @@ pub struct Manifest {
     /// Every option that is not the default, in words.
     #[serde(default)]
     pub options: Vec<String>,
-    /// The schemes that it speaks, of wirebench's URLs.
+    /// The schemes that it speaks, as in wirebench's URLs.
     pub speaks: Vec<String>,
-    /// Conversations: ready-made ones, or files of its folder. Server: those that it holds in place of echoes. Client:
-    /// those of a relay in whose rooms it receives, and then it sends nothing.
+    /// Conversations: ready-made ones, or files in its folder. Server: those that it holds instead of echoing. Client:
+    /// those of a relay in whose rooms it receives; it then sends nothing.
     #[serde(default, deserialize_with = "spec::lists::one_or_more")]
     pub conversation: Vec<String>,
-    /// True if it compiles while it runs, so that it has to be warmed up by rule.
+    /// True if it compiles while it runs, so that it must be warmed up by rule.
     #[serde(default)]
     pub jit: bool,
-    /// Server: true if it can answer with a fixed reply in place of an echo (`WIREBENCH_REPLY`).
+    /// Server: true if it can answer with a fixed reply instead of an echo (`WIREBENCH_REPLY`).
     #[serde(default)]
     pub replies: bool,
     /// Server: true if it can keep its processor busy for each message (`WIREBENCH_WORK_NS`).
@@ -47,7 +47,7 @@ pub struct Manifest {
     /// Things that are verified and that it cannot do, e.g. a longest message, with the reason.
     #[serde(default)]
     pub limits: Limits,
-    /// Programs, files and packages that have to be there before it is installed.
+    /// Programs, files and packages that must be present before it is installed.
     #[serde(default)]
     pub needs: Needs,
     /// Folders of `subjects/shared` that are copied beside its own files, under their own names, e.g. `cpp`.
@@ -64,7 +64,7 @@ pub struct Manifest {
     pub built: Vec<String>,
     /// The command that starts it.
     pub start: Vec<String>,
-    /// The command that prints the version of the library that is installed.
+    /// The command that prints the version of the installed library.
     pub ask_version: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Manifest {
         self.role == Role::Client && !self.conversation.is_empty()
     }
 
-    /// The manifest of a program that is there already, and needs no installation: of nothing but itself.
+    /// The manifest of a program that already exists and needs no installation; the program is its own library.
     pub fn of_program(role: Role, speaks: &[&str], start: Vec<String>) -> Self {
         let (name, version) = ("program".to_owned(), "1".to_owned());
         Self {
@@ -125,7 +125,7 @@ pub enum From {
     /// PHP's.
     #[serde(rename = "composer")]
     Composer,
-    /// Modules of Go.
+    /// Go modules.
     Go,
     /// Maven Central.
     Maven,
@@ -162,10 +162,10 @@ impl From {
 pub struct Limits {
     /// The longest message, in bytes.
     pub message_max: Option<u64>,
-    /// True if it takes text alone.
+    /// True if it takes only text.
     #[serde(default)]
     pub text_only: bool,
-    /// HTTP: true if it answers requests for files by their size (`GET /65536`) and no others.
+    /// HTTP: true if it answers only requests for files by their size (`GET /65536`).
     #[serde(default)]
     pub files_only: bool,
     /// The most connections at a time.
@@ -176,7 +176,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The reason for which a request of HTTP is not answered; `None` if it is.
+    /// The reason why an HTTP request is not answered; `None` if it is.
     pub fn refusal_of_request(&self, method: &str, path: &str) -> Option<String> {
         let size = path.strip_prefix('/').unwrap_or_default();
         let is_size = !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit());
@@ -191,30 +191,31 @@ impl Limits {
     }
 }
 
-/// Programs, files and packages that have to be there before a subject is installed.
+/// Programs, files and packages that must be present before a subject is installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Needs {
-    /// Programs on the path, e.g. `node`, each with Debian's packages that bring it.
+    /// Programs on the path, e.g. `node`, each with the Debian packages that provide it.
     #[serde(default)]
     pub programs: BTreeMap<String, Vec<String>>,
-    /// Files, e.g. headers of a C++ library, each with Debian's packages that bring it.
+    /// Files, e.g. headers of a C++ library, each with the Debian packages that provide it.
     #[serde(default)]
     pub files: BTreeMap<String, Vec<String>>,
-    /// Debian's packages besides those.
+    /// Debian packages besides those.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// The packages, of all these, that are the library itself: a footprint is of them. Empty: all.
+    /// The packages, among all these, that are the library itself: its footprint counts only them and their
+    /// dependencies. Empty: all.
     #[serde(default)]
     pub library: Vec<String>,
-    /// Debian's packages that are only unpacked, into `package` of the subject's folder, because installing them would
-    /// start a service or draw in a hundred others.
+    /// Debian packages that are only unpacked, into `package` in the subject's folder, because installing them would
+    /// start a service or pull in a hundred others.
     #[serde(default)]
     pub unpacked: Vec<String>,
 }
 
 impl Needs {
-    /// All of Debian's packages that are named, some perhaps more than once.
+    /// All Debian packages that are named, some perhaps more than once.
     pub fn all_packages(&self) -> impl Iterator<Item = &str> {
         let of_parts = self.programs.values().chain(self.files.values()).flatten();
         of_parts.chain(&self.packages).map(String::as_str)

@@ -1,6 +1,6 @@
-//! Reading a manifest, and saying where it is wrong.
+//! Reads a manifest, and locates its faults.
 //!
-//! First its shape, where the first fault ends it; then what its values mean, where all faults are found.
+//! The shape is checked first, up to its first fault; then the values, and all their faults are reported.
 
 use crate::{Manifest, Role};
 use spec::Scheme;
@@ -28,11 +28,11 @@ pub struct ManifestError {
 }
 
 impl Manifest {
-    /// Reads the manifest of the subject `name`, which stands in `file`.
+    /// Reads `text`, the manifest of the subject `name`, whose path is `file`.
     ///
     /// # Errors
     ///
-    /// All that is wrong with it, in the order of the file; at least one.
+    /// All faults, in the order of the file; at least one.
     pub fn parse(name: &str, file: &Path, text: &str) -> Result<Self, Vec<ManifestError>> {
         let mut faults = match toml::from_str::<Self>(text) {
             Ok(manifest) => match faults_of(name, &manifest, text) {
@@ -96,7 +96,7 @@ struct Faults<'a> {
 }
 
 impl Faults<'_> {
-    /// Something that is wrong with the value under these keys.
+    /// Adds a fault of the value under these keys.
     fn add(&mut self, keys: &[&str], what: String) {
         let span = self.table.as_ref().map_or(0..0, |table| span_of(table.get_ref(), keys));
         self.faults.push((span, what));
@@ -195,14 +195,14 @@ fn explained(message: &str) -> String {
     format!("{line}{meant}")
 }
 
-/// The line and the column, in characters, of a byte; both from 1.
+/// The line and the column, in characters, of a byte offset; both from 1.
 fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
 }
 
-/// True if `name` can be a folder and a word of a command line.
+/// True if `name` can be the name of a folder and a word of a command line.
 pub(crate) fn is_plain_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     name.len() <= 64
@@ -215,7 +215,7 @@ fn is_inside(path: &str) -> bool {
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// True for the name of a file, which no ready-made conversation is called like.
+/// True for the name of a file, which no ready-made conversation can have.
 fn is_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }

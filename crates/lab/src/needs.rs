@@ -6,17 +6,17 @@ use crate::{From, InstallError, Needs};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The part of `[needs]` that is not there.
+/// The part of `[needs]` that is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Missing {
     /// Programs, files and packages.
     pub(crate) what: Vec<String>,
-    /// Debian's packages that bring them, and are not installed.
+    /// The Debian packages that provide them and are not installed.
     pub(crate) packages: Vec<String>,
 }
 
-/// The part of `needs` that is not there; `None` if all is. A program or a file that is there may come from elsewhere
-/// than from Debian: then its packages are not missing.
+/// The part of `needs` that is missing; `None` if everything is present. A program or a file that is present may have
+/// another source than Debian: then its packages are not missing.
 pub(crate) fn missing(needs: &Needs, tools: &Tools) -> Option<Missing> {
     let programs = needs.programs.iter().filter(|(program, _)| !is_on_path(program, tools));
     let files = needs.files.iter().filter(|(file, _)| !Path::new(file).exists());
@@ -34,7 +34,7 @@ pub(crate) fn missing(needs: &Needs, tools: &Tools) -> Option<Missing> {
     (!what.is_empty()).then_some(Missing { what, packages })
 }
 
-/// Debian's `packages` that are not installed, each once; none where there is no `dpkg-query`.
+/// The Debian `packages` that are not installed, each once; empty where there is no `dpkg-query`.
 pub(crate) fn not_installed<'a>(
     packages: impl Iterator<Item = &'a str>,
     tools: &Tools,
@@ -48,7 +48,7 @@ pub(crate) fn not_installed<'a>(
     each_once.filter(is_missing).collect()
 }
 
-/// Fetches Debian's `packages` and unpacks them, without installing them, into [`UNPACKED`] of `folder`.
+/// Fetches the Debian `packages` and unpacks them, without installing them, into [`UNPACKED`] in `folder`.
 pub(crate) fn fetch_unpacked(
     packages: &[String],
     folder: &Path,
@@ -71,7 +71,7 @@ fn is_on_path(program: &str, tools: &Tools) -> bool {
     tools.ask(&["sh", "-c", "command -v \"$0\"", program]).is_good
 }
 
-/// The folder that packages are unpacked into, in that of a subject.
+/// The folder, inside a subject's, that packages are unpacked into.
 const UNPACKED: &str = "package";
 
 /// The folder of their archives until then.

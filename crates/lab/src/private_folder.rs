@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder that other users cannot look into; removed when dropped. If its process is killed, the keepers of its
-/// programs remove it, or else whoever makes the next one.
+/// programs remove it, or else the next process that makes one.
 #[derive(Debug)]
 pub struct PrivateFolder {
     path: PathBuf,
-    /// Says that it is in use; `None` on a file system without locks.
+    /// Marks it as in use; `None` on a file system without locks.
     _claim: Option<Locked>,
 }
 
 impl PrivateFolder {
-    /// Makes one in `scratch`; its name has `label` in it.
+    /// Makes one in `scratch`, with `label` in its name.
     ///
     /// # Errors
     ///
-    /// The folder, and the reason for which it cannot be made.
+    /// The folder, and the reason why it cannot be made.
     pub fn new(scratch: &Path, label: &str) -> Result<Self, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         Self::remove_abandoned(scratch);
@@ -30,13 +30,13 @@ impl PrivateFolder {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let path = scratch.join(format!("{PREFIX}{process}-{label}-{count}"));
             match DirBuilder::new().mode(0o700).create(&path) {
-                // One of another process of this number, which may run in another container.
+                // It belongs to another process with the same number, perhaps in another container.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(format!("cannot make {}: {error}", path.display())),
                 Ok(()) => {}
             }
             match claim(&path) {
-                // Somebody took it for one that was left behind.
+                // Another process took it for an abandoned one.
                 Ok(None) => {}
                 Ok(claim @ Some(_)) => return Ok(Self { path, _claim: claim }),
                 Err(_) => return Ok(Self { path, _claim: None }),
@@ -44,7 +44,7 @@ impl PrivateFolder {
         }
     }
 
-    /// Removes those in `scratch` whose processes have ended without doing so.
+    /// Removes the folders in `scratch` that processes left behind when they ended.
     pub(crate) fn remove_abandoned(scratch: &Path) {
         remove_unclaimed(scratch, |name| name.starts_with(PREFIX));
     }
@@ -54,11 +54,11 @@ impl PrivateFolder {
         self.path.join(name)
     }
 
-    /// Writes a file in it; its path.
+    /// Writes a file in it, and returns its path.
     ///
     /// # Errors
     ///
-    /// The file, and the reason for which it cannot be written.
+    /// The file, and the reason why it cannot be written.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, String> {
         let file = self.path(name);
         let written = std::fs::write(&file, content);
@@ -73,7 +73,7 @@ impl Drop for PrivateFolder {
     }
 }
 
-/// The start of their names. Those of versions that claimed none had a number there.
+/// The start of their names. Older versions, which claimed no folders, used a number instead of `tmp`.
 const PREFIX: &str = "wirebench-tmp-";
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
         assert!(claim(&scratch.path().join("nothing")).unwrap().is_none());
         let claimed = claim(scratch.path()).unwrap();
         assert!(claimed.is_some() && claim(scratch.path()).unwrap().is_none());
-        // As a child has it that has not become its program yet.
+        // Like a child that has not executed its program yet.
         let also_open = claimed.as_ref().unwrap().0.try_clone().unwrap();
         drop(claimed);
         assert!(claim(scratch.path()).unwrap().is_some());

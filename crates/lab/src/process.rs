@@ -1,7 +1,7 @@
-//! A program that runs, with all its processes: the one way in which children are started and ended.
+//! A program that runs, with all its processes: the only way to start and end children.
 //!
 //! Servers, client libraries, the embedded servers of wirebench, and the tools that install and build: each is started
-//! through a keeper ([`keeper`]), in a process group of its own, and is ended for certain.
+//! through a keeper ([`keeper`]), in a process group of its own, and is reliably ended.
 
 use crate::PrivateFolder;
 use crate::descendants::{Listed, descendants};
@@ -63,25 +63,25 @@ pub struct Program<'a> {
 /// The purposes of programs.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
-    /// A client to be measured: as a server, and its stdin is a pipe.
+    /// A client to be measured: like a server, with a pipe as its stdin.
     Client(&'a [(&'static str, OsString)]),
     /// A server to be measured, with its settings. It sees [`Launch::environment`], `LANG=C.UTF-8` and the settings,
     /// and writes no file longer than [`keeper::FILE_SIZE_MAX`].
     Server(&'a [(&'static str, OsString)]),
-    /// A tool that installs or builds: as a question, and both its outputs are read as one, its stderr.
+    /// A tool that installs or builds: like a question, with its stdout merged into its stderr.
     Build,
-    /// A server of the user's: it sees our whole environment, and both its outputs are read as one, its stderr. With
-    /// the text that it prints when it is ready, if that is awaited.
+    /// A server of the user's: it sees our entire environment, and its stdout is merged into its stderr. With the text
+    /// that it prints when it is ready, if that is awaited.
     Own(Option<&'a str>),
-    /// A program of the user's that is told on its stdin what to do: as [`Purpose::Own`], and its stdin is a pipe.
+    /// A program of the user's that takes orders on its stdin: like [`Purpose::Own`], with a pipe as its stdin.
     Told,
-    /// A tool that is asked something. It sees our environment, because that says how to reach registries, without what
-    /// Cargo is told about us; [`Launch::environment`] overrides it. Its temporary files lie in a folder of its own,
-    /// which ends with it.
+    /// A tool that answers a question. It sees our environment, which says how to reach registries, without the
+    /// variables that tell Cargo about this workspace; [`Launch::environment`] overrides it. Its temporary files are in
+    /// a folder of its own, which is removed with it.
     Question,
 }
 
-/// A program that was started. It is ended when dropped, with all that descends from it.
+/// A started program. Dropping it ends it and all its descendants.
 #[derive(Debug)]
 pub struct Process {
     keeper: Child,
@@ -95,7 +95,7 @@ pub struct Process {
 #[derive(Debug)]
 pub struct Part {
     pids: Vec<u32>,
-    /// Each process itself, whoever has its number when that is free again.
+    /// A handle to each process itself, whichever process gets its number afterwards.
     handles: Vec<OwnedFd>,
 }
 
@@ -105,14 +105,14 @@ impl Part {
         &self.pids
     }
 
-    /// Ends them as a crash does (SIGKILL), and returns as soon as none of them is left, or after a second. What takes
-    /// their places is left alone.
+    /// Ends them as a crash does (SIGKILL), and returns once all of them have ended; it waits at most a second for
+    /// each. Processes that replace them are left alone.
     pub fn kill(&self) {
         for process in &self.handles {
             pidfd_send_signal(process, Signal::KILL).ok();
         }
         for process in &self.handles {
-            // It can be read once it has ended.
+            // The handle is readable once the process has ended.
             poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&KILL_MAX)).ok();
         }
     }
@@ -134,8 +134,8 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// The keeper cannot be started, or the folder of a tool's temporary files not be made. A program that cannot be
-    /// started ends with [`keeper::FAILED`].
+    /// The keeper cannot be started, or the folder for a tool's temporary files cannot be made. A program that cannot
+    /// be started ends with [`keeper::FAILED`].
     pub fn start(program: &Program<'_>, launch: &Launch) -> io::Result<Self> {
         let mut command = Command::new(std::path::absolute(&launch.program)?);
         let mut orders = keeper::Orders {
@@ -196,7 +196,7 @@ impl Process {
         self.keeper.stdout.take().expect("it was piped, and is taken once")
     }
 
-    /// Its standard input, which a client has, and a program that is told what to do; to be taken once.
+    /// Its standard input, for [`Purpose::Client`] and [`Purpose::Told`] only; to be taken once.
     pub fn take_stdin(&mut self) -> ChildStdin {
         self.keeper.stdin.take().expect("it was piped, and is taken once")
     }
@@ -211,7 +211,7 @@ impl Process {
         }
     }
 
-    /// Lets all its processes go on.
+    /// Resumes all its processes.
     pub fn resume(&self) {
         self.all().iter().for_each(|process| process.signal(Signal::CONT));
     }
@@ -221,7 +221,7 @@ impl Process {
         self.all().iter().map(|process| process.pid).collect()
     }
 
-    /// The processes of it whose program has this name, of which the kernel keeps 15 bytes.
+    /// Its processes whose program has this name, of which the kernel keeps 15 bytes.
     pub fn part(&self, name: &str) -> Part {
         let named = self.all().into_iter().filter(|process| process.is_called(name));
         let handle = |process: Listed| {
@@ -237,7 +237,7 @@ impl Process {
         self.all().into_iter().map(|process| process.name).collect()
     }
 
-    /// The keeper's number: the processes that descend from it are the program.
+    /// The keeper's process ID; its descendants are the processes of the program.
     pub fn keeper_pid(&self) -> u32 {
         self.keeper.id()
     }
@@ -256,7 +256,7 @@ impl Process {
         self.stderr.text()
     }
 
-    /// True once it has printed the text that is awaited; from the beginning if none is.
+    /// True once it has printed the awaited text; from the beginning if there is none.
     pub(crate) fn has_said(&self) -> bool {
         self.stderr.has_come()
     }
@@ -267,7 +267,7 @@ impl Process {
         self.keepers_lines().into_iter().next().filter(|_| has_failed)
     }
 
-    /// Ends it: it has [`keeper::GRACE`] to do so by itself. Harmless when it has ended.
+    /// Ends it; it has [`keeper::GRACE`] to end on its own. Harmless if it has ended.
     pub fn end(&mut self) -> &Ended {
         if self.ended.is_none() {
             let code = self.end_keeper();
@@ -282,10 +282,10 @@ impl Process {
         self.ended.get_or_insert_default()
     }
 
-    /// The longest time from when a subject closes its stdout until it has ended, with its leftovers.
+    /// The longest time from a subject closing its stdout to its end, leftovers included.
     pub(crate) const END_MAX: Nanos = Nanos::from_secs(5);
 
-    /// Waits for its end, at most so long, and says how it was; `None` if it still runs.
+    /// Waits at most this long for its end, and returns it in words; `None` if it still runs.
     pub(crate) fn wait_for_end(&mut self, at_most: Nanos) -> Option<String> {
         let clock = Clock::start();
         loop {
@@ -297,8 +297,8 @@ impl Process {
         }
     }
 
-    /// Ends it as a crash does, with all its processes: none of them has time for a last word (SIGKILL). When this
-    /// returns, what they listened at is free. Harmless when it has ended.
+    /// Ends it as a crash does, with all its processes: none of them has time to clean up (SIGKILL). When this returns,
+    /// the addresses that they listened on are free. Harmless if it has ended.
     pub fn kill(&mut self) {
         for _ in 0..KILLS_MAX {
             let left = self.all();
@@ -315,7 +315,7 @@ impl Process {
         if self.ended.is_some() { Vec::new() } else { descendants(self.keeper.id()) }
     }
 
-    /// Lines on stderr that are the keeper's own, without its mark.
+    /// The keeper's own lines on stderr, without its mark.
     fn keepers_lines(&self) -> Vec<String> {
         let text = self.stderr.text();
         text.lines().filter_map(|line| Some(line.strip_prefix(keeper::MARK)?.to_owned())).collect()
@@ -335,7 +335,7 @@ impl Process {
                 Ok(Some(_)) | Err(_) => break,
             }
         }
-        // It hangs, or was killed: what did not leave its group can still be ended.
+        // It hangs, or was killed: processes that are still in its group can be killed.
         self.all().iter().for_each(|process| process.signal(Signal::KILL));
         if let Some(pid) = pid {
             kill_process_group(pid, Signal::KILL).ok();
@@ -376,7 +376,7 @@ const FILE_SIZE_MAX: Bytes = keeper::FILE_SIZE_MAX;
 /// The exit code of a program that SIGXFSZ ended.
 const FILE_TOO_LONG: i32 = 128 + 25;
 
-/// Variables that tell Cargo about this workspace, and must not hold for a subject.
+/// Variables that tell Cargo about this workspace, and must not reach a subject.
 const CARGO_ABOUT_US: [&str; 6] = [
     "CARGO_TARGET_DIR",
     "CARGO_BUILD_TARGET_DIR",
@@ -386,17 +386,17 @@ const CARGO_ABOUT_US: [&str; 6] = [
     "RUSTUP_TOOLCHAIN",
 ];
 
-/// Time between two looks for its end.
+/// Time between two checks for its end.
 const LOOK_AGAIN: Nanos = Nanos::from_millis(2);
 
 /// Longest wait for a keeper: longer than it waits for anything.
 const KEEPER_MAX: Nanos = Nanos::from_secs(15);
 
-/// Most rounds of killing processes, in which some were born: for a second.
+/// The most rounds of killing processes, which may fork meanwhile: one second of them.
 const KILLS_MAX: u32 = 500;
 
 /// Longest wait for the end of a process that was killed.
 const KILL_MAX: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// Most rounds of stopping processes that were born meanwhile.
+/// The most rounds of stopping processes, which may fork meanwhile.
 const PAUSES_MAX: u32 = 20;

@@ -1,4 +1,4 @@
-//! Waiting until a subject is ready, and the reasons for which it never is.
+//! Waiting until a subject is ready, and the reasons why it never is.
 
 use crate::lines::{Line, quoted};
 use crate::process::Process;
@@ -6,7 +6,7 @@ use crate::tail::last_lines;
 use engine::clock::Clock;
 use units::Nanos;
 
-/// The reasons for which a subject is not ready.
+/// The reasons why a subject is not ready.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -26,7 +26,7 @@ pub enum StartError {
         /// The fault of the line.
         what: String,
     },
-    /// It runs, and did not listen in time.
+    /// It runs, but did not listen in time.
     #[error(
         "it did not listen at {url} within {waited}; does it listen elsewhere, or take longer?{}",
         shown(said)
@@ -34,20 +34,20 @@ pub enum StartError {
     NeverListened {
         /// The URL.
         url: String,
-        /// The time that was waited.
+        /// The time waited.
         waited: Nanos,
         /// Its last lines.
         said: String,
     },
-    /// It runs, and did not print in time what it prints when it is ready.
+    /// It runs, but did not print its ready text in time.
     #[error(
         "it printed no line with `{text}` within {waited}; does it print another, or take longer?{}",
         shown(said)
     )]
     NeverPrinted {
-        /// The text that did not come.
+        /// The text that did not arrive.
         text: String,
-        /// The time that was waited.
+        /// The time waited.
         waited: Nanos,
         /// Its last lines.
         said: String,
@@ -55,14 +55,14 @@ pub enum StartError {
     /// It was not ready in time.
     #[error("it did not say {awaited} within {waited}{}", shown(said))]
     NeverReady {
-        /// The line that did not come.
+        /// The line that did not arrive.
         awaited: String,
-        /// The time that was waited.
+        /// The time waited.
         waited: Nanos,
         /// Its last lines on stderr.
         said: String,
     },
-    /// Our own program, its keeper, or a thread that hears it could not be started.
+    /// Its keeper, which is our own program, or a thread that reads from it could not be started.
     #[error("cannot start its keeper: {reason}")]
     NoKeeper {
         /// The system's reason.
@@ -91,12 +91,12 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// The keeper, or a thread that hears it, is refused by the system.
+    /// The error when the system refuses to start the keeper or a thread that reads from it.
     pub(crate) fn no_keeper(reason: impl std::fmt::Display) -> Self {
         Self::NoKeeper { reason: reason.to_string() }
     }
 
-    /// True if the program has said that another one has its port.
+    /// True if the program has reported that its port is taken.
     pub fn says_port_is_taken(&self) -> bool {
         match self {
             Self::PortTaken { .. } => true,
@@ -128,26 +128,26 @@ impl Deadline {
         Nanos(self.after.0.saturating_sub(self.clock.now().0))
     }
 
-    /// The error of a subject that did not print `awaited` until then.
+    /// The error for a subject that did not print `awaited` by then.
     pub(crate) fn late(&self, awaited: String, process: &Process) -> StartError {
         let said = last_lines(&process.stderr(), LINES_SHOWN);
         StartError::NeverReady { awaited, waited: self.after, said }
     }
 
-    /// The error of a server that does not listen at `url` by then.
+    /// The error for a server that does not listen at `url` by then.
     pub(crate) fn not_listening(&self, url: String, process: &Process) -> StartError {
         let said = last_lines(&process.stderr(), LINES_SHOWN);
         StartError::NeverListened { url, waited: self.after, said }
     }
 
-    /// The error of a server that has not printed `text` by then.
+    /// The error for a server that has not printed `text` by then.
     pub(crate) fn not_printed(&self, text: &str, process: &Process) -> StartError {
         let said = last_lines(&process.stderr(), LINES_SHOWN);
         StartError::NeverPrinted { text: text.to_owned(), waited: self.after, said }
     }
 }
 
-/// The text after `ready ` of a line.
+/// The text after `ready ` in a line.
 ///
 /// # Errors
 ///
@@ -167,7 +167,7 @@ pub(crate) fn garbage(line: &[u8], what: &str) -> StartError {
     StartError::Garbage { line: quoted(line), what: what.to_owned() }
 }
 
-/// The error of a subject that has closed its stdout before it was ready. `port` is the one that it was to take.
+/// The error for a subject that has closed its stdout before it was ready. `port` is the one that it was meant to use.
 pub(crate) fn ended(process: &mut Process, port: u16) -> StartError {
     let (status, code) = ended_by_itself(process);
     let said = last_lines(&process.stderr(), LINES_SHOWN);
@@ -183,7 +183,8 @@ pub(crate) fn ended(process: &mut Process, port: u16) -> StartError {
     }
 }
 
-/// The error of a server of the user's that has ended before it was ready, which `ready_line` says.
+/// The error for a user's server that has ended before it was ready; `ready_line` is the text that it prints when it
+/// is.
 pub(crate) fn ended_early(process: &mut Process, ready_line: Option<&str>) -> StartError {
     let (mut status, _) = ended_by_itself(process);
     if let Some(text) = ready_line.filter(|_| !process.has_said()) {
@@ -203,13 +204,13 @@ pub(crate) fn ended_by_itself(process: &mut Process) -> (String, Option<i32>) {
     (status, process.end().code)
 }
 
-/// True if these are a program's words for a port that another one has.
+/// True if these words of a program say that a port is taken.
 fn is_of_port(said: &str) -> bool {
     let lower = said.to_lowercase();
     PORT_TAKEN.iter().any(|words| lower.contains(words))
 }
 
-/// A program's words, to stand behind an error.
+/// A program's words, to be appended to an error.
 pub(crate) fn shown(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!("; it said:\n{said}") }
 }

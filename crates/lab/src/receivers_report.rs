@@ -1,17 +1,17 @@
-//! The report of a client about its receivers in rooms, read strictly: docs/SUBJECTS.md has the lines.
+//! A client's report on its receivers in rooms, read strictly: docs/SUBJECTS.md defines the lines.
 //!
-//! As in a report about a block, an unknown line or a number that cannot be read makes all of it worthless.
+//! As in a report on a block, an unknown line or an unreadable number makes all of it worthless.
 
 use crate::client_report::{GarbageError, ResultLimits, garbage, number, parts, words};
 use spec::stamp::Header;
 use units::Nanos;
 
-/// All that the receivers of a client have had.
+/// Everything that the receivers of a client have received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// The receivers, in the order of the report.
     pub receivers: Vec<Receiver>,
-    /// The number of errors of each kind, and its words for it, harmless on a terminal.
+    /// The number of errors of each kind, and the client's words for it, escaped for a terminal.
     pub errors: Vec<(u64, String)>,
 }
 
@@ -22,24 +22,24 @@ pub struct Receiver {
     pub room: u32,
     /// Its end.
     pub end: ReceiverEnd,
-    /// The steps of its clock.
+    /// The resolution of its clock.
     pub resolution: Nanos,
-    /// The transport that its library has used, as that calls it, harmless on a terminal.
+    /// The transport that its library has used, in the library's own words, escaped for a terminal.
     pub transport: String,
     /// Comparisons of its clock with ours.
     pub exchanges: Vec<ClockExchange>,
-    /// The headers of all messages that it has had, in their order, with the instants by its own clock.
+    /// The headers of all messages that it has received, in order, with the instants by its own clock.
     pub messages: Vec<(Header, Nanos)>,
 }
 
 /// The ways in which a receiver may end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiverEnd {
-    /// Its connection was closed before the end mark came.
+    /// Its connection was closed before the end mark arrived.
     Cut,
-    /// The end mark came: what did not come before it never will.
+    /// The end mark arrived: what did not arrive before it never will.
     Ended,
-    /// The time for the end mark was over.
+    /// The wait for the end mark timed out.
     Waiting,
 }
 
@@ -48,9 +48,9 @@ pub enum ReceiverEnd {
 pub struct ClockExchange {
     /// The instant at which a receiver asked, by its clock.
     pub asked: Nanos,
-    /// The answer: the instant by ours.
+    /// The answer: the instant by our clock.
     pub ours: Nanos,
-    /// The instant at which it had the answer, by its clock.
+    /// The instant at which it received the answer, by its clock.
     pub heard: Nanos,
 }
 
@@ -66,12 +66,12 @@ pub(crate) struct Reader {
 /// The meaning of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It wants to know the time.
+    /// It asks for the time.
     Asks,
     /// The command is done.
     Done(Received),
     More,
-    /// It does not do this, for this reason.
+    /// It does not support this, for this reason.
     Unsupported(String),
 }
 
@@ -86,7 +86,7 @@ impl Reader {
         Self { awaits_report: true, ..Self::awaiting_receivers(limits) }
     }
 
-    /// The line that ends it, in words.
+    /// The line that ends the answer, in words.
     pub(crate) const fn awaited(&self) -> &'static str {
         if self.awaits_report { "`done`" } else { "`receiving`" }
     }

@@ -20,13 +20,13 @@ pub struct Server {
 /// A server of the user's.
 #[derive(Clone, Debug)]
 pub struct OfUser<'a> {
-    /// The line of a shell that starts it.
+    /// The shell command that starts it.
     pub line: &'a str,
     /// Its working directory.
     pub folder: &'a Path,
-    /// The name that it is known by, which nobody looks into.
+    /// The name that it is known by, which is never parsed.
     pub url: String,
-    /// The text that a line of its output has in it when it is ready.
+    /// The text that a line of its output contains when it is ready.
     pub ready_line: Option<&'a str>,
 }
 
@@ -37,13 +37,14 @@ pub struct ServerSettings {
     pub host: String,
     /// The port; 0 for any that is free (`WIREBENCH_PORT`).
     pub port: u16,
-    /// Its answer to every message, in place of an echo (`WIREBENCH_REPLY`).
+    /// Its answer to every message, instead of an echo (`WIREBENCH_REPLY`).
     pub reply: Option<String>,
-    /// The time for which it keeps its processor busy for each message, before its reply leaves (`WIREBENCH_WORK_NS`).
+    /// The time for which it keeps its processor busy for each message, before it sends its reply
+    /// (`WIREBENCH_WORK_NS`).
     pub work: Option<Nanos>,
-    /// Its certificate, if it is to speak TLS beside.
+    /// Its certificate, if it is to speak TLS as well.
     pub tls: Option<TlsFiles>,
-    /// The longest message that it has to take (`WIREBENCH_MESSAGE_MAX`).
+    /// The longest message that it must accept (`WIREBENCH_MESSAGE_MAX`).
     pub message_size_max: Bytes,
     /// The most connections that wait to be accepted (`WIREBENCH_BACKLOG`).
     pub backlog: u32,
@@ -78,7 +79,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`StartError`]; then nothing of it is left running.
+    /// [`StartError`]; none of its processes is left running then.
     pub fn start(
         subject: &Subject,
         installed: &Path,
@@ -110,12 +111,12 @@ impl Server {
         Ok(Self { process, urls })
     }
 
-    /// Starts a server of the user's, and waits until it is ready: it has printed its line, if it has one, and it
-    /// listens. `listens` is asked again and again, with the numbers of its processes.
+    /// Starts a server of the user's, and waits until it is ready: it has printed its ready line, if it has one, and it
+    /// listens. Calls `listens` again and again, with its process IDs.
     ///
     /// # Errors
     ///
-    /// [`StartError`], or what `listens` says is wrong; then nothing of it is left running.
+    /// [`StartError`], or the fault that `listens` reports; none of its processes is left running then.
     pub fn of_user(
         server: OfUser<'_>,
         launch: &Launch,
@@ -127,7 +128,7 @@ impl Server {
         let mut process = Process::start(&program, launch).map_err(StartError::no_keeper)?;
         let deadline = Deadline::after(launch.ready_timeout);
         loop {
-            // Its end is looked for first: one that has ended listens no more.
+            // Checks first whether it has ended: then it no longer listens.
             if process.died().is_some() {
                 return Err(ended_early(&mut process, ready_line));
             }
@@ -187,7 +188,7 @@ fn environment(settings: &ServerSettings) -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// The URL of a line `ready URL`, whose scheme the manifest names.
+/// The URL of a line `ready URL`; the manifest must name its scheme.
 fn url_of(line: &Line, speaks: &[&str]) -> Result<String, StartError> {
     let bytes = after_ready(line)?;
     let url = std::str::from_utf8(bytes).ok();
@@ -208,7 +209,7 @@ fn scheme_of(url: &str) -> Option<&str> {
     before("://").or_else(|| before(":").filter(|scheme| *scheme == "unix"))
 }
 
-/// Time between two looks at a server of the user's that is not ready yet.
+/// Time between two checks of a user's server that is not ready yet.
 const LOOK_AGAIN: Nanos = Nanos::from_millis(10);
 
 /// The longest line about a URL.

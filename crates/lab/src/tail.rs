@@ -7,11 +7,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Nanos;
 
-/// The last bytes out of a pipe, read by a thread of its own so that the writer never waits.
+/// The last bytes from a pipe, read by a thread of its own so that the writer never blocks.
 #[derive(Debug)]
 pub(crate) struct Tail {
     kept: Arc<Mutex<Kept>>,
-    /// Disconnected when there is no more.
+    /// Disconnected at the end of the pipe.
     ended: Receiver<()>,
 }
 
@@ -19,7 +19,7 @@ impl Tail {
     /// The most bytes that are kept.
     pub(crate) const SIZE_MAX: usize = 64 << 10;
 
-    /// `awaited` is looked for in all that comes ([`Tail::has_come`]).
+    /// Reads `pipe` to its end, and looks for `awaited` in everything that arrives ([`Tail::has_come`]).
     pub(crate) fn read(
         mut pipe: impl Read + Send + 'static,
         awaited: Option<&str>,
@@ -38,22 +38,22 @@ impl Tail {
         Ok(Self { kept, ended })
     }
 
-    /// True once the text that is awaited has come; from the beginning if none is.
+    /// True once the awaited text has arrived; from the beginning if there is none.
     pub(crate) fn has_come(&self) -> bool {
         self.kept().awaited.is_none()
     }
 
-    /// Waits until the other end is closed; not longer than a second.
+    /// Waits until the other end is closed, for at most a second.
     pub(crate) fn wait(&self) {
         self.wait_for(Nanos::from_secs(1));
     }
 
-    /// The same, at most so long. True if it is closed.
+    /// Waits until the other end is closed, for at most this long. True if it is closed.
     pub(crate) fn wait_for(&self, at_most: Nanos) -> bool {
         self.ended.recv_timeout(at_most.into()) == Err(RecvTimeoutError::Disconnected)
     }
 
-    /// The bytes kept so far as text, harmless on a terminal.
+    /// The bytes kept so far as text, escaped for a terminal.
     pub(crate) fn text(&self) -> String {
         escaped(self.kept().bytes.make_contiguous())
     }
@@ -67,7 +67,7 @@ impl Tail {
 #[derive(Debug)]
 struct Kept {
     bytes: VecDeque<u8>,
-    /// The text that has not come yet.
+    /// The awaited text, until it has arrived.
     awaited: Option<Vec<u8>>,
 }
 
@@ -75,7 +75,7 @@ impl Kept {
     fn add(&mut self, new: &[u8]) {
         let known = self.bytes.len();
         self.bytes.extend(new);
-        // It may come in pieces.
+        // It may arrive in pieces.
         self.awaited.take_if(|awaited| {
             let bytes = &self.bytes.make_contiguous()[known.saturating_sub(awaited.len())..];
             bytes.windows(awaited.len()).any(|window| window == *awaited)
@@ -85,7 +85,7 @@ impl Kept {
     }
 }
 
-/// The text of `bytes` with all that could steer a terminal escaped; lines stay lines.
+/// The text of `bytes`, with every control character escaped that could affect a terminal; newlines are kept.
 pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for character in String::from_utf8_lossy(bytes).chars() {
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_text_is_found_in_pieces_and_long_before_the_end() {
-        // Each piece is read by itself.
+        // Each piece is read on its own.
         let pieces = |pieces: &[&str]| {
             let mut pipe: Box<dyn Read + Send> = Box::new(std::io::empty());
             for piece in pieces {

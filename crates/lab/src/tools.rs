@@ -1,4 +1,4 @@
-//! The programs that install, build and weigh: run to their end, through a keeper as all others.
+//! The programs that install, build and weigh: run to their end, through a keeper like all others.
 
 use crate::InstallError;
 use crate::manifest::From;
@@ -26,23 +26,23 @@ pub(crate) struct Outcome {
     pub(crate) is_good: bool,
     /// Its end in words.
     pub(crate) status: String,
-    /// The end of both its outputs, harmless on a terminal.
+    /// The end of both its outputs, escaped for a terminal.
     pub(crate) said: String,
 }
 
 impl Tools {
-    /// Tools that start through `launch`. They install Debian's packages only if `may_install_packages`.
+    /// Tools that start through `launch`. They install Debian packages only if `may_install_packages`.
     pub fn new(launch: Launch, may_install_packages: bool) -> Self {
         let launch = Launch { cpus: Vec::new(), ..launch };
         Self { launch, may_install_packages, has_package_lists: Mutex::new(false) }
     }
 
-    /// True if Debian's packages that are missing may be installed.
+    /// True if missing Debian packages may be installed.
     pub(crate) const fn may_install_packages(&self) -> bool {
         self.may_install_packages
     }
 
-    /// Runs a command that has to succeed. `from` brings what it fetches; `None` for one that fetches nothing.
+    /// Runs a command that must succeed. `from` is the registry that it fetches from; `None` if it fetches nothing.
     ///
     /// # Errors
     ///
@@ -65,13 +65,13 @@ impl Tools {
         })
     }
 
-    /// Asks for something that takes no time to speak of.
+    /// Runs a command that takes hardly any time.
     pub(crate) fn ask(&self, command: &[&str]) -> Outcome {
         let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
         self.run(&command, Path::new("/"), ASK_MAX)
     }
 
-    /// All that a command prints on stdout.
+    /// Everything that a command prints on stdout.
     ///
     /// # Errors
     ///
@@ -95,11 +95,11 @@ impl Tools {
         Err(format!("{name} failed ({status}): {}", last.unwrap_or("without a word")))
     }
 
-    /// Fetches the lists of Debian's packages, once for these tools: a fresh container has none.
+    /// Fetches the lists of Debian packages, once for these tools: a fresh container has none.
     ///
     /// # Errors
     ///
-    /// As [`Tools::succeed`].
+    /// As for [`Tools::succeed`].
     pub(crate) fn update_package_lists(
         &self,
         tell: &mut dyn FnMut(&str),
@@ -132,8 +132,8 @@ impl Tools {
     }
 }
 
-/// The first line that `command` of a subject prints in `folder`, waited for at most so long. A subject sees no more of
-/// the environment than when it is measured.
+/// The first line that `command` of a subject prints in `folder`; waits at most this long for it. A subject sees only
+/// the environment that it sees when it is measured.
 ///
 /// # Errors
 ///
@@ -166,7 +166,7 @@ pub(crate) fn first_line(
     }
 }
 
-/// True if a command's words are that it did not reach a server. Tools break lines where they like.
+/// True if a command says that it did not reach a server. Tools break lines anywhere.
 fn is_unreachable(said: &str) -> bool {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     UNREACHABLE.iter().any(|words| said.contains(words))

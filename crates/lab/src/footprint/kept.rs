@@ -1,4 +1,4 @@
-//! Footprints that are kept, each in a file beside the folder of its subject.
+//! Stored footprints, each in a file beside the folder of its subject.
 
 use crate::{Home, Subject};
 use record::Footprint;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 impl Home {
-    /// The footprint that was kept of `subject` as it is installed now.
+    /// The stored footprint of `subject`, if it is that of the current installation.
     pub fn kept_footprint(&self, subject: &Subject) -> Option<Footprint> {
         let stamp = self.stamp(subject)?;
         let kept: Kept =
@@ -15,7 +15,7 @@ impl Home {
         (kept.stamp == stamp).then_some(kept.footprint)
     }
 
-    /// Keeps the footprint of `subject`, for as long as it stays as it is.
+    /// Stores the footprint of `subject`, which is valid until the subject changes.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl Home {
     }
 }
 
-/// A footprint, and the stamp of the subject that it is of.
+/// A footprint, and the stamp of its subject.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     stamp: String,

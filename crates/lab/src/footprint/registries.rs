@@ -1,4 +1,4 @@
-//! The packages that a subject needs, asked of the tool that brought them, and their weight.
+//! The packages that a subject needs, as the tool that installed them reports them, and their sizes.
 
 use super::weigh;
 use crate::tools::Tools;
@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Packages with all that they need.
+/// Packages with their dependencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packages {
     pub(super) count: u64,
     pub(super) installed_bytes: u64,
-    /// `None` where the archives are not kept, nor their sizes declared.
+    /// `None` where the archives are not kept and their sizes are not declared.
     pub(super) download_bytes: Option<u64>,
     /// The part that every program of the language needs.
     pub(super) floor_bytes: Option<u64>,
@@ -43,7 +43,7 @@ pub(super) fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Debian's: the closure of the library's packages on a machine that has none, by what they declare.
+/// Debian: the library's packages and their dependencies on a machine without any, by the sizes that they declare.
 fn debian(manifest: &Manifest, scratch: &Path, tools: &Tools) -> Result<Packages, String> {
     let needs = &manifest.needs;
     let all_packages: Vec<String> = needs.all_packages().map(str::to_owned).collect();
@@ -52,12 +52,12 @@ fn debian(manifest: &Manifest, scratch: &Path, tools: &Tools) -> Result<Packages
     fs::write(&status, "").map_err(|error| format!("{}: {error}", status.display()))?;
     let closure = |packages: &[String]| closure(packages, &status, tools);
     let mut all = closure(of_library)?;
-    // Without what they need: that is why they are only unpacked.
+    // Without their dependencies: that is why they are only unpacked.
     all.extend(needs.unpacked.iter().cloned());
     let declared = |packages: &BTreeSet<String>| declared(packages, tools);
     let of_all = declared(&all)?;
     let of_language = match all.contains("libc6-dev") {
-        // The library is what is unpacked, and the others are what it runs on.
+        // The unpacked packages are the library, and it runs on the others.
         _ if needs.library.is_empty() && !needs.unpacked.is_empty() => &all_packages[..],
         true => &["libc6-dev".to_owned()],
         false => &["libc6".to_owned()],
@@ -112,7 +112,7 @@ fn sum_of_declared(said: &str) -> Packages {
     }
 }
 
-/// The Rust registry's: what the program is linked from, by the size of the sources.
+/// Cargo: the crates that are linked into the program, by the size of their sources.
 fn cargo(installed: &Path, tools: &Tools) -> Result<Packages, String> {
     let ask = |question: &[&str]| {
         let command = [&["cargo"], question, &["--offline", "--locked"]].concat();
@@ -157,7 +157,7 @@ fn fetched_crate(folder: &Path) -> Option<PathBuf> {
     Some(root.join("cache").join(registry.file_name()?).join(format!("{name}.crate")))
 }
 
-/// PHP's: all that composer has installed.
+/// PHP: everything that composer has installed.
 fn composer(installed: &Path) -> Result<Packages, String> {
     let list = installed.join("vendor/composer/installed.json");
     let text = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
@@ -167,14 +167,14 @@ fn composer(installed: &Path) -> Result<Packages, String> {
     Ok(Packages { count, installed_bytes, ..Packages::default() })
 }
 
-/// Modules of Go that the program is linked from, by the size of the sources.
+/// Go: the modules that are linked into the program, by the size of their sources.
 fn go(installed: &Path, tools: &Tools) -> Result<Packages, String> {
     let format = "{{if not .Standard}}{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}}{{end}}{{end}}{{end}}";
     let list = tools.output(&words(&["go", "list", "-deps", "-f", format, "."]), installed)?;
     let modules: BTreeSet<&str> = list.lines().filter(|line| !line.is_empty()).collect();
     let mut sum = Packages { download_bytes: Some(0), ..Packages::default() };
     for module in modules {
-        // Without a proxy, modules that were downloaded before are only named.
+        // Without a proxy, this downloads nothing, and only describes modules that were downloaded before.
         let name = words(&["env", "GOPROXY=off", "go", "mod", "download", "-json", module]);
         let said = tools.output(&name, installed)?;
         let facts: Value = serde_json::from_str(&said).map_err(|error| error.to_string())?;
@@ -190,7 +190,7 @@ fn go(installed: &Path, tools: &Tools) -> Result<Packages, String> {
     Ok(sum)
 }
 
-/// Maven's: the archives that the program runs with.
+/// Maven: the archives that the program runs with.
 fn maven(
     manifest: &Manifest,
     installed: &Path,
@@ -211,7 +211,7 @@ fn maven(
     })
 }
 
-/// Archives that the build has laid beside the program, in a folder that the manifest names.
+/// The archives that the build has put beside the program, in a folder that the manifest names.
 fn archives_built(manifest: &Manifest, installed: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let mut archives = BTreeSet::new();
     for folder in
@@ -238,7 +238,7 @@ fn archives_on_class_path(
     Ok(text.trim().split(':').filter(|path| !path.is_empty()).map(PathBuf::from).collect())
 }
 
-/// Node's: every package below `node_modules`.
+/// Node: every package below `node_modules`.
 fn npm(installed: &Path, tools: &Tools) -> Result<Packages, String> {
     let list = tools.output(&words(&["npm", "ls", "--all", "--parseable"]), installed)?;
     // The first line is the program itself.
@@ -247,7 +247,7 @@ fn npm(installed: &Path, tools: &Tools) -> Result<Packages, String> {
     Ok(Packages { count, installed_bytes, ..Packages::default() })
 }
 
-/// Python's: every distribution of the environment but those that install others.
+/// Python: every distribution in the environment, except those that install others.
 fn pip(installed: &Path, tools: &Tools) -> Result<Packages, String> {
     let said = tools.output(&words(&["venv/bin/python", "-c", DISTRIBUTIONS]), installed)?;
     let sizes: Vec<u64> = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
@@ -258,7 +258,7 @@ fn pip(installed: &Path, tools: &Tools) -> Result<Packages, String> {
     })
 }
 
-/// Prints the size of each distribution, a line each.
+/// Prints the size of each distribution, one per line.
 const DISTRIBUTIONS: &str = "\
 import importlib.metadata, os
 for one in importlib.metadata.distributions():

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-/// The bytes of a file, or of all files below a folder: of their content, not of the disk that they take. Symbolic
-/// links are not followed.
+/// The size of a file, or of all files below a folder: of their content, not the disk space that they take. Does not
+/// follow symbolic links.
 pub(super) fn bytes(path: &Path) -> Result<u64, String> {
     let failed = |error: std::io::Error| format!("cannot look at {}: {error}", path.display());
     let facts = fs::symlink_metadata(path).map_err(failed)?;
