@@ -1,11 +1,12 @@
-//! The check that open files and ephemeral ports suffice for a run, before it starts, with the number and the cure.
+//! The check, before a run starts, that open files and ephemeral ports suffice; a shortage names the number and the
+//! cure.
 //!
-//! Pure arithmetic over limits that somebody else read. Left out: memory, the backlog, and the ports that
-//! short-lived clients leave behind in TIME_WAIT.
+//! Pure arithmetic over limits that the caller has read. Left out: memory, the backlog, and the ports that short-lived
+//! clients leave behind in TIME_WAIT.
 
 use std::net::Ipv4Addr;
 
-/// Checks that so many connections at a time fit into the limits of the machine.
+/// Checks that this many concurrent connections fit within the machine's limits.
 ///
 /// # Errors
 ///
@@ -30,7 +31,7 @@ pub fn capacity(limits: &Limits, connections: u64, sources: Sources) -> Result<(
 pub struct Limits {
     /// Open files of this process.
     pub open_files: OpenFiles,
-    /// Open files of the server's process; `None` if the server is somebody else's.
+    /// Open files of the server's process; `None` if this run did not start the server.
     pub server_open_files: Option<OpenFiles>,
     /// Ports for outgoing connections.
     pub ports: Ports,
@@ -41,7 +42,7 @@ pub struct Limits {
 pub struct OpenFiles {
     /// The limit that binds.
     pub soft: u64,
-    /// The most to which the process may raise the soft limit by itself.
+    /// The highest soft limit that the process may set on its own.
     pub hard: u64,
 }
 
@@ -60,7 +61,7 @@ impl OpenFiles {
 pub struct Ports {
     /// The first of the range.
     pub first: u16,
-    /// The last of the range, which belongs to it.
+    /// The last of the range, inclusive.
     pub last: u16,
     /// The number of ports within the range that are set aside (`ip_local_reserved_ports`).
     pub reserved: u64,
@@ -77,7 +78,7 @@ impl Ports {
             .saturating_sub(self.reserved)
     }
 
-    /// The number of source addresses that so many connections to one target take; `u64::MAX` if there is no port at
+    /// The number of source addresses that this many connections to one target need; `u64::MAX` if there is no port at
     /// all.
     pub fn addresses_for(self, connections: u64) -> u64 {
         match self.count() {
@@ -124,19 +125,19 @@ pub enum Shortage {
         party: Party,
         /// The connections that were asked for.
         connections: u64,
-        /// The open files that they take.
+        /// The open files that they need.
         needed: u64,
         /// The open files that are allowed.
         limit: OpenFiles,
     },
-    /// A source address has only so many ports towards one target.
+    /// A source address has a limited number of ports towards one target.
     #[error("{}", ports_message(*.connections, *.addresses, *.per_address, *.needed, *.loopback))]
     Ports {
         /// The connections that were asked for.
         connections: u64,
         /// The number of source addresses.
         addresses: u64,
-        /// The connections that each of them can have.
+        /// The number of connections that each address can have.
         per_address: u64,
         /// The number of source addresses that would suffice.
         needed: u64,
@@ -145,12 +146,12 @@ pub enum Shortage {
     },
 }
 
-/// Open files that a process needs beside its connections: standard streams, epoll, timers, listeners, the record,
-/// the files of the samplers.
+/// Open files that a process needs in addition to its connections: standard streams, epoll, timers, listeners, the
+/// record, the files of the samplers.
 pub const RESERVED_FILES: u64 = 32;
 
-/// The most loopback addresses that a run takes by itself ([`Sources::Automatic`]): with some 28 000 ports each,
-/// more than open files allow for.
+/// The most loopback addresses that a run takes on its own ([`Sources::Automatic`]): with some 28 000 ports each, they
+/// allow more connections than open files do.
 pub const LOOPBACK_SOURCES_MAX: u64 = 254;
 
 fn open_files_suffice(party: Party, limit: OpenFiles, connections: u64) -> Result<(), Shortage> {
@@ -210,8 +211,8 @@ fn ports_message(
     }
 }
 
-/// A range of `count` loopback addresses from 127.0.0.2 on, as `--source-ip` takes them; `None` if 127.0.0.0/8 ends
-/// before.
+/// A range of `count` loopback addresses starting at 127.0.0.2, in the syntax of `--source-ip`; `None` if they do not
+/// fit in 127.0.0.0/8.
 fn loopback_range(count: u64) -> Option<String> {
     let first = u32::from(Ipv4Addr::new(127, 0, 0, 2));
     let last = first.checked_add(u32::try_from(count.checked_sub(1)?).ok()?)?;

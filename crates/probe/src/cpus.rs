@@ -1,6 +1,6 @@
 //! The CPUs of the server and of the generator.
 //!
-//! A pure function over a [`Topology`] that somebody else read. A *CPU* is what the kernel schedules on; a *core* is
+//! A pure function over a [`Topology`] that the caller has read. A *CPU* is what the kernel schedules on; a *core* is
 //! the hardware behind one or more of them (hyper-threads). Left out: memory nodes, cores of unequal speed, and CPU
 //! quotas.
 
@@ -8,9 +8,9 @@ use std::num::NonZeroUsize;
 
 /// Chooses a CPU for the server and one for each of `threads` generator threads; `None` if `topology` has no CPU.
 ///
-/// The server gets a core for itself, the first. Generator threads go to the other cores, one each before any core
-/// gets a second, those of the server's package first; threads beyond the CPUs there begin again at the front. The
-/// rest of the server's core stays idle: a hyper-thread next to the server would slow it down.
+/// The server gets the first core for itself. Generator threads go to the other cores: one per core before any core
+/// gets a second, and cores in the server's package first. If there are more threads than CPUs, assignment wraps
+/// around. The other CPUs of the server's core stay idle: a hyper-thread next to the server would slow it down.
 pub fn place(topology: &Topology, threads: NonZeroUsize) -> Option<Placement> {
     let threads = threads.get();
     let (first, others) = topology.cores.split_first()?;
@@ -30,9 +30,9 @@ pub fn place(topology: &Topology, threads: NonZeroUsize) -> Option<Placement> {
     Some(Placement { server, generator, sharing })
 }
 
-/// Chooses a CPU for each of `threads` generator threads beside a server that somebody else started, and that may use
-/// `taken`: on cores that it may not use, else on all cores but the first, so that the kernel finds that one idle for
-/// it. Empty if there is only one core: the kernel knows better then.
+/// Chooses a CPU for each of `threads` generator threads beside a server that this run did not start and that may use
+/// the CPUs `taken`: on cores that the server may not use, else on all cores but the first, so that the kernel finds
+/// the first one idle for the server. Empty if there is only one core: placement is then left to the kernel.
 pub fn place_beside(topology: &Topology, taken: &[usize], threads: NonZeroUsize) -> Vec<usize> {
     let is_free = |core: &&Core| core.cpus.iter().all(|cpu| !taken.contains(cpu));
     let free: Vec<Core> = topology.cores.iter().filter(is_free).cloned().collect();
@@ -43,8 +43,8 @@ pub fn place_beside(topology: &Topology, taken: &[usize], threads: NonZeroUsize)
     one_of_each_before_a_second(cores).into_iter().cycle().take(threads.get()).collect()
 }
 
-/// True if `parties` programs that are busy all the time have a core each, of so many that may be used, with a quota of
-/// CPU time where the container has one.
+/// True if `parties` programs that are always busy get a core each out of the `cores` that may be used, within the
+/// container's CPU quota if it has one.
 pub fn have_a_core_each(parties: u32, cores: usize, quota: Option<f64>) -> bool {
     usize::try_from(parties).is_ok_and(|parties| parties <= cores)
         && quota.is_none_or(|quota| f64::from(parties) <= quota)
@@ -57,7 +57,7 @@ pub struct Placement {
     pub server: usize,
     /// The CPU of each generator thread, in their order.
     pub generator: Vec<usize>,
-    /// The resources that both have to share, for want of cores.
+    /// The resources that both have to share because there are too few cores.
     pub sharing: Sharing,
 }
 
@@ -67,15 +67,15 @@ impl Placement {
         matches!(self.sharing, Sharing::Core | Sharing::Cpu)
     }
 
-    /// The CPUs of a server that may use several: one of each core of `topology` that no generator thread runs on, its
-    /// own first; where there is no such core, its own alone.
+    /// The CPUs for a server that may use several: one on each core of `topology` that no generator thread runs on, the
+    /// server's own CPU first; where there is no such core, only its own CPU.
     pub fn apart(&self, topology: &Topology) -> Vec<usize> {
         let first = |core: &[usize]| core.first().copied();
         self.or_its_own(self.left_cores(topology).filter_map(first).collect())
     }
 
-    /// The CPUs of all cores of `topology` that no generator thread runs on, for a server of the user's, which may have
-    /// any number of threads; where there is no such core, the server's CPU alone.
+    /// The CPUs of all cores of `topology` that no generator thread runs on, for a server started from the user's
+    /// command, which may have any number of threads; where there is no such core, only the server's CPU.
     pub fn left(&self, topology: &Topology) -> Vec<usize> {
         self.or_its_own(self.left_cores(topology).flatten().copied().collect())
     }
@@ -92,25 +92,25 @@ impl Placement {
 /// The resources that may have to be shared, from the least harmful to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sharing {
-    /// Everybody has a CPU, and the server a core.
+    /// Every thread has a CPU of its own, and the server a core.
     Nothing,
     /// Some generator threads share a CPU with each other.
     Threads,
-    /// Generator and server are hyper-threads of the one core.
+    /// Generator and server are hyper-threads of the only core.
     Core,
-    /// Generator and server share the one CPU.
+    /// Generator and server share the only CPU.
     Cpu,
 }
 
 /// The cores that this process may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// The cores in the order of packages, then of CPU numbers; no core is without a CPU.
+    /// The cores, ordered by package and then by CPU number; every core has at least one CPU.
     cores: Vec<Core>,
 }
 
 impl Topology {
-    /// The cores that `cpus` make up; `cpus` are those that may be used, in any order.
+    /// Groups `cpus`, the CPUs that may be used, in any order, into cores.
     pub fn new(mut cpus: Vec<Cpu>) -> Self {
         cpus.sort_by_key(|cpu| (cpu.package, cpu.id));
         cpus.dedup_by_key(|cpu| cpu.id);
@@ -140,15 +140,15 @@ impl Topology {
     }
 }
 
-/// One CPU and where it belongs.
+/// One CPU, with its core and package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
     /// The kernel's number for it.
     pub id: usize,
-    /// Its core, named by the lowest number of the core's CPUs, whether or not that one may be used; its own number
-    /// where nothing is known.
+    /// Its core, identified by the lowest number of the core's CPUs, whether or not that CPU may be used; the CPU's own
+    /// number where the core is unknown.
     pub core: usize,
-    /// The package (socket) that it is in; 0 where nothing is known.
+    /// The package (socket) that it is in; 0 where that is unknown.
     pub package: usize,
 }
 
@@ -200,7 +200,7 @@ mod tests {
         let hyper = topology(&[(0, 0, 0), (1, 0, 0)]);
         let laptop = topology(&[(0, 0, 0), (1, 1, 0), (2, 0, 0), (3, 1, 0)]); // siblings 0+2, 1+3
         let quad = topology(&[(0, 0, 0), (1, 1, 0), (2, 2, 0), (3, 3, 0)]);
-        // Siblings 0+1, 2+3, of which affinity leaves 1, 2 and 3.
+        // Siblings 0+1, 2+3; affinity leaves 1, 2 and 3.
         let cut = topology(&[(1, 0, 0), (2, 2, 0), (3, 2, 0)]);
         // Two sockets whose CPUs alternate.
         let sockets = topology(&[(0, 0, 0), (1, 1, 1), (2, 2, 0), (3, 3, 1)]);

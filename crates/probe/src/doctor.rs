@@ -1,12 +1,12 @@
-//! The limits of this machine and the numbers at which they bind, before a run: every limit with its evidence, what it
-//! changes, and the command that lifts it.
+//! The limits of this machine and the numbers at which they bind, checked before a run: each limit with its evidence,
+//! its effect, and the command that lifts it.
 //!
-//! Pure arithmetic over facts that somebody else read ([`crate::machine`], [`crate::limits`], [`crate::kernel_memory`],
-//! [`crate::place`]). Open files and ports are [`crate::capacity`]'s, so what is said here is what a run refuses. Left
-//! out: reading, text for people, and what the server at the other end allows.
+//! Pure arithmetic over facts that the caller has read ([`crate::machine`], [`crate::limits`],
+//! [`crate::kernel_memory`], [`crate::place`]). Open files and ports follow [`crate::capacity`], so the doctor reports
+//! exactly what a run would refuse. Left out: reading, text for people, and what the server at the other end allows.
 //!
-//! Start reading at [`diagnose`]. `finding` has the facts, the question and the answers, `limits` the limits that are
-//! numbers, `machine` what changes numbers without being one, `wish` what may be asked for.
+//! Start reading at [`diagnose`]. `finding` has the facts, the question and the answers; `limits` has the numeric
+//! limits; `machine` has facts that change results without limiting them; `wish` parses the load asked for.
 
 mod finding;
 mod limits;
@@ -16,7 +16,7 @@ mod wish;
 pub use finding::{Diagnosis, Facts, Finding, KernelMemory, Place, Question, State, Unit};
 pub use wish::{Wish, WishError};
 
-/// Looks at every limit, in the order in which a run would meet them.
+/// Checks every limit, in the order in which a run would meet them.
 pub fn diagnose(facts: &Facts, question: Question) -> Diagnosis {
     let findings = vec![
         limits::open_files(facts, question),

@@ -1,6 +1,6 @@
-//! The reasons for which a fact about the machine could not be read.
+//! The reasons why a fact about the machine could not be read.
 
-/// The reasons for which a sample could not be taken.
+/// The reasons why a sample could not be taken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -10,15 +10,15 @@ pub enum ReadError {
         /// Its id.
         pid: u32,
     },
-    /// The kernel's answer is not what it should be.
+    /// The kernel's text lacks the expected value.
     #[error("{path} has no {missing}")]
     Malformed {
         /// The file.
         path: String,
-        /// The value that was looked for in it.
+        /// The value that was looked for.
         missing: &'static str,
     },
-    /// The kernel does not let us read it.
+    /// The file cannot be read.
     #[error("cannot read {path}: {source}")]
     Unreadable {
         /// The file.
@@ -28,11 +28,11 @@ pub enum ReadError {
     },
 }
 
-/// The reason for which a thread could not be kept on some CPUs.
+/// The reason why a thread could not be pinned to some CPUs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PinError {
-    /// The number is beyond what the system call can say.
+    /// The number is higher than the system call can express.
     #[error("CPU {cpu} is beyond {max}, the last that a thread can be kept on")]
     Beyond {
         /// The number asked for.

@@ -1,7 +1,6 @@
 //! The traffic of a network interface.
 
-/// The counters of an interface since it came up, of all traffic; headers of links and of IP are in the
-/// bytes.
+/// The counters of all traffic on an interface since it came up; bytes include link-layer and IP headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceCounters {
     /// Bytes that came in.
@@ -15,7 +14,7 @@ pub struct InterfaceCounters {
 }
 
 impl InterfaceCounters {
-    /// The difference since `earlier`; nothing where a counter began anew.
+    /// The difference since `earlier`; zero where a counter was reset.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {

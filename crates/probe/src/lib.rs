@@ -1,15 +1,15 @@
-//! Facts and counters of the machine: facts for the record, counters while a run goes on, limits before it.
+//! Facts about and counters of the machine: facts for the record, counters during a run, limits before it.
 //!
-//! The modules here hold the values and the arithmetic, which any operating system can fill; `linux` reads them from
-//! `/proc` and `/sys`. A further system is a further folder with the same names.
+//! The modules here define the values and the arithmetic, independent of the operating system; `linux` reads the values
+//! from `/proc` and `/sys`. Another system is another folder with the same names.
 //!
 //! Left out: clocks and the CPU time of living processes, which belong to `engine`, and verdicts, which belong to
 //! `stats`.
 //!
 //! Start reading at [`machine`] for what is read once, at [`SystemSampler`], [`ProcessSampler`] and
-//! [`InterfaceSampler`] for what is read again and again, at [`run_queue`] for who waits for a CPU, at
-//! [`tcp_listeners`] for whose server it is, at [`capacity`] and [`place`] for what is decided before a run, at
-//! [`diagnose`] for what `wirebench doctor` says.
+//! [`InterfaceSampler`] for what is sampled repeatedly, at [`run_queue`] for waits for a CPU, at [`tcp_listeners`] for
+//! the process behind a server's address, at [`capacity`] and [`place`] for decisions before a run, at [`diagnose`] for
+//! what `wirebench doctor` says.
 
 mod capacity;
 mod cpus;

@@ -2,7 +2,7 @@
 
 use units::Bytes;
 
-/// Facts that are cheap enough to be read ten times a second.
+/// Facts that are cheap enough to read ten times per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessSample {
     /// Resident memory; pages shared with other processes count in full.
@@ -18,7 +18,7 @@ pub struct ProcessSample {
 pub struct Switches {
     /// Times that a thread stopped to wait for something.
     pub voluntary: u64,
-    /// Times that a thread was stopped because somebody else was to run.
+    /// Times that a thread was preempted for another one.
     pub involuntary: u64,
 }
 
@@ -40,12 +40,12 @@ impl std::ops::AddAssign for Switches {
     }
 }
 
-/// Facts that take longer to read the more of them there are: to be read between steps, not ten times a second.
+/// Facts that take longer to read the larger the process is: to be read between steps, not ten times per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Proportional memory: a page that n processes share counts one nth. `None` where the kernel does not say: it is
-    /// older than 4.14, or the process is another user's.
+    /// Proportional memory: a page that n processes share counts one nth. `None` where the kernel does not report it:
+    /// it is older than 4.14, or the process belongs to another user.
     pub pss: Option<Bytes>,
-    /// The number of open files. `None` if the process is another user's.
+    /// The number of open files. `None` if the process belongs to another user.
     pub open_files: Option<u64>,
 }

@@ -1,24 +1,24 @@
-//! The commit that is checked out in a repository of git, read from its files: no program is started for it.
+//! The commit that is checked out in a git repository, read from its files without starting a program.
 //!
-//! Left out: changes that are not committed, and repositories whose references are in a table (`reftable`).
+//! Left out: uncommitted changes, and repositories that store references in a `reftable`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The commit that is checked out in the repository that `folder` is in; `None` if it is in none.
+/// The commit that is checked out in the repository that contains `folder`; `None` if there is none.
 pub fn repository(folder: &Path) -> Option<String> {
     let git = folder.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
     let git = folder_of(git)?;
     let head = fs::read_to_string(git.join("HEAD")).ok()?;
     let Some(name) = head.trim().strip_prefix("ref: ") else { return commit(&head) };
-    // A worktree shares its branches with the repository that it is of.
+    // A worktree shares its branches with its main repository.
     let shared = fs::read_to_string(git.join("commondir")).ok();
     let shared = shared.map_or_else(|| git.clone(), |common| git.join(common.trim()));
     let loose = fs::read_to_string(shared.join(name)).ok();
     loose.as_deref().and_then(commit).or_else(|| packed(&shared, name))
 }
 
-/// The folder of a repository; that of a worktree or a submodule is named in a file.
+/// The folder of a repository; for a worktree or a submodule, a file names it.
 fn folder_of(git: PathBuf) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git);

@@ -4,10 +4,10 @@ use units::Nanos;
 
 /// The time in each state since the machine started; of one CPU, or of all added up.
 ///
-/// Virtual machines that run on this one are within `user`, as the kernel counts them.
+/// Virtual machines that run on this one count as `user`, as the kernel counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// Time in programs, with those of low priority (nice).
+    /// Time in programs, including those of low priority (nice).
     pub user: Nanos,
     /// Time in the kernel on behalf of programs.
     pub system: Nanos,
@@ -17,9 +17,9 @@ pub struct CpuTimes {
     pub iowait: Nanos,
     /// Time in interrupts.
     pub irq: Nanos,
-    /// Time in the work that interrupts leave to be done later; much of TCP.
+    /// Time in work that interrupts defer, which includes much of TCP.
     pub softirq: Nanos,
-    /// Ready to run while the hypervisor ran somebody else.
+    /// Ready to run while the hypervisor ran another machine.
     pub steal: Nanos,
 }
 
@@ -44,12 +44,12 @@ impl CpuTimes {
         self.user + self.system + self.idle + self.iowait + self.irq + self.softirq + self.steal
     }
 
-    /// The share of the time without work, waiting for disks not included; `None` if no time has passed.
+    /// The share of the time that was idle, not including waits for disks; `None` if no time has passed.
     pub fn idle_fraction(self) -> Option<f64> {
         self.fraction(self.idle)
     }
 
-    /// The share of the time that the hypervisor kept for others; `None` if no time has passed.
+    /// The share of the time that the hypervisor gave to other machines; `None` if no time has passed.
     pub fn steal_fraction(self) -> Option<f64> {
         self.fraction(self.steal)
     }
@@ -62,7 +62,7 @@ impl CpuTimes {
 
 /// The times of the whole machine and of each of its CPUs.
 ///
-/// Comes in steps of 10 ms: over an interval of 100 ms a share is right to about 10 % of one CPU.
+/// The resolution is 10 ms: over an interval of 100 ms, a share is accurate to about 10 % of one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemTimes {
     /// All CPUs added up.
@@ -72,7 +72,7 @@ pub struct SystemTimes {
 }
 
 impl SystemTimes {
-    /// The difference since `earlier`; a CPU that was not there then is left out.
+    /// The difference since `earlier`; a CPU that was not online then is left out.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before =
@@ -90,7 +90,7 @@ impl SystemTimes {
 mod tests {
     use super::*;
 
-    /// In seconds.
+    /// CPU times in nanoseconds.
     fn times(user: u64, idle: u64, steal: u64) -> CpuTimes {
         CpuTimes {
             user: Nanos(user),

@@ -7,8 +7,8 @@ pub struct TcpCounters {
     pub retransmitted_segments: Option<u64>,
     /// Retransmission time-outs (`TCPTimeouts`): each cost its connection 200 ms or more.
     pub timeouts: Option<u64>,
-    /// Connections not accepted because the listener's queue was full (`ListenOverflows`): a larger backlog, or a
-    /// server that accepts faster.
+    /// Connections not accepted because the listener's queue was full (`ListenOverflows`): a larger backlog or a server
+    /// that accepts faster would help.
     pub listen_overflows: Option<u64>,
     /// Connections not accepted for any reason (`ListenDrops`), overflows included.
     pub listen_drops: Option<u64>,
@@ -18,7 +18,7 @@ pub struct TcpCounters {
     pub delayed_acks: Option<u64>,
     /// SYNs sent again (`TCPSynRetrans`): each cost its connect 1 s or more.
     pub retransmitted_syns: Option<u64>,
-    /// Connections that a reset ended (`EstabResets`).
+    /// Connections ended by a reset (`EstabResets`).
     pub resets: Option<u64>,
 }
 

@@ -3,11 +3,11 @@
 use record::TimerFloor;
 use units::Nanos;
 
-/// The time by which a short sleep takes longer than asked on this machine, on this thread, with its timer slack.
+/// Measures how much longer than asked a short sleep takes on this machine and thread, with its timer slack.
 ///
-/// Sleeps a thousand times for 50 us, which takes about 0.1 s, and gives up after 0.25 s. `sleep` sleeps for as long
-/// as it is told and answers how long that took, from the instant just before the wait to the instant just after it;
-/// it should be the very wait that the run uses. The first sleeps, in which caches fill, count like all others.
+/// Sleeps a thousand times for 50 us, which takes about 0.1 s, and gives up after 0.25 s. `sleep` sleeps for the given
+/// time and returns how long that took, from just before the wait to just after it; it should use the same wait as the
+/// run. The first sleeps, which fill caches, count like all others.
 ///
 /// # Errors
 ///
@@ -32,7 +32,7 @@ pub fn timer_floor(mut sleep: impl FnMut(Nanos) -> Nanos) -> Result<TimerFloor, 
     })
 }
 
-/// Short sleeps take so long here that their p99 cannot be known in a moment.
+/// Short sleeps take so long here that their p99 cannot be measured in the time allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "only {samples} sleeps of {SLEEP} fitted into {SPENT_MAX}, a p99 needs {SAMPLES}; \

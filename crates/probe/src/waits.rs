@@ -8,12 +8,12 @@ use units::Nanos;
 pub struct RunQueue(pub(crate) BTreeMap<u32, Nanos>);
 
 impl RunQueue {
-    /// The wait of all threads since `earlier`. A thread that has ended meanwhile is left out, and one that was not
-    /// there then counts from its start.
+    /// The wait of all threads since `earlier`. A thread that has ended since is left out, and one that has started
+    /// since counts from its start.
     pub fn since(&self, earlier: &Self) -> Nanos {
         let waited = self.0.iter().map(|(thread, now)| match earlier.0.get(thread) {
             Some(then) if then <= now => Nanos(now.0 - then.0),
-            // None, or another thread that had the number before.
+            // A new thread, or an id that another thread had before.
             Some(_) | None => *now,
         });
         waited.fold(Nanos::ZERO, |sum, one| sum + one)

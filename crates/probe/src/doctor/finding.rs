@@ -6,35 +6,35 @@ use crate::cpus::Sharing;
 use record::Environment;
 use units::Bytes;
 
-/// The facts that were read of the machine.
+/// The facts that were read about the machine.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// The machine, its timer floor and steal included.
+    /// The machine, including its timer floor and steal.
     pub environment: Environment,
     /// Open files and ports.
     pub limits: capacity::Limits,
     /// The number of cores that this process may use.
     pub cores: usize,
-    /// The resources that generator and server have to share, with one thread each; `None`: there is no CPU to place
+    /// The resources that generator and server have to share, with one thread each; `None` if there is no CPU to place
     /// them on.
     pub sharing: Option<Sharing>,
-    /// The kernel's memory that connections take.
+    /// The kernel memory that connections take.
     pub kernel_memory: KernelMemory,
     /// The most connections that the generator opens at the same time.
     pub connects_at_once: u64,
-    /// The messages a second that the generator carries with a server that does nothing else, from the self-test of
-    /// this boot; `None`: there was none.
+    /// The messages per second that the generator can drive against a server that only echoes, from the self-test of
+    /// this boot; `None` if none has run.
     pub messages_per_s_max: Option<u64>,
 }
 
-/// The kernel's memory that connections take; a fact that could not be read has the reason.
+/// The kernel memory that connections take; for a fact that could not be read, the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelMemory {
-    /// A TCP socket without anything in its buffers (`/proc/net/protocols`).
+    /// The size of a TCP socket with empty buffers (`/proc/net/protocols`).
     pub socket: Result<Bytes, String>,
-    /// All that TCP may hold in buffers (the third number of `net.ipv4.tcp_mem`).
+    /// The most memory that TCP may use for buffers (the third number of `net.ipv4.tcp_mem`).
     pub buffers_max: Result<Bytes, String>,
-    /// The memory that it holds now (`/proc/net/sockstat`).
+    /// The memory that its buffers use now (`/proc/net/sockstat`).
     pub buffers_now: Result<Bytes, String>,
     /// The size of a page, in which `tcp_mem` counts.
     pub page: Bytes,
@@ -43,7 +43,7 @@ pub struct KernelMemory {
 /// A question to the doctor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
-    /// The load that the machine should carry; `None`: the most that it could.
+    /// The load that the machine should carry; `None` asks for the most that it could carry.
     pub wish: Option<Wish>,
     /// The place of the server.
     pub server: Place,
@@ -52,13 +52,13 @@ pub struct Question {
 /// The place of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The server is on this machine: it takes sockets, memory and cores of it too, and is reached over loopback.
+    /// The server is on this machine: it uses sockets, memory and cores here too, and is reached over loopback.
     Here,
     /// The server is on another machine.
     Elsewhere,
 }
 
-/// All that was found.
+/// The findings and the question that they answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
     /// The question.
@@ -74,9 +74,9 @@ pub struct Finding {
     pub code: &'static str,
     /// The name for people.
     pub name: &'static str,
-    /// Its finding.
+    /// The state that was found.
     pub state: State,
-    /// True if the load stays within it; `None` if none was asked for, or it has no number.
+    /// True if the load stays within the limit; `None` if no load was asked for, or the limit has no number.
     pub suffices: Option<bool>,
     /// The text that was read.
     pub evidence: String,
@@ -86,21 +86,21 @@ pub struct Finding {
     pub cure: Option<String>,
 }
 
-/// The findings about a limit.
+/// The possible states of a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Nothing.
     Fine,
-    /// There is no more than this.
+    /// The limit caps a number.
     Binds {
         /// The most that fits.
         at: u64,
         /// The unit of that number.
         of: Unit,
     },
-    /// It bounds nothing, and changes what is measured.
+    /// It caps nothing, but changes what is measured.
     Changes,
-    /// It is not known.
+    /// The limit is unknown.
     Unknown {
         /// The reason.
         because: String,
@@ -114,7 +114,7 @@ pub enum Unit {
     Connections,
     /// Connections that are being opened at the same time.
     Connects,
-    /// Messages in a second.
+    /// Messages per second.
     MessagesPerSecond,
 }
 
@@ -124,7 +124,7 @@ impl Diagnosis {
         self.findings.iter().all(|finding| finding.suffices != Some(false))
     }
 
-    /// The limits that are not known, so that nobody can say if the load fits them.
+    /// The unknown limits: it cannot be said whether the load fits them.
     pub fn unknown(&self) -> impl Iterator<Item = &Finding> {
         let is_unknown = |finding: &&Finding| matches!(finding.state, State::Unknown { .. });
         self.findings.iter().filter(is_unknown)
@@ -142,7 +142,7 @@ impl Diagnosis {
 }
 
 impl Finding {
-    /// A limit of `at` so many of `of`, held against `asked`.
+    /// A limit of `at` in the unit `of`, compared with `asked`.
     pub(super) fn binds(name: Name, at: u64, of: Unit, asked: Option<u64>) -> Self {
         let suffices = asked.map(|asked| asked <= at);
         Self { suffices, ..Self::new(name, State::Binds { at, of }) }
@@ -165,7 +165,7 @@ pub(super) struct Name {
     pub(super) name: &'static str,
 }
 
-/// The reason for which a field of the environment is missing.
+/// The reason why a field of the environment is missing.
 pub(super) fn missing(environment: &Environment, field: &str) -> String {
     let reason = environment.missing.get(field);
     reason.map_or_else(|| "it was not read".to_owned(), Clone::clone)

@@ -1,4 +1,4 @@
-//! Limits that are a number: of connections, of connects at the same time, of messages in a second.
+//! Limits that are a number: of connections, of concurrent connects, of messages per second.
 
 use super::finding::{Facts, Finding, Name, Place, Question, State, Unit, missing};
 use crate::capacity::{LOOPBACK_SOURCES_MAX, OpenFiles, Ports, RESERVED_FILES};
@@ -23,7 +23,7 @@ impl Facts {
         }
     }
 
-    /// The first size of the buffers of one socket, if both are known.
+    /// The initial size of one socket's buffers, receive and send together, if both are known.
     fn buffers(&self) -> Option<Bytes> {
         let limits = &self.environment.limits;
         let (receive, send) = (limits.receive_buffer?, limits.send_buffer?);
@@ -220,12 +220,12 @@ fn widened() -> String {
     "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"".to_owned()
 }
 
-/// Resident memory of the generator for each idle WebSocket connection, as the slope from 1000 to 10 000 of them:
+/// The generator's resident memory per idle WebSocket connection, as the slope between 1000 and 10 000 connections:
 /// `cargo xtask bench memory`.
 const IDLE_CONNECTION: Bytes = Bytes(330);
 
-/// The usual values on a machine that carries load.
+/// The usual limit on a machine that carries load.
 const OPEN_FILES_USUAL: u64 = 65_536;
 
-/// Ports below are for servers.
+/// Ports below this are for servers.
 const WIDE_FIRST: u16 = 1024;

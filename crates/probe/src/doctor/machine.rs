@@ -1,4 +1,4 @@
-//! Facts of the machine that bound nothing and change numbers all the same.
+//! Facts about the machine that limit nothing but still change results.
 
 use super::finding::{Facts, Finding, Name, Place, Question, State, missing};
 use crate::cpus::Sharing;
@@ -124,11 +124,11 @@ pub(super) fn governor(facts: &Facts) -> Finding {
     }
 }
 
-/// The lateness of a kernel without high-resolution timers, at its 1000 ticks a second.
+/// The lateness of a kernel without high-resolution timers, at 1000 ticks per second.
 const TIMERS_COARSE: Nanos = Nanos::from_millis(1);
 
 /// A p99 send lag of more than a tenth of the reported p99 makes a run generator-bound (docs/METHOD.md).
 const LAG_SHARE: u64 = 10;
 
-/// Beyond this a machine counts as noisy, as in the verdict.
+/// A machine with more steal than this counts as noisy, as in the verdict.
 const STEAL_MAX: f64 = 0.01;

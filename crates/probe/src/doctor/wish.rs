@@ -5,17 +5,17 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use units::{Count, Nanos, Rate};
 
-/// The load that the machine should carry; at least one of both.
+/// The load that the machine should carry; at least one of the two is set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wish {
     /// Connections at the same time.
     pub connections: Option<u64>,
-    /// Messages on all of them together.
+    /// The message rate over all connections together.
     pub rate: Option<Rate>,
 }
 
 impl Wish {
-    /// Messages in a second, rounded up.
+    /// Messages per second, rounded up.
     pub fn messages_per_s(&self) -> Option<u64> {
         let rate = self.rate?;
         let nanos = u128::from(rate.count().get()) * 1_000_000_000;
@@ -59,7 +59,7 @@ impl fmt::Display for Wish {
     }
 }
 
-/// The reason for which a text is not a wish, with an example of one.
+/// The reason why a text is not a wish, with examples of valid ones.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; say {UNDERSTOOD}")]
 pub struct WishError(String);
@@ -74,7 +74,7 @@ impl WishError {
     }
 }
 
-/// A number of connections, which every noun here stands for.
+/// A number of connections, which is what every accepted noun means.
 fn connections(text: &str, count: &str, noun: &str) -> Result<u64, WishError> {
     if !NOUNS.contains(&noun.trim_end_matches('s')) {
         return Err(WishError::new(text, format_args!("has `{noun}` where connections should be")));
@@ -85,7 +85,7 @@ fn connections(text: &str, count: &str, noun: &str) -> Result<u64, WishError> {
     }
 }
 
-/// One message of each of `count` every `time`.
+/// The rate of one message every `time` from each of `count` connections.
 fn each(text: &str, count: u64, time: Nanos) -> Result<Rate, WishError> {
     let count = u32::try_from(count).ok().and_then(NonZeroU32::new);
     let rate = count.and_then(|count| Rate::new(count, time));
@@ -99,7 +99,7 @@ fn quantity<T: FromStr<Err: fmt::Display>>(text: &str, part: &str) -> Result<T, 
 /// The nouns, in the singular.
 const NOUNS: &[&str] = &["bot", "client", "connection", "user"];
 
-/// An example of everything.
+/// Examples of every accepted form.
 const UNDERSTOOD: &str = "`10k bots`, `20000 connections`, `5k clients`, `2000/s`, `10k bots every 1s` or \
                           `100 connections at 2000/s`";
 

@@ -1,12 +1,12 @@
 //! The limits of a control group on CPU and memory (cgroups(7)), version 2 or 1.
 //!
-//! A limit of any group above binds too, so the groups from ours up to the root are read and the tightest limit counts.
-//! The usual places of the mounts are taken for granted.
+//! Limits of ancestor groups bind too, so the groups from ours up to the root are read and the tightest limit counts.
+//! The usual mount points are assumed.
 
 use super::files::Files;
 use units::Bytes;
 
-/// CPU time as thousandths of a CPU, e.g. 1500 for one and a half; `None` within `Ok` where nothing limits it.
+/// The limit on CPU time in thousandths of a CPU, e.g. 1500 for one and a half; `Ok(None)` where nothing limits it.
 pub(super) fn cpu_milli_max(files: &dyn Files) -> Result<Option<u32>, String> {
     let groups = files.read(GROUPS)?;
     let v2 = v2_folders(&groups)
@@ -18,7 +18,7 @@ pub(super) fn cpu_milli_max(files: &dyn Files) -> Result<Option<u32>, String> {
     Ok(v2.chain(v1).min())
 }
 
-/// Memory; `None` within `Ok` where nothing limits it.
+/// The limit on memory; `Ok(None)` where nothing limits it.
 pub(super) fn memory_max(files: &dyn Files) -> Result<Option<Bytes>, String> {
     let groups = files.read(GROUPS)?;
     let v2 = v2_folders(&groups).map(|folder| format!("{folder}/memory.max"));
@@ -28,7 +28,8 @@ pub(super) fn memory_max(files: &dyn Files) -> Result<Option<Bytes>, String> {
     Ok(v2.chain(v1).filter_map(limit).min().map(Bytes))
 }
 
-/// The periods in which our group, or one above it, had used up its CPU time; `None` where nobody counts them.
+/// The number of periods in which our group, or an ancestor, had used up its CPU time; `None` where the kernel does not
+/// count them.
 pub(super) fn throttled_periods(files: &dyn Files) -> Option<u64> {
     let groups = files.read(GROUPS).ok()?;
     let folders = v2_folders(&groups).chain(v1_folders(&groups, "cpu"));
@@ -41,7 +42,7 @@ pub(super) fn throttled_periods(files: &dyn Files) -> Option<u64> {
 
 const GROUPS: &str = "/proc/self/cgroup";
 
-/// Version 1 says "no limit" as the highest multiple of a page; no machine has an exbibyte.
+/// Version 1 writes "no limit" as the highest multiple of the page size; no machine has an exbibyte.
 const NO_LIMIT: u64 = 1 << 60;
 
 /// `QUOTA PERIOD`, both in microseconds; `max` is no quota.
@@ -55,7 +56,7 @@ fn milli(quota: &str, period: &str) -> Option<u32> {
     u32::try_from(quota.checked_mul(1000)?.checked_div(period)?).ok()
 }
 
-/// The folders of our group and those above it: on the mount of version 2 alone, or beside version 1.
+/// The folders of our group and its ancestors, where version 2 is mounted alone or beside version 1.
 fn v2_folders(groups: &str) -> impl Iterator<Item = String> {
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"));
     ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
@@ -63,7 +64,7 @@ fn v2_folders(groups: &str) -> impl Iterator<Item = String> {
         .flat_map(move |mount| upwards(mount, path))
 }
 
-/// The same on the mount of a controller of version 1, which may carry several (`cpu,cpuacct`).
+/// The same on the mount of a version 1 controller; one mount may have several controllers (`cpu,cpuacct`).
 fn v1_folders(groups: &str, controller: &str) -> impl Iterator<Item = String> {
     let line = groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
@@ -74,8 +75,8 @@ fn v1_folders(groups: &str, controller: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// `mount` and every folder on the way down to `path`. A path that is seen from outside of a container leads nowhere
-/// inside of it; there the mount itself is our group.
+/// `mount` and every folder on the way down to `path`. A path as seen from outside a container does not exist inside
+/// it; there the mount itself is our group.
 fn upwards(mount: &str, path: Option<&str>) -> Vec<String> {
     let Some(path) = path else { return Vec::new() };
     let mut folders = vec![mount.to_owned()];
@@ -96,12 +97,12 @@ mod tests {
     fn the_tightest_limit_on_the_way_up_counts() {
         #[rustfmt::skip]
         let table = [
-            // Version 2 with limits of a slice above.
+            // Version 2 with limits in the parent slice.
             (vec![(GROUPS, "0::/user.slice/job"), ("/sys/fs/cgroup/user.slice/job/cpu.max", "max 100000"),
                   ("/sys/fs/cgroup/user.slice/cpu.max", "150000 100000"), ("/sys/fs/cgroup/user.slice/job/memory.max", "max"),
                   ("/sys/fs/cgroup/user.slice/memory.max", "536870912")],
              Ok((Some(1500), Some(Bytes(536_870_912))))),
-            // Version 2 inside of a container with a namespace of its own.
+            // Version 2 inside a container with its own namespace.
             (vec![(GROUPS, "0::/"), ("/sys/fs/cgroup/cpu.max", "50000 100000"), ("/sys/fs/cgroup/memory.max", "1073741824")],
              Ok((Some(500), Some(Bytes(1_073_741_824))))),
             (vec![(GROUPS, "0::/"), ("/sys/fs/cgroup/cpu.max", "max 100000"), ("/sys/fs/cgroup/memory.max", "max")],
@@ -110,7 +111,7 @@ mod tests {
             (vec![(GROUPS, "4:memory:/job\n1:cpu:/\n0::/"), ("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712"),
                   ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1"), ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000")],
              Ok((None, None))),
-            // Version 1 in a container that sees the path outside of it.
+            // Version 1 in a container that sees the path of the host.
             (vec![(GROUPS, "5:cpu,cpuacct:/docker/abc\n4:memory:/docker/abc"),
                   ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000"), ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000"),
                   ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "268435456")],

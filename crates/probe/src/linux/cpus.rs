@@ -1,4 +1,4 @@
-//! The CPUs that a thread may use, and keeping it on some of them (sched(7), sysfs `cpu/cpuN/topology`).
+//! The CPUs that a thread may use, and pinning a thread to CPUs (sched(7), sysfs `cpu/cpuN/topology`).
 
 use super::files::{Files, Machine};
 use super::text::{field, number_list};
@@ -6,19 +6,19 @@ use crate::cpus::{Cpu, Topology};
 use crate::error::PinError;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// The CPUs that the calling thread may use now: to be read before anything is pinned.
+/// The CPUs that the calling thread may use now; call before pinning anything.
 ///
-/// Facts that the kernel does not give are taken as plain: every CPU a core, all in one package. Empty only where
-/// `/proc` is not there.
+/// Where the kernel does not describe the topology, every CPU counts as a core and all are in one package. Empty only
+/// where `/proc` is missing.
 pub fn topology() -> Topology {
     topology_of(&Machine)
 }
 
-/// Keeps the calling thread on `cpus`; threads that it starts later inherit that.
+/// Pins the calling thread to `cpus`; threads that it starts later inherit that.
 ///
 /// # Errors
 ///
-/// [`PinError::Beyond`] and [`PinError::Refused`]; the thread stays where it may run now.
+/// [`PinError::Beyond`] and [`PinError::Refused`]; the thread's affinity is unchanged.
 pub fn pin_current_thread(cpus: &[usize]) -> Result<(), PinError> {
     let mut set = CpuSet::new();
     for &cpu in cpus {
@@ -36,7 +36,7 @@ pub(super) fn cpus_allowed_in(status: &str) -> Option<Vec<usize>> {
     field(status, "Cpus_allowed_list").and_then(number_list)
 }
 
-/// The CPUs that the calling thread may use and that are online, or why that is not known.
+/// The CPUs that the calling thread may use and that are online, or the reason why they are unknown.
 pub(super) fn cpus_allowed(files: &dyn Files) -> Result<Vec<usize>, String> {
     let status = files.read(STATUS)?;
     cpus_allowed_in(&status).ok_or_else(|| format!("{STATUS}: no field Cpus_allowed_list"))

@@ -3,8 +3,8 @@
 
 use units::Nanos;
 
-/// All processes that descend from `root`, which is not among them; empty if there is no such process. One that is
-/// started or ends while we look may be missing.
+/// All descendants of process `root`, without `root` itself; empty if there is no such process. A process that starts
+/// or ends during the scan may be missing.
 pub fn descendants(root: u32) -> Vec<u32> {
     let mut found = children(root);
     let mut next = 0;
@@ -15,8 +15,8 @@ pub fn descendants(root: u32) -> Vec<u32> {
     found
 }
 
-/// CPU time (user and system) of all children of process `pid` that have ended and that it has waited for, with
-/// theirs, in steps of 10 ms; `None` if there is no such process.
+/// CPU time (user and system) of all children of process `pid` that have ended and been waited for, including theirs in
+/// turn, in steps of 10 ms; `None` if there is no such process.
 pub fn reaped_cpu(pid: u32) -> Option<Nanos> {
     reaped_said(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
@@ -28,7 +28,7 @@ fn children(pid: u32) -> Vec<u32> {
     all.iter().flat_map(|said| said.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// Fields 16 and 17. The name of the program (field 2) is in brackets, and may have any character itself.
+/// Reads fields 16 and 17. The name of the program (field 2) is in parentheses, and may itself contain any character.
 fn reaped_said(stat: &str) -> Option<Nanos> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(16 - 3);
@@ -38,7 +38,7 @@ fn reaped_said(stat: &str) -> Option<Nanos> {
 
 /// `USER_HZ` is 100 on every architecture that matters here, whatever the timer's HZ.
 const TICK: Nanos = Nanos::from_millis(10);
-/// A program that has more processes is not looked through any further.
+/// The scan stops once a program has this many processes.
 const DESCENDANTS_MAX: usize = 4096;
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn children_of_children_are_found() {
-        // The shell has a child that has a child, which all wait for their stdin to end.
+        // The shell has a child that has a child; all wait for their stdin to end.
         let mut shell = Command::new("sh")
             .args(["-c", "sh -c 'cat; :' <&0; :"])
             .stdin(Stdio::piped())

@@ -7,10 +7,10 @@ use std::os::unix::fs::FileExt;
 
 /// Small text files by their absolute path.
 pub(super) trait Files {
-    /// The whole text without white space at its end, or why there is none.
+    /// The text without trailing white space, or the reason why it cannot be read.
     fn read(&self, path: &str) -> Result<String, String>;
 
-    /// The names in a folder in ascending order; none if it is missing.
+    /// The names in a folder, in ascending order; empty if the folder is missing.
     fn list(&self, folder: &str) -> Vec<String>;
 }
 
@@ -36,7 +36,7 @@ impl Files for Machine {
     }
 }
 
-/// A file of the kernel that stays open and is read again and again.
+/// A file of the kernel that stays open and is read repeatedly.
 #[derive(Debug)]
 pub(super) struct KeptFile {
     file: File,

@@ -1,4 +1,4 @@
-//! Machines made up of texts, for tests.
+//! Machines simulated by texts, for tests.
 
 use super::files::Files;
 use std::collections::{BTreeMap, BTreeSet};

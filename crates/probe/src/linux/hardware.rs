@@ -3,7 +3,7 @@
 use super::files::Files;
 use super::text::{field, number_list};
 
-/// The CPU's name as its maker gives it; architectures differ in where they say it.
+/// The vendor's name of the CPU; its place differs between architectures.
 pub(super) fn cpu_model(files: &dyn Files) -> Result<String, String> {
     let cpuinfo = files.read(CPUINFO)?;
     let named = ["model name", "Model Name", "cpu model", "cpu", "uarch"]
@@ -15,14 +15,14 @@ pub(super) fn cpu_model(files: &dyn Files) -> Result<String, String> {
     if let Some(name) = arm_model(&cpuinfo) {
         return Ok(name);
     }
-    // A zero ends texts of the device tree.
+    // Texts of the device tree are NUL-terminated.
     match files.read("/proc/device-tree/model") {
         Ok(board) => Ok(board.trim_end_matches('\0').to_owned()),
         Err(_) => Err(format!("{CPUINFO} names no model")),
     }
 }
 
-/// ARM has numbers where others have a name.
+/// The model of an ARM CPU, which is given as numbers instead of a name.
 fn arm_model(cpuinfo: &str) -> Option<String> {
     let (implementer, part) = (field(cpuinfo, "CPU implementer")?, field(cpuinfo, "CPU part")?);
     let known = ARM_PARTS.iter().find(|(of, number, _)| (*of, *number) == (implementer, part));
@@ -48,7 +48,7 @@ const ARM_PARTS: [(&str, &str, &str); 12] = [
     ("0xc0", "0xac3", "Ampere-1"),
 ];
 
-/// The CPUs that are switched on.
+/// The CPUs that are online.
 pub(super) fn cpus_online(files: &dyn Files) -> Result<Vec<usize>, String> {
     let path = "/sys/devices/system/cpu/online";
     if let Some(cpus) = files.read(path).ok().and_then(|text| number_list(&text)) {
@@ -67,7 +67,7 @@ pub(super) fn smt(files: &dyn Files) -> Result<bool, String> {
     match files.read("/sys/devices/system/cpu/smt/active").as_deref() {
         Ok("0") => Ok(false),
         Ok("1") => Ok(true),
-        // Before Linux 4.19 the siblings tell.
+        // Before Linux 4.19, the siblings show it.
         _ => {
             let path = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list";
             let siblings = files.read(path)?;
@@ -78,7 +78,7 @@ pub(super) fn smt(files: &dyn Files) -> Result<bool, String> {
     }
 }
 
-/// The governor of the frequency of `cpus`; all names if they differ.
+/// The frequency governor of `cpus`; all names if they differ.
 pub(super) fn governor(files: &dyn Files, cpus: &[usize]) -> Result<String, String> {
     let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
     let mut governors: Vec<String> =
@@ -100,7 +100,7 @@ pub(super) fn hypervisor(files: &dyn Files) -> Result<String, String> {
         None => {}
     }
     let cpuinfo = files.read(CPUINFO)?;
-    // Only x86 has the flag, and there every hypervisor is to set it.
+    // Only x86 has the flag, and every hypervisor there should set it.
     match field(&cpuinfo, "flags") {
         Some(flags) if flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") => {
             Ok("unknown".to_owned())
@@ -124,8 +124,8 @@ fn hypervisor_name(files: &dyn Files) -> Option<&'static str> {
     HYPERVISORS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, name)| *name)
 }
 
-/// Signs of a hypervisor, the most telling first: bare metal at Amazon is
-/// `Amazon EC2` too, but `c7i.metal`. The empty name is no hypervisor.
+/// Signs of a hypervisor, the most specific first: bare metal at Amazon says `Amazon EC2` too, but also `c7i.metal`.
+/// The empty name means no hypervisor.
 const HYPERVISORS: [(&str, &str); 16] = [
     (".metal", ""),
     ("VMware", "VMware"),
@@ -145,7 +145,7 @@ const HYPERVISORS: [(&str, &str); 16] = [
     ("Standard PC", "QEMU"),
 ];
 
-/// The mitigations that are switched on, each as `weakness: means`.
+/// The active mitigations, each as `weakness: means`.
 pub(super) fn mitigations(files: &dyn Files) -> Result<Vec<String>, String> {
     let folder = "/sys/devices/system/cpu/vulnerabilities";
     let names = files.list(folder);

@@ -1,11 +1,12 @@
-//! The counters of network interfaces, from `/proc/net/dev`, and which of them leads to an address (proc_pid_net(5)).
+//! The counters of network interfaces, from `/proc/net/dev`, and the interface on the route to an address
+//! (proc_pid_net(5)).
 
 use super::files::{Files, KeptFile, Machine};
 use crate::error::ReadError;
 use crate::interface::InterfaceCounters;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Reads what one interface counts.
+/// Reads the counters of one interface.
 #[derive(Debug)]
 pub struct InterfaceSampler {
     name: String,
@@ -13,11 +14,11 @@ pub struct InterfaceSampler {
 }
 
 impl InterfaceSampler {
-    /// Opens what is read from then on.
+    /// Opens the file to sample.
     ///
     /// # Errors
     ///
-    /// [`ReadError::Unreadable`] where `/proc/net` is not there.
+    /// [`ReadError::Unreadable`] where `/proc/net` is missing.
     pub fn open(name: &str) -> Result<Self, ReadError> {
         Ok(Self { name: name.to_owned(), dev: KeptFile::open(DEV).map_err(unreadable)? })
     }
@@ -27,11 +28,11 @@ impl InterfaceSampler {
         &self.name
     }
 
-    /// The counters as they are now; costs some ten microseconds.
+    /// The current counters; costs some ten microseconds.
     ///
     /// # Errors
     ///
-    /// [`ReadError::Unreadable`]; [`ReadError::Malformed`] if there is no such interface (any more).
+    /// [`ReadError::Unreadable`]; [`ReadError::Malformed`] if there is no such interface, or no longer.
     pub fn sample(&mut self) -> Result<InterfaceCounters, ReadError> {
         let text = self.dev.read().map_err(unreadable)?;
         counters(&text, &self.name).ok_or_else(|| ReadError::Malformed {
@@ -41,8 +42,7 @@ impl InterfaceSampler {
     }
 }
 
-/// The interface through which packets to `address` go: `lo` for every address of this machine. `None` where no route
-/// is known.
+/// The interface that packets to `address` take: `lo` for every address of this machine. `None` if no route is known.
 pub fn interface_to(address: IpAddr) -> Option<String> {
     interface_of(&Machine, address)
 }
@@ -54,7 +54,7 @@ fn unreadable(source: std::io::Error) -> ReadError {
     ReadError::Unreadable { path: DEV.to_owned(), source }
 }
 
-/// `name: ` and then eight columns of what was received and eight of what was sent.
+/// Parses the line `name: ` with eight columns for received and eight for sent traffic.
 fn counters(text: &str, name: &str) -> Option<InterfaceCounters> {
     let line =
         text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'));
@@ -88,14 +88,14 @@ fn interface_of(files: &dyn Files, address: IpAddr) -> Option<String> {
     }
 }
 
-/// True if the routing tables have it as an address of this machine: a line with it, and `/32 host LOCAL` below.
+/// True if the routing tables list `address` as one of this machine: a line with it, then `/32 host LOCAL`.
 fn is_own_v4(fib_trie: &str, address: Ipv4Addr) -> bool {
     let named = format!("|-- {address}");
     let lines = || fib_trie.lines().map(str::trim);
     lines().zip(lines().skip(1)).any(|(line, next)| line == named && next == "/32 host LOCAL")
 }
 
-/// The interface of the longest prefix that holds the address. Numbers are as the machine has them in memory.
+/// The interface of the longest prefix that contains the address. Numbers are in the machine's byte order.
 fn route_v4(table: &str, address: Ipv4Addr) -> Option<String> {
     let routes = table.lines().skip(1).filter_map(|line| {
         let columns: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -106,11 +106,11 @@ fn route_v4(table: &str, address: Ipv4Addr) -> Option<String> {
         let (to, mask) = (number(1)?, number(7)?);
         (u32::from(address) & mask == to).then(|| (mask.leading_ones(), columns[0].to_owned()))
     });
-    // Of equal ones the first: the kernel lists the best first.
+    // Among equal prefixes the first wins: the kernel lists the best first.
     routes.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, name)| name)
 }
 
-/// The same for IPv6; a route that refuses leads nowhere.
+/// The same for IPv6; a reject route leads nowhere.
 fn route_v6(table: &str, address: Ipv6Addr) -> Option<String> {
     const REJECT: u32 = 0x200;
     let routes = table.lines().filter_map(|line| {
@@ -124,7 +124,7 @@ fn route_v6(table: &str, address: Ipv6Addr) -> Option<String> {
     routes.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, name)| name)
 }
 
-/// 32 digits without colons.
+/// Parses an address of 32 hexadecimal digits without colons.
 fn v6(text: &str) -> Option<Ipv6Addr> {
     (text.len() == 32).then(|| u128::from_str_radix(text, 16).ok()).flatten().map(Ipv6Addr::from)
 }

@@ -6,10 +6,10 @@ use crate::capacity::{Limits, OpenFiles, Ports};
 use record::SocketBuffer;
 use std::str::FromStr;
 
-/// The limits on the number of connections of this process, as [`crate::capacity`] takes it.
+/// The limits on the number of connections of this process, for [`crate::capacity`].
 ///
-/// The server's limit is left open: a child process inherits ours. Limits that the kernel does not tell are taken as
-/// usual.
+/// The server's limit is left `None`: a child process inherits ours. Where the kernel does not report a limit, open
+/// files count as unlimited and ports as [`Ports::USUAL`].
 pub fn limits() -> Limits {
     limits_of(&Machine)
 }
@@ -23,7 +23,7 @@ fn limits_of(files: &dyn Files) -> Limits {
     }
 }
 
-/// The limits of open files of this process.
+/// This process's limits on open files.
 pub(super) fn open_files(files: &dyn Files) -> Result<OpenFiles, String> {
     let path = "/proc/self/limits";
     let text = files.read(path)?;
@@ -61,14 +61,14 @@ pub(super) fn socket_buffer(files: &dyn Files, name: &str) -> Result<SocketBuffe
     Ok(SocketBuffer { min_bytes, default_bytes, max_bytes })
 }
 
-/// A setting below `/proc/sys/net` that is one number.
+/// Reads a setting below `/proc/sys/net` that is a single number.
 pub(super) fn number<T: FromStr>(files: &dyn Files, name: &str) -> Result<T, String> {
     let path = format!("/proc/sys/net/{name}");
     let text = files.read(&path)?;
     text.parse().map_err(|_| format!("{path}: {text:?} is no number"))
 }
 
-/// Exactly `N` numbers with white space between.
+/// Parses exactly `N` numbers separated by white space.
 fn numbers<T: FromStr, const N: usize>(text: &str) -> Option<[T; N]> {
     let numbers: Result<Vec<T>, _> = text.split_ascii_whitespace().map(str::parse).collect();
     numbers.ok()?.try_into().ok()

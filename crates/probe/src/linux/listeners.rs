@@ -1,8 +1,8 @@
 //! The processes that listen at an address of this machine, from `/proc/net/{tcp,tcp6,unix}` and `/proc/PID/fd`
 //! (proc(5)).
 //!
-//! A socket is known by the number of its inode, and belongs to every process that has it open: workers share that of
-//! the process that started them.
+//! A socket is identified by its inode number and belongs to every process that has it open: workers share the socket
+//! of the process that started them.
 
 use super::cpus::cpus_allowed_in;
 use super::files::{Files, Machine};
@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 ///
-/// [`Unseen`]: the address is of another machine, nobody listens there, or nobody whose files we may look at.
+/// [`Unseen`]: the address belongs to another machine, no process listens there, or only processes whose files we may
+/// not read.
 pub fn tcp_listeners(address: SocketAddr) -> Result<Vec<Listener>, Unseen> {
     let is_here = address.ip().is_loopback() || interface_to(address.ip()).as_deref() == Some("lo");
     if !is_here {
@@ -25,7 +26,7 @@ pub fn tcp_listeners(address: SocketAddr) -> Result<Vec<Listener>, Unseen> {
     owners(&serving(&listening_at(address.port()), address.ip()))
 }
 
-/// The processes that listen at a TCP port of this machine, at whichever address of it.
+/// The processes that listen at a TCP port of this machine, at any of its addresses.
 ///
 /// # Errors
 ///
@@ -34,8 +35,8 @@ pub fn port_listeners(port: u16) -> Result<Vec<Listener>, Unseen> {
     owners(&listening_at(port).into_iter().map(|(_, inode)| inode).collect())
 }
 
-/// The TCP addresses at which any of these processes listen, as sockets are bound to them; without those of processes
-/// whose files we may not look at.
+/// The TCP addresses to which listening sockets of these processes are bound; without those of processes whose files we
+/// may not read.
 pub fn tcp_addresses(pids: &[u32]) -> BTreeSet<SocketAddr> {
     let open: BTreeSet<PathBuf> = pids.iter().flat_map(|pid| open_files(*pid)).collect();
     let ours = |(_, inode): &(SocketAddr, u64)| open.contains(&socket(*inode));
@@ -66,7 +67,7 @@ pub fn unix_listeners(path: &Path) -> Result<Vec<Listener>, Unseen> {
     if !exact.is_empty() {
         return owners(&exact);
     }
-    // It is listed by the path that it was bound to, which may begin in the folder of its process.
+    // A socket is listed by the path that it was bound to, which may be relative to its process's working directory.
     let is_below = |listener: &Listener, name: &Path| {
         let folder = std::fs::read_link(format!("/proc/{}/cwd", listener.pid));
         folder.is_ok_and(|folder| folder.join(name) == path)
@@ -80,7 +81,7 @@ pub fn unix_listeners(path: &Path) -> Result<Vec<Listener>, Unseen> {
     if found.is_empty() { Err(Unseen::NoSocket) } else { Ok(found) }
 }
 
-/// A process, if there is one of that number.
+/// The process with this id, if there is one.
 pub fn listener(pid: u32) -> Option<Listener> {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -88,7 +89,7 @@ pub fn listener(pid: u32) -> Option<Listener> {
     Some(Listener { pid, name: name.trim_end().to_owned(), cpus })
 }
 
-/// The address and the inode of a line of `/proc/net/tcp` or `tcp6` about a socket that listens.
+/// The address and the inode from a line of `/proc/net/tcp` or `tcp6`, if it is about a listening socket.
 fn listening(line: &str) -> Option<(SocketAddr, u64)> {
     let mut fields = line.split_ascii_whitespace();
     let local = address(fields.nth(1)?)?;
@@ -97,7 +98,7 @@ fn listening(line: &str) -> Option<(SocketAddr, u64)> {
     (state == LISTEN).then_some((local, inode))
 }
 
-/// `0100007F:1F90`: words of 32 bits as this machine has them in memory, then the port.
+/// Parses `0100007F:1F90`: 32-bit words in this machine's byte order, then the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let word = |at: usize| {
@@ -118,8 +119,8 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// The inodes of the sockets that the kernel gives connections to `ip` to: those bound to it, else those bound to any
-/// address of its family, or of both families.
+/// The inodes of the sockets that receive connections to `ip`: those bound to it, else those bound to the unspecified
+/// address of its family, else those bound to that of both families.
 fn serving(sockets: &[(SocketAddr, u64)], ip: IpAddr) -> BTreeSet<u64> {
     let of = |is_wanted: &dyn Fn(IpAddr) -> bool| -> BTreeSet<u64> {
         let wanted = sockets.iter().filter(|(local, _)| is_wanted(local.ip()));
@@ -132,7 +133,7 @@ fn serving(sockets: &[(SocketAddr, u64)], ip: IpAddr) -> BTreeSet<u64> {
     })
 }
 
-/// The path and the inode of a line of `/proc/net/unix` about a socket that listens.
+/// The path and the inode from a line of `/proc/net/unix`, if it is about a listening socket.
 fn listening_unix(line: &str) -> Option<(&Path, u64)> {
     let mut fields = line.split_ascii_whitespace();
     let flags = u32::from_str_radix(fields.nth(3)?, 16).ok()?;
@@ -153,7 +154,7 @@ fn owners(sockets: &BTreeSet<u64>) -> Result<Vec<Listener>, Unseen> {
     if found.is_empty() { Err(Unseen::Hidden) } else { Ok(found) }
 }
 
-/// The files that a process has open, as the kernel names them; none if we may not look at them.
+/// The files that a process has open, as the kernel names them; empty if we may not read them.
 fn open_files(pid: u32) -> impl Iterator<Item = PathBuf> {
     let files = std::fs::read_dir(format!("/proc/{pid}/fd"));
     files.into_iter().flatten().flatten().filter_map(|file| std::fs::read_link(file.path()).ok())
@@ -164,9 +165,9 @@ fn socket(inode: u64) -> PathBuf {
     format!("socket:[{inode}]").into()
 }
 
-/// The state of a TCP socket that listens.
+/// The state of a listening TCP socket.
 const LISTEN: &str = "0A";
-/// The flag of a Unix socket that listens (`__SO_ACCEPTCON`).
+/// The flag of a listening Unix socket (`__SO_ACCEPTCON`).
 const ACCEPTS: u32 = 0x1_0000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The machine as the record wants it: every field is read, or has the reason why not.
+//! The machine as the record describes it: every field is read or has the reason why it is missing.
 
 use super::files::{Files, Machine};
 use super::text::kilobytes;
@@ -7,9 +7,9 @@ use record::{Container, Environment, Limits, Missing};
 use rustix::time::{ClockId, clock_getres};
 use units::{Bytes, Nanos};
 
-/// The facts about this machine that change numbers; takes some milliseconds.
+/// The facts about this machine that change results; takes some milliseconds.
 ///
-/// Timer slack and allowed CPUs are those of the calling thread, which should be set up as the measuring threads are.
+/// Timer slack and allowed CPUs are those of the calling thread, which should be set up like the measuring threads.
 /// Left to the caller, without a reason in `missing`: the timer floor ([`crate::timer_floor`]), steal
 /// ([`SystemSampler`](crate::SystemSampler)) and versions.
 pub fn machine() -> Environment {
@@ -17,13 +17,13 @@ pub fn machine() -> Environment {
     environment(&Machine, slack.map_err(|error| error.to_string()), tick())
 }
 
-/// The periods in which the control group of this process had used up its CPU time, since it was made; `None` where it
-/// has no such limit, or nobody counts.
+/// The number of periods in which the control group of this process had used up its CPU time, since the group was
+/// created; `None` where the group has no CPU limit, or the kernel does not count them.
 pub fn throttled_periods() -> Option<u64> {
     cgroup::throttled_periods(&Machine)
 }
 
-/// The time from tick to tick of the kernel's timer: its coarse clocks step at each.
+/// The time between ticks of the kernel's timer; its coarse clocks advance at each tick.
 fn tick() -> Nanos {
     let resolution = clock_getres(ClockId::MonotonicCoarse);
     let (secs, nanos) = (u64::try_from(resolution.tv_sec), u64::try_from(resolution.tv_nsec));
@@ -76,7 +76,7 @@ fn limits_of(files: &dyn Files, reasons: &mut Reasons) -> Limits {
     }
 }
 
-/// The reason for which a field is missing, under its name.
+/// The reasons why fields are missing, by the field's name.
 #[derive(Default)]
 struct Reasons(Missing);
 
@@ -99,7 +99,7 @@ fn os(files: &dyn Files) -> Result<String, String> {
 }
 
 fn hertz(tick: Nanos) -> Result<u32, String> {
-    // Rounded to the nearest: 300 Hz tick every 3 333 333 ns.
+    // Rounded to the nearest: at 300 Hz, a tick takes 3 333 333 ns.
     let hertz = (1_000_000_000 + tick.0 / 2).checked_div(tick.0);
     hertz
         .and_then(|hertz| u32::try_from(hertz).ok())
@@ -127,7 +127,7 @@ fn container(files: &dyn Files) -> Result<Container, String> {
     Ok(container)
 }
 
-/// Container managers leave a trace; the more telling first.
+/// The container manager, by the trace that it leaves; the most specific is checked first.
 fn container_kind(files: &dyn Files) -> Option<String> {
     let there = |path| files.read(path).is_ok();
     if there("/var/run/secrets/kubernetes.io/serviceaccount/namespace") {

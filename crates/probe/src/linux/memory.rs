@@ -1,11 +1,11 @@
-//! The kernel's memory that connections take.
+//! The kernel memory that connections take.
 
 use super::files::{Files, Machine};
 use super::text::field;
 use crate::doctor::KernelMemory;
 use units::Bytes;
 
-/// This kernel's memory that connections take.
+/// The memory that connections take in this kernel.
 pub fn kernel_memory() -> KernelMemory {
     kernel_memory_of(&Machine, rustix::param::page_size() as u64)
 }
@@ -31,7 +31,7 @@ fn socket(files: &dyn Files) -> Result<Bytes, String> {
     size.flatten().map(Bytes).ok_or_else(|| format!("{path}: no size of TCP"))
 }
 
-/// The third of low, pressure and high, in pages.
+/// The third of the numbers low, pressure and high, in pages.
 fn buffers_max(files: &dyn Files) -> Result<u64, String> {
     let path = "/proc/sys/net/ipv4/tcp_mem";
     let text = files.read(path)?;
@@ -39,7 +39,7 @@ fn buffers_max(files: &dyn Files) -> Result<u64, String> {
     high.ok_or_else(|| format!("{path}: {text:?} is not three numbers of pages"))
 }
 
-/// The memory in buffers, in pages.
+/// The memory that buffers use, in pages.
 fn buffers_now(files: &dyn Files) -> Result<u64, String> {
     let path = "/proc/net/sockstat";
     let text = files.read(path)?;

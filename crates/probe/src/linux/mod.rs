@@ -1,6 +1,6 @@
-//! Linux: what `/proc` and `/sys` say.
+//! Linux: facts from `/proc` and `/sys`.
 //!
-//! Parsers are functions on text; what reads the files is thin.
+//! Parsers are functions on text; a thin layer reads the files.
 
 mod cgroup;
 mod cpus;

@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 use std::io;
 use units::Bytes;
 
-/// Reads what a process holds and did.
+/// Reads the memory, threads, switches and open files of a process.
 #[derive(Debug)]
 pub struct ProcessSampler {
     pid: u32,
     status: KeptFile,
     /// The switches of each thread when it was last seen alive.
     threads: BTreeMap<u32, Switches>,
-    /// The last known switches of threads that ended: without them the sum would fall.
+    /// The last known switches of threads that have ended: without them the sum would decrease.
     ended: Switches,
 }
 
 impl ProcessSampler {
-    /// Opens what is read from then on: one file.
+    /// Opens the file to sample.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl ProcessSampler {
         Ok(Self { pid, status, threads: BTreeMap::new(), ended: Switches::default() })
     }
 
-    /// The process as it is now; costs some ten microseconds for each thread.
+    /// The current state of the process; costs some ten microseconds per thread.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl ProcessSampler {
         Ok(ProcessSample { switches, ..main })
     }
 
-    /// Memory shared fairly and open files; the kernel walks over the whole memory of the process for it.
+    /// Reads proportional memory and open files; for this the kernel walks all memory of the process.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl ProcessSampler {
         Ok(Footprint { pss, open_files: self.unless_hidden(open_files(&files), &files)? })
     }
 
-    /// `None` for what an older kernel does not have or does not show us.
+    /// Turns an error into `None` where the kernel is too old for the file or denies us access to it.
     fn unless_hidden<T>(&self, result: io::Result<T>, path: &str) -> Result<Option<T>, ReadError> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -85,7 +85,7 @@ impl ProcessSampler {
     }
 }
 
-/// The switches of all threads but the first; those that end while we look are left out.
+/// The switches of all threads but the first; threads that end during the scan are left out.
 fn other_threads(pid: u32) -> BTreeMap<u32, Switches> {
     let folder = format!("/proc/{pid}/task");
     let Ok(threads) = std::fs::read_dir(&folder) else { return BTreeMap::new() };
@@ -97,7 +97,7 @@ fn other_threads(pid: u32) -> BTreeMap<u32, Switches> {
     threads.filter(|thread| *thread != pid).filter_map(switches).collect()
 }
 
-/// The switches of threads that were there before and are not now, or whose number a new thread has.
+/// The switches of threads that have ended since `before`, also where a new thread has taken the id.
 fn of_ended_threads(before: &BTreeMap<u32, Switches>, now: &BTreeMap<u32, Switches>) -> Switches {
     let mut sum = Switches::default();
     for (thread, old) in before {
@@ -111,7 +111,7 @@ fn of_ended_threads(before: &BTreeMap<u32, Switches>, now: &BTreeMap<u32, Switch
     sum
 }
 
-/// The facts about its process in the status of a thread; the switches are those of that thread alone.
+/// The facts about the process in the status of one of its threads; the switches are those of that thread alone.
 fn process_sample(text: &str) -> Option<ProcessSample> {
     let threads = field(text, "Threads")?.parse().ok()?;
     Some(ProcessSample { rss: kilobytes(text, "VmRSS")?, threads, switches: switches(text)? })
@@ -128,7 +128,7 @@ fn pss(path: &str) -> io::Result<Option<Bytes>> {
     Ok(kilobytes(&String::from_utf8_lossy(&std::fs::read(path)?), "Pss"))
 }
 
-/// Kernels from 6.2 on say the number as the folder's size; before, the entries have to be counted.
+/// The number of open files: kernels from 6.2 on report it as the folder's size, older ones need the entries counted.
 fn open_files(folder: &str) -> io::Result<u64> {
     match std::fs::metadata(folder)?.len() {
         0 => Ok(std::fs::read_dir(folder)?.count() as u64),

@@ -12,16 +12,16 @@ pub struct SystemSampler {
 }
 
 impl SystemSampler {
-    /// Opens what is read from then on.
+    /// Opens the file to sample.
     ///
     /// # Errors
     ///
-    /// [`ReadError::Unreadable`] where `/proc` is not there.
+    /// [`ReadError::Unreadable`] where `/proc` is missing.
     pub fn open() -> Result<Self, ReadError> {
         Ok(Self { stat: KeptFile::open(STAT).map_err(unreadable)? })
     }
 
-    /// The times as they are now; costs some ten microseconds.
+    /// The current times; costs some ten microseconds.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ fn system_times(text: &str) -> Option<SystemTimes> {
     Some(SystemTimes { machine: machine?, cpus })
 }
 
-/// The columns in their order; old kernels have fewer, and what is missing is zero.
+/// Parses the columns in order; old kernels have fewer, and missing ones are zero.
 fn cpu_times(columns: &str) -> CpuTimes {
     let mut columns = columns.split_ascii_whitespace().map(|ticks| ticks.parse().unwrap_or(0));
     let mut next = || Nanos(columns.next().unwrap_or(0u64).saturating_mul(TICK.0));

@@ -13,16 +13,16 @@ pub struct TcpSampler {
 }
 
 impl TcpSampler {
-    /// Opens what is read from then on, of the namespace of this process: two files.
+    /// Opens the two files to sample, for the namespace of this process.
     ///
     /// # Errors
     ///
-    /// [`ReadError::Unreadable`] where `/proc/net` is not there.
+    /// [`ReadError::Unreadable`] where `/proc/net` is missing.
     pub fn open() -> Result<Self, ReadError> {
         Self::open_below("/proc")
     }
 
-    /// The same of the namespace of process `pid`.
+    /// The same for the namespace of process `pid`.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl TcpSampler {
         Ok(Self { snmp: open(SNMP)?, netstat: open(NETSTAT)? })
     }
 
-    /// The counters as they are now; costs some ten microseconds.
+    /// The current counters; costs some ten microseconds.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ fn tcp_counters(snmp: &str, netstat: &str) -> TcpCounters {
     }
 }
 
-/// One counter; each group is two lines that begin with its name: the names, then the values.
+/// Reads one counter; each group is two lines that begin with the group's name: the names, then the values.
 fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group)?.strip_prefix(':'));
     let (names, values) = (lines.next()?, lines.next()?);

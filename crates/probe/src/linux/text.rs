@@ -1,8 +1,8 @@
-//! The few shapes of text that the kernel writes.
+//! The few text formats that the kernel writes.
 
 use units::Bytes;
 
-/// The value of the first line `name: value`; `name` without its colon, which white space may precede.
+/// The value of the first line `name: value`; `name` is given without the colon; white space may precede the colon.
 pub(super) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -18,7 +18,7 @@ pub(super) fn kilobytes(text: &str, name: &str) -> Option<Bytes> {
 
 /// Numbers and ranges of them (`0-3,8`), ascending; the empty text is the empty list.
 ///
-/// `None` if it is anything else, or holds a number that no CPU or port has.
+/// `None` if it is anything else, or contains a number too high for a CPU or port.
 pub(super) fn number_list(text: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {

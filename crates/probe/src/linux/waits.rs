@@ -3,8 +3,8 @@
 use crate::waits::RunQueue;
 use units::Nanos;
 
-/// The waits of all threads of `processes`; `None` if none of them tells: they have ended, are another user's, or the
-/// kernel does not count (`CONFIG_SCHED_INFO`). It takes some ten microseconds for each thread.
+/// The waits of all threads of `processes`; `None` if nothing can be read: they have ended, belong to another user, or
+/// the kernel does not count (`CONFIG_SCHED_INFO`). Costs some ten microseconds per thread.
 pub fn run_queue(processes: &[u32]) -> Option<RunQueue> {
     let threads = processes.iter().flat_map(|pid| {
         let folder = std::fs::read_dir(format!("/proc/{pid}/task"));
@@ -18,18 +18,18 @@ pub fn run_queue(processes: &[u32]) -> Option<RunQueue> {
     Some(RunQueue(waited.collect())).filter(|queue| !queue.0.is_empty())
 }
 
-/// The time in which at least one program of the machine, or of this container, waited for a CPU, since it started;
-/// `None` where the kernel does not count it.
+/// The total time since start-up during which at least one program of the machine, or of this container, waited for a
+/// CPU; `None` where the kernel does not count it.
 pub fn cpu_pressure() -> Option<Nanos> {
     pressure(&std::fs::read_to_string("/proc/pressure/cpu").ok()?)
 }
 
-/// Nanoseconds on a CPU, nanoseconds ready to run, and the number of turns.
+/// Parses nanoseconds on a CPU, nanoseconds ready to run and the number of time slices; returns the second.
 fn waited(schedstat: &str) -> Option<Nanos> {
     schedstat.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
-/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
+/// Parses `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, whose total is in microseconds.
 fn pressure(text: &str) -> Option<Nanos> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let total = some.split(' ').find_map(|field| field.strip_prefix("total="))?;
