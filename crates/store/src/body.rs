@@ -1,4 +1,4 @@
-//! The record itself: its JSON as it was written, compressed, and the id that it has by its content.
+//! The record itself: its JSON as it was written, compressed, and the id that follows from its content.
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::io::{self, Read as _, Write as _};
 
-/// The id of the record whose JSON this is: the first 16 hexadecimal digits of its SHA-256. The same record has the
-/// same id in every store.
+/// The id of the record with this JSON: the first 16 hexadecimal digits of its SHA-256. The same record has the same id
+/// in every store.
 pub fn id(json: &str) -> String {
     let digest = Sha256::digest(json.as_bytes());
     digest.iter().take(ID_BYTES).fold(String::new(), |mut id, byte| {
@@ -24,7 +24,7 @@ pub(crate) fn packed(json: &str) -> Vec<u8> {
     written.expect("memory takes all that is written to it")
 }
 
-/// The same JSON again.
+/// The JSON that was compressed.
 ///
 /// # Errors
 ///
@@ -35,7 +35,8 @@ pub(crate) fn unpacked(bytes: &[u8]) -> io::Result<String> {
     Ok(json)
 }
 
-/// The bytes of a digest that make an id: two of a million records are alike by chance once in 10^7 such stores.
+/// The number of bytes of a digest that make an id: two of a million records have the same id by chance in one of 10^7
+/// such stores.
 const ID_BYTES: usize = 8;
-/// The largest record; no run leaves a larger one.
+/// The largest record, in bytes; no run writes a larger one.
 const JSON_MAX: u64 = 1 << 30;

@@ -1,7 +1,7 @@
-//! The little that a database has to do: statements with values in, rows of cells out, all within transactions.
+//! The little that a database has to do: take statements with values and return rows of cells, all within transactions.
 //!
-//! [`crate::tables`] says everything in the SQL of [`crate::statements`]; a database translates what it has in other
-//! words, and tells its errors as [`StoreError`]s.
+//! [`crate::tables`] only uses the SQL of [`crate::statements`]; a database translates what its dialect spells
+//! differently, and reports its errors as [`StoreError`]s.
 
 use crate::StoreError;
 
@@ -10,12 +10,12 @@ pub(crate) trait Database {
     /// The database, as errors name it; without a password.
     fn name(&self) -> &str;
 
-    /// Does `work` in one transaction, which is committed if `work` succeeds, and undone if not. `work` may be done
+    /// Runs `work` in one transaction, which is committed if `work` succeeds, and rolled back if not. `work` may run
     /// again if the database went away meanwhile.
     ///
     /// # Errors
     ///
-    /// Those of `work`, and the transaction cannot be begun or committed.
+    /// Those of `work`, or the transaction cannot be begun or committed.
     fn transaction<T>(
         &mut self,
         access: Access,
@@ -41,14 +41,14 @@ pub(crate) enum Access {
 
 /// An open transaction. Values are `?1`, `?2`, … in a statement.
 pub(crate) trait Statements {
-    /// Executes a statement and gives back the number of rows that it changed.
+    /// Executes a statement and returns the number of rows that it changed.
     ///
     /// # Errors
     ///
     /// The database refuses it.
     fn execute(&mut self, statement: &str, values: &[Value<'_>]) -> Result<u64, StoreError>;
 
-    /// Executes a statement and gives back its rows.
+    /// Executes a statement and returns its rows.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ pub(crate) enum Cell {
 }
 
 impl<'a> Value<'a> {
-    /// A text that is there.
+    /// A text that is not NULL.
     pub(crate) const fn text(text: &'a str) -> Self {
         Self::Text(Some(text))
     }

@@ -5,7 +5,7 @@ use units::Nanos;
 /// The reason why a store cannot be read or written. No record is lost by it: each is a file too.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Others kept it locked for too long.
+    /// Another program kept it locked for too long.
     #[error(
         "{store} is locked by another program for more than {patience}; wait for its end, or end it, then \
          `wirebench history import` adds what is missing"
@@ -13,7 +13,7 @@ pub enum StoreError {
     Busy {
         /// The store.
         store: String,
-        /// The time for which it was awaited.
+        /// The time that was spent waiting for it.
         patience: Nanos,
     },
     /// Its content is broken.
@@ -63,7 +63,7 @@ pub enum StoreError {
         /// The newest known one.
         known: usize,
     },
-    /// It may only be read.
+    /// It is read-only.
     #[error(
         "{store} may not be written: give yourself the right to write it, the files {store}-* beside it and its folder, \
          then `wirebench history import` adds what is missing"
@@ -72,7 +72,7 @@ pub enum StoreError {
         /// The store.
         store: String,
     },
-    /// The server lets this user not in, or not do what it wants.
+    /// The server does not let this user in, or does not permit what is asked for.
     #[error(
         "{store} refuses: {what}; check user, password and rights, then `wirebench history import` adds what is missing"
     )]

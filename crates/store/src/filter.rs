@@ -2,7 +2,7 @@
 
 use record::Level;
 
-/// The records that are looked for; by default all of them. Of texts a part is enough, in any case.
+/// The records that are looked for; by default all of them. Parts of texts match whatever their case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// A part of the experiment's name.
@@ -17,6 +17,6 @@ pub struct Filter {
     pub target: Option<String>,
     /// A verdict.
     pub verdict: Option<Level>,
-    /// The number of records, the newest of them; `None`: all.
+    /// The maximum number of records, the newest ones; `None`: all.
     pub limit: Option<u32>,
 }

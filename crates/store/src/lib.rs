@@ -1,13 +1,13 @@
-//! Records that were kept, so that they are found: by their experiment, target, tag, machine and verdict.
+//! Keeps records, to be found by their experiment, target, tag, machine and verdict.
 //!
-//! A record is a file that anyone can read, and is written before a store hears of it. A [`Store`] holds each of them
-//! once more, whole, with its headline numbers in columns ([`record::Entry`]), the tags that a user gave it, and the
-//! names under which it is a baseline. So a broken store can be filled again from the files, with all but these names.
+//! A record is a file that anyone can read, and is written before it is added to a store. A [`Store`] keeps a complete
+//! copy of each, with its headline numbers in columns ([`record::Entry`]), the tags that a user gave it, and the names
+//! under which it is a baseline. So a broken store can be filled again from the files, except for these tags and names.
 //!
 //! Left out: the files, and what is shown of a history.
 //!
 //! Start reading at [`Store`]; [`Sqlite`] keeps it in one file, and `Postgres`, with the feature `postgres`, on a
-//! server of a team. `tables` has what both have in common, which is nearly everything.
+//! team's server. `tables` has what both have in common, which is nearly everything.
 
 mod body;
 mod database;
@@ -32,42 +32,43 @@ pub use sqlite::Sqlite;
 
 use record::Entry;
 
-/// A place that finds records. Whatever a method has answered with `Ok` is kept, whoever is killed after it.
+/// A place to keep and find records. A change is durable once its method has returned `Ok`, whichever process is killed
+/// after that.
 pub trait Store {
     /// The store, as errors name it; without a password.
     fn name(&self) -> &str;
 
-    /// Adds the record `json`, whose short form is `entry`. One that is there already keeps its
-    /// names, and its columns are written anew. True if it was not there.
+    /// Adds the record `json`, whose short form is `entry`. A record that is there already keeps its names, and its
+    /// columns are rewritten. True if it was not there.
     ///
     /// # Errors
     ///
     /// The store cannot be written.
     fn add(&mut self, entry: &Entry, json: &str) -> Result<bool, StoreError>;
 
-    /// The records that `filter` lets through, the newest first.
+    /// The records that match `filter`, the newest first.
     ///
     /// # Errors
     ///
     /// The store cannot be read.
     fn list(&mut self, filter: &Filter) -> Result<Vec<Entry>, StoreError>;
 
-    /// The JSON of the record whose whole name is `id`; `None` if there is none.
+    /// The JSON of the record with exactly this `id`; `None` if there is none.
     ///
     /// # Errors
     ///
     /// The store cannot be read, or what it has is not that record.
     fn json(&mut self, id: &str) -> Result<Option<String>, StoreError>;
 
-    /// Gives the record `id` a tag, or takes it away. True if that changed something.
+    /// Adds a tag to the record `id`, or removes it. True if that changed something.
     ///
     /// # Errors
     ///
     /// The store cannot be written, or has no such record.
     fn tag(&mut self, id: &str, tag: &str, is_set: bool) -> Result<bool, StoreError>;
 
-    /// Makes the record `id` the baseline `name`, in place of another one; `None`: there is no such baseline any more.
-    /// True if that changed something.
+    /// Makes the record `id` the baseline `name`, instead of any other record; `None` removes the baseline. True if
+    /// that changed something.
     ///
     /// # Errors
     ///
@@ -81,7 +82,7 @@ pub trait Store {
     /// The store cannot be written; then all of them are still there.
     fn remove(&mut self, ids: &[String]) -> Result<(), StoreError>;
 
-    /// Everything that is wrong with the store, a sentence for each; empty if it is sound.
+    /// The faults of the store, a sentence for each; empty if it is sound.
     ///
     /// # Errors
     ///

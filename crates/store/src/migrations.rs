@@ -1,9 +1,9 @@
-//! The tables, version by version. A version that was in use is never changed: the next one changes what it made.
+//! The tables, version by version. A version that was in use never changes: a later one alters its tables.
 
-/// The statements that lead from each version to the next one, from an empty database of SQLite on.
+/// The statements that upgrade each version to the next one, starting from an empty SQLite database.
 pub(crate) const SQLITE: &[&str] = &[SQLITE_RECORDS, SQLITE_NAMES];
 
-/// The same for PostgreSQL, whose versions count on their own.
+/// The same for PostgreSQL, whose versions are counted separately.
 #[cfg(feature = "postgres")]
 pub(crate) const POSTGRES: &[&str] = &[POSTGRES_RECORDS];
 

@@ -3,7 +3,7 @@
 use crate::StoreError;
 use record::Entry;
 
-/// The reason why no record is meant by a name.
+/// The reason why a name does not identify a record.
 #[derive(Debug, thiserror::Error)]
 pub enum NameError {
     /// Several records have an id that begins like that.
@@ -16,7 +16,7 @@ pub enum NameError {
         /// Some of them.
         ids: String,
     },
-    /// No baseline has this name, and no record an id that begins so.
+    /// No baseline has this name, and no record has an id that begins with it.
     #[error(
         "the history has no record and no baseline `{name}`; `wirebench history` lists what it has"
     )]
@@ -29,7 +29,7 @@ pub enum NameError {
     Store(#[from] StoreError),
 }
 
-/// The record that `name` means, of all that are a baseline of that name or whose id begins so.
+/// The record that `name` means; `all` are those that are a baseline of that name or whose id begins with it.
 pub(crate) fn found(name: &str, all: Vec<Entry>) -> Result<Entry, NameError> {
     let is_baseline = |entry: &&Entry| entry.baselines.iter().any(|baseline| baseline == name);
     if let Some(entry) = all.iter().find(is_baseline) {
@@ -44,5 +44,5 @@ pub(crate) fn found(name: &str, all: Vec<Entry>) -> Result<Entry, NameError> {
     all.into_iter().next().ok_or_else(|| NameError::None { name: name.to_owned() })
 }
 
-/// The ids that an error names.
+/// The maximum number of ids that an error names.
 const NAMED_MAX: usize = 5;

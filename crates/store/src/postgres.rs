@@ -1,8 +1,8 @@
-//! The store of a team: a database of PostgreSQL, in its schema `wirebench`.
+//! The store of a team: a PostgreSQL database, in its schema `wirebench`.
 //!
-//! Callers wait, as they do for a file: a runtime of this thread alone drives the connection while a statement goes on.
-//! A server that goes away is reached anew, and what was not committed is done again; after some attempts the caller is
-//! told. Nothing is lost by that: each record is a file too.
+//! Calls block, as they do for a file: a single-threaded runtime drives the connection while a statement runs. If the
+//! server goes away, the store reconnects and repeats what was not committed; after some attempts it returns an error.
+//! Nothing is lost by that: each record is a file too.
 //!
 //! Start reading at [`Postgres::open`]; `tls` has the certificates.
 
@@ -24,20 +24,20 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 use units::Nanos;
 
-/// A database of PostgreSQL.
+/// A PostgreSQL database.
 pub struct Postgres {
     address: Address,
     runtime: Runtime,
-    /// `None` after the server went away.
+    /// `None` before the first connection, and after the server went away.
     client: Option<Client>,
     patience: Nanos,
 }
 
 impl Postgres {
     /// Connects to the database that a URL names, `postgres://USER:PASSWORD@HOST:PORT/DATABASE` with the settings of
-    /// libpq behind `?`, and makes its tables if it has none. `sslmode` is `disable`, `prefer` (TLS if the server has
-    /// it), `require` or `verify-full`; a certificate is verified wherever there is one, with the authorities of
-    /// `sslrootcert`, a file, or else with those of the system. No answer is waited for longer than `patience`.
+    /// libpq after `?`, and creates its tables if it has none. `sslmode` is `disable`, `prefer` (TLS if the server has
+    /// it), `require` or `verify-full`; a certificate is verified wherever there is one, against the authorities in the
+    /// file `sslrootcert`, or else against those of the system. No answer is awaited for longer than `patience`.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Postgres {
         Ok(store)
     }
 
-    /// Does `work`, and does it again if the server went away meanwhile, a little later each time.
+    /// Runs `work`, and runs it again if the server went away meanwhile, after a longer pause each time.
     fn again<T>(
         &mut self,
         mut work: impl FnMut(&mut Self) -> Result<T, StoreError>,
@@ -78,7 +78,7 @@ impl Postgres {
         }
     }
 
-    /// Connects, unless that was done.
+    /// Connects, unless there is a connection.
     fn connect(&mut self) -> Result<(), StoreError> {
         if self.client.is_some() {
             return Ok(());
@@ -88,7 +88,7 @@ impl Postgres {
         let client = self.runtime.block_on(async {
             let connecting = address.config().connect(tls);
             let (client, connection) = in_time(name, patience, connecting).await?;
-            // It is driven while a statement is waited for; its end shows in the next one.
+            // It makes progress while a statement is awaited; if it has ended, the next statement fails.
             tokio::spawn(async { connection.await.ok() });
             in_time(name, patience, client.batch_execute(&session(patience))).await?;
             Ok(client)
@@ -155,7 +155,8 @@ impl Database for Postgres {
     }
 
     fn faults(&mut self) -> Result<Vec<String>, StoreError> {
-        // The server looks after its files and keys itself; reading everything finds pages that it cannot read.
+        // The server checks its files and keys itself; `verify` reads everything, and so finds pages that it cannot
+        // read.
         Ok(Vec::new())
     }
 }
@@ -178,7 +179,7 @@ fn version(database: &mut dyn Statements) -> Result<Option<i64>, StoreError> {
 }
 
 fn migrate_from_any(database: &mut dyn Statements) -> Result<(), StoreError> {
-    // Another process may be at it just now; the lock ends with the transaction.
+    // Another process may be migrating right now; the lock ends with the transaction.
     database.query("SELECT CAST(pg_advisory_xact_lock(?1) AS TEXT)", &[Value::Integer(LOCK)])?;
     let done = version(database)?.unwrap_or(0);
     if done == 0 {
@@ -196,7 +197,7 @@ fn migrate_from_any(database: &mut dyn Statements) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A transaction that goes on.
+/// An open transaction.
 struct Begun<'a> {
     runtime: &'a Runtime,
     transaction: Transaction<'a>,
@@ -205,7 +206,7 @@ struct Begun<'a> {
 }
 
 impl Begun<'_> {
-    /// Executes a statement: the rows that it finds, or the number of rows that it changed.
+    /// Executes a statement, and returns the rows that it finds, or the number of rows that it changed.
     fn wait(
         &self,
         statement: &str,
@@ -256,7 +257,7 @@ fn cell(row: &Row, column: usize) -> Result<Cell, tokio_postgres::Error> {
     Ok(cell.unwrap_or(Cell::Null))
 }
 
-/// The settings of a connection. A commit is on the disk before it is answered, whatever the server does else.
+/// The settings of a connection. A commit is on the disk before it is answered, whatever the server's own settings are.
 fn session(patience: Nanos) -> String {
     let lock_timeout_ms = (for_locks(patience).0 / 1_000_000).max(1);
     format!(
@@ -295,9 +296,9 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// `wben`, the lock of those who bring the tables up to date.
+/// The advisory lock that is held while the tables are brought up to date: `wben` in ASCII.
 const LOCK: i64 = 0x7762_656e;
-/// The attempts to reach a server; with the pauses between them they take six seconds.
+/// The number of attempts to reach a server; the pauses between them add up to six seconds.
 const ATTEMPTS: u32 = 7;
-/// The pause after the first attempt; each one is twice as long as that before.
+/// The pause after the first attempt; each later one is twice as long as the one before.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! An entry as values of statements, and cells as an entry.
+//! Conversions of an entry to values of statements, and of cells to an entry.
 
 use crate::database::{Cell, Value};
 use crate::statements;
@@ -26,7 +26,7 @@ pub(crate) fn of_record(entry: &Entry) -> [Value<'_>; 10] {
 ///
 /// # Errors
 ///
-/// A cell is not of its kind; the sentence names its column.
+/// A cell has the wrong type; the message names its column.
 pub(crate) fn record(cells: Vec<Cell>) -> Result<Entry, String> {
     let mut cells = Cells::new(statements::RECORD_COLUMNS, cells);
     Ok(Entry {

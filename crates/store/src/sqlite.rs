@@ -1,7 +1,7 @@
-//! The store of one user: a database of SQLite, in one file.
+//! The store of one user: an SQLite database, in one file.
 //!
-//! It is in WAL mode, so that who lists waits for nobody; those who write wait for each other. Each record is one
-//! transaction, on the disk before [`crate::Store::add`] answers.
+//! It is in WAL mode, so that readers wait for nobody; writers wait for each other. Each record is one transaction, on
+//! the disk before [`crate::Store::add`] returns.
 
 use crate::StoreError;
 use crate::database::{Access, Cell, Database, Statements, Value};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 use units::Nanos;
 
-/// A database of SQLite.
+/// An SQLite database.
 #[derive(Debug)]
 pub struct Sqlite {
     connection: Connection,
@@ -24,21 +24,21 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens the database `path`, and makes it if there is none. Tables of an earlier version are brought up to date.
-    /// A program that has it locked is waited for as long as `patience`.
+    /// Opens the database `path`, and creates it if there is none. Tables of an earlier version are brought up to date.
+    /// Waits up to `patience` for a program that has it locked.
     ///
     /// # Errors
     ///
-    /// It cannot be opened, is damaged, none of ours, or of a newer version.
+    /// It cannot be opened, is damaged, is not one of wirebench's, or has a newer version.
     pub fn open(path: &Path, patience: Nanos) -> Result<Self, StoreError> {
         Self::opened(path, patience, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// The same for one that has to be there.
+    /// Opens the database `path`, which has to exist.
     ///
     /// # Errors
     ///
-    /// As [`Sqlite::open`], and there is none.
+    /// As for [`Sqlite::open`], or there is none.
     pub fn open_existing(path: &Path, patience: Nanos) -> Result<Self, StoreError> {
         Self::opened(path, patience, OpenFlags::empty())
     }
@@ -66,7 +66,8 @@ impl Sqlite {
         if version < MIGRATIONS.len() {
             self.migrate_from_any().map_err(|error| self.told(&error))?;
         }
-        // It stays that way. Where others are at it just now, the next one to come does it.
+        // The mode is persistent. If others use the database right now and this fails, the next program to open it sets
+        // it.
         self.connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).ok();
         Ok(())
     }
@@ -144,7 +145,7 @@ impl Database for Sqlite {
     }
 }
 
-/// A transaction that goes on.
+/// An open transaction.
 struct Begun<'a> {
     transaction: Transaction<'a>,
     name: &'a str,
@@ -214,7 +215,7 @@ fn told(name: &str, patience: Nanos, error: &rusqlite::Error) -> StoreError {
         }
         (_, Some(ErrorCode::CannotOpen)) => StoreError::Unopened { store },
         (
-            // A text that is no UTF-8.
+            // A text that is not UTF-8.
             rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::SqliteFailure(
                 rusqlite::ffi::Error { code: ErrorCode::Unknown, .. },
@@ -226,7 +227,7 @@ fn told(name: &str, patience: Nanos, error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// `wben`, which tells our databases from others.
+/// The application id that distinguishes wirebench's databases from others: `wben` in ASCII.
 const APPLICATION: i64 = 0x7762_656e;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A store of tables: everything that a [`Store`] promises, said in SQL to any [`Database`].
+//! A store of tables: implements [`Store`] in SQL for any [`Database`].
 
 use crate::database::{Access, Cell, Database, Value};
 use crate::{Filter, Store, StoreError, body, rows, statements};
@@ -132,7 +132,7 @@ fn fault(store: &mut impl Store, entry: &Entry) -> Option<String> {
             let file = entry.file.as_deref().map(Path::new);
             let (tags, baselines) = (entry.tags.clone(), entry.baselines.clone());
             let own = Entry { tags, baselines, ..Entry::of(&record, id.clone(), file) };
-            // A record from before there were verdicts is judged by whoever reads it, today as that program does.
+            // An old record without a verdict is judged by each program that reads it, by that program's own rules.
             let is_same = own == *entry || record.verdict.is_none();
             (!is_same).then(|| format!("the columns of record {id} are not those of its content"))
         }

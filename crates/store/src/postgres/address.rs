@@ -1,4 +1,4 @@
-//! The address of a database: a URL, as libpq has it.
+//! The address of a database: a URL, as in libpq.
 
 use super::errors::sources;
 use crate::StoreError;
@@ -27,7 +27,7 @@ impl Address {
         let mut rest = Vec::new();
         for setting in query.split('&').filter(|setting| !setting.is_empty()) {
             match setting.split_once('=') {
-                // A certificate is always verified whole.
+                // A certificate is always verified in full.
                 Some(("sslmode", "verify-full")) => rest.push("sslmode=require"),
                 Some(("sslmode", mode)) if !["disable", "prefer", "require"].contains(&mode) => {
                     return Err(wrong(format!(
@@ -84,7 +84,7 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// The text with its `%XX`.
+/// The text with its `%XX` decoded.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -105,7 +105,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The usual port.
+/// The default port.
 const PORT: u16 = 5432;
 
 #[cfg(test)]

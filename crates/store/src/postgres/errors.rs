@@ -1,4 +1,4 @@
-//! The errors of a server, and of the way to it, with what to do about each.
+//! The errors of a server, and of the connection to it, with what to do about each.
 
 use crate::StoreError;
 use std::error::Error;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 use units::Nanos;
 
-/// The result of `work`, if it is there within `patience`.
+/// The result of `work`, unless it takes longer than `patience`.
 pub(super) async fn in_time<T>(
     name: &str,
     patience: Nanos,
@@ -19,7 +19,8 @@ pub(super) async fn in_time<T>(
     }
 }
 
-/// The longest wait for others who lock what is wanted, which ends before that for an answer: so it is told as a lock.
+/// The longest wait for the locks of others. It ends before the wait for an answer does, so that it is reported as a
+/// lock.
 pub(super) const fn for_locks(patience: Nanos) -> Nanos {
     Nanos(patience.0 / 10 * 9)
 }
@@ -28,7 +29,7 @@ fn unreachable(name: &str, what: String) -> StoreError {
     StoreError::Unreachable { store: name.to_owned(), what, attempts: 1 }
 }
 
-/// The error of the server or of the way to it, with what to do.
+/// The error of the server or of the connection to it, with what to do.
 pub(super) fn told(name: &str, patience: Nanos, error: &tokio_postgres::Error) -> StoreError {
     let store = name.to_owned();
     let Some(answer) = error.as_db_error() else {
@@ -50,7 +51,7 @@ pub(super) fn told(name: &str, patience: Nanos, error: &tokio_postgres::Error) -
         (&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED, _) => {
             StoreError::Damaged { store, what }
         }
-        // It starts, stops or has too many connections; or others had what was wanted.
+        // It starts, stops or has too many connections; or the transaction conflicted with others.
         (&SqlState::TOO_MANY_CONNECTIONS, _) | (_, Some("57" | "08" | "40")) => {
             unreachable(name, what)
         }
@@ -66,12 +67,12 @@ fn is_about_tls(error: &tokio_postgres::Error) -> bool {
     })
 }
 
-/// True if the way to the server is broken.
+/// True if the connection to the server is broken.
 fn is_cut(error: &tokio_postgres::Error) -> bool {
     error.is_closed() || causes(error).any(|cause| cause.is::<io::Error>())
 }
 
-/// The causes of an error, that of each cause after it.
+/// The causes of an error: each is followed by its own cause.
 fn causes<'a>(error: &'a dyn Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     let mut next = error.source();
     std::iter::from_fn(move || {

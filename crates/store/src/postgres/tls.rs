@@ -27,7 +27,7 @@ impl Connector {
     pub(super) fn new(authorities: Option<&Path>) -> Result<Self, StoreError> {
         let mut roots = RootCertStore::empty();
         match authorities {
-            // Whatever is missing among them shows when a certificate is verified.
+            // A missing authority shows when a certificate is verified.
             None => {
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             }
@@ -64,7 +64,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for C
     }
 }
 
-/// A connection to a server of this name, to be made. A Unix socket has no name, and no TLS.
+/// A connection that is to be made to a server of this name. A Unix socket has no name, and no TLS.
 pub(super) struct Connect(TlsConnector, Option<ServerName<'static>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Connect {
