@@ -6,7 +6,7 @@ use crate::number::{self, Unit};
 use record::{AgentPart, AgentTask, Block};
 use std::collections::BTreeMap;
 
-/// Each agent with its parts, what it sent, and how far its machine can be believed. Times and shares are those of its
+/// Each agent with its parts, what it sent, and how far its machine can be trusted. Times and shares are those of its
 /// worst block; counts are sums, and a watch, which sends nothing, has none. Empty where one machine measured.
 pub(crate) fn table(it: &Measured<'_>) -> Table {
     let columns = vec![
@@ -93,5 +93,5 @@ fn who_queues(it: &Measured<'_>) -> Option<String> {
     Some(format!("prober: its p99 is {} beside {} of the load: {reading}", of(prober), of(load)))
 }
 
-/// The p99 of the load is another one than that of a prober from this ratio on.
+/// The ratio from which on the p99 of the load counts as different from that of a prober.
 const APART: f64 = 2.0;

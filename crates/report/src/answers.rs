@@ -9,11 +9,12 @@ use record::{
     Comparison, Estimate, Kind, Level, Number, RunRecord, Summary, Verdict, WorkloadResult,
 };
 
-/// The answer in one sentence. `None` if there is nothing to compare, or if no row that is compared is without doubt.
-/// It has the record's numbers and texts as they are, unescaped, for the record itself.
+/// The answer in one sentence. `None` if there is nothing to compare, or if every compared row is in doubt. The
+/// record's numbers and texts are in it as they are, unescaped, for the record itself.
 ///
-/// Of a ladder: what rungs cost against the baseline, and for which no difference is shown. Of a sweep: where its lines
-/// bend. Of a lab: the fastest row under its first load. Of a single run: its throughput and its percentiles.
+/// For a ladder: the costs of rungs against the baseline, and the rungs for which no difference is shown. For a sweep:
+/// the loads at which its lines bend. For a lab: the fastest row under its first load. For a single run: its throughput
+/// and its percentiles.
 pub fn conclusion(record: &RunRecord) -> Option<String> {
     let verdict = verdict::of(record);
     if verdict.level == Level::Invalid {
@@ -33,7 +34,7 @@ pub fn conclusion(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// The largest of several loads that is answered nearly in full, without doubt; `None` if loads have no rates.
+/// The largest of several loads that is answered nearly in full and not in doubt; `None` if loads have no rates.
 fn carried(groups: &[Group<'_>]) -> Option<String> {
     let rows = groups.iter().flat_map(|group| &group.rows);
     let rows = rows.filter(|it| !it.row.is_closed() && it.seconds() > 0.0);
@@ -53,7 +54,7 @@ fn carried(groups: &[Group<'_>]) -> Option<String> {
     Some(format!("{name} ({rate}) are answered, with a {time} p50 of {p50}{above}."))
 }
 
-/// The throughput of a single run, and its percentiles that are without doubt.
+/// The throughput of a single run, and those of its percentiles that are not in doubt.
 fn served(it: &Measured<'_>) -> Option<String> {
     let (result, times) = it.result.zip(it.times())?;
     let percentile = |name: &str, number: Number, value: Option<u64>, known: Option<Estimate>| {
@@ -95,7 +96,7 @@ fn served(it: &Measured<'_>) -> Option<String> {
     Some(format!("{target} {answered}: {} {}.", it.row.time_word(), percentiles.join(", ")))
 }
 
-/// The costs of rows against the baseline, by rows without doubt alone.
+/// The costs of rows against the baseline, without the rows that are in doubt.
 fn cost(record: &RunRecord, verdict: &Verdict) -> Option<String> {
     let baseline = row::baseline(record).filter(|it| verdict::allows(verdict, it.index))?;
     let allowed = record.results.iter().filter(|it| verdict::allows(verdict, it.workload));
@@ -152,7 +153,7 @@ fn cost(record: &RunRecord, verdict: &Verdict) -> Option<String> {
 }
 
 /// `3 % more [1, 5]`, `2.1 % more [0.3, 4.0]`, `45 % less [41, 48]`, `6.09x as long [5.91, 6.24]`: a comparison whose
-/// interval leaves out 1.
+/// interval excludes 1.
 fn more(comparison: &Comparison) -> String {
     let Comparison { ratio, low, high, .. } = *comparison;
     let interval = low.zip(high);
@@ -161,7 +162,7 @@ fn more(comparison: &Comparison) -> String {
         return text.replacen('x', "x as long", 1);
     }
     let sign = if ratio < 1.0 { -1.0 } else { 1.0 };
-    // An end below half a percent would be shown as 0, as if the interval had it.
+    // An end below half a percent would be shown as 0, as if the interval contained it.
     let ends_at_0 =
         interval.is_some_and(|(low, high)| [low, high].iter().any(|end| (end - 1.0).abs() < 0.005));
     let digits = usize::from(ends_at_0);
@@ -183,18 +184,18 @@ fn listed(all: &[String]) -> String {
     }
 }
 
-/// The least share of the messages due that a load which is answered has answered.
+/// The least share of the messages due that must be answered for a load to count as answered.
 const CARRIED_MIN: f64 = 0.99;
-/// The rows that the answer names first; it names as many at most.
+/// The rows that the answer names first; it names at most this many.
 const ASKED_FOR: [&str; 4] = ["ws", "http", "wss", "http-new"];
 
-/// True if the interval leaves out 1; `None` without one.
+/// True if the interval excludes 1; `None` without one.
 fn is_shown(comparison: &Comparison) -> Option<bool> {
     let interval = comparison.low.zip(comparison.high);
     interval.map(|(low, high)| low > 1.0 || high < 1.0)
 }
 
-/// `4.0 % or more would have shown`; above 100 % no number.
+/// `4.0 % or more would have shown`; no number above 100 %.
 pub(crate) fn would_have_shown(smallest: Option<f64>) -> String {
     let smallest = smallest.filter(|smallest| smallest.is_finite());
     match smallest {
@@ -204,7 +205,7 @@ pub(crate) fn would_have_shown(smallest: Option<f64>) -> String {
     }
 }
 
-/// The row of `result` and how its round trip compares with the baseline's, if it does.
+/// The row of `result`, and its round trip compared with the baseline's, if there is such a comparison.
 fn compared<'a>(
     record: &'a RunRecord,
     result: &'a WorkloadResult,
@@ -213,7 +214,7 @@ fn compared<'a>(
     Some((row, result.to_baseline.as_ref()?.round_trip_p50_ns.as_ref()?))
 }
 
-/// The fastest row of the first load that has one, of those without doubt; the two fastest if they are not shown to
+/// The fastest row that is not in doubt, of the first load that has one; the two fastest if they are not shown to
 /// differ.
 fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
     let (group, ranked) = groups.iter().find_map(|group| {
@@ -265,10 +266,10 @@ fn fastest_row(groups: &[Group<'_>]) -> Option<String> {
 }
 
 /// The numbers that a report begins with: where a sweep bends, the fastest row and the least CPU time of each load of a
-/// lab, the percentiles of a run. Invalid numbers are no answer.
+/// lab, the percentiles of a run. Invalid numbers are not answers.
 pub(crate) fn all(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Answer> {
     match (&record.sweep, record.kind, groups) {
-        // One of its percentiles may hold where another does not.
+        // One of its percentiles may be valid where another is not.
         (None, Kind::Run | Kind::Other, [Group { rows, .. }]) if rows.len() == 1 => {
             rows.first().map(of_run).unwrap_or_default()
         }
@@ -292,7 +293,7 @@ fn of_load(group: &Group<'_>) -> Vec<Answer> {
         .collect()
 }
 
-/// The first row by `figure` of those without doubt; both of the first two if they are not shown to differ.
+/// The first row by `figure` that is not in doubt; both of the first two if they are not shown to differ.
 fn answer(
     group: &Group<'_>,
     label: &str,
@@ -337,7 +338,7 @@ fn behind(next: &Measured<'_>, ratio: Ratio) -> String {
     format!("{name} comes next, with {text} of that{blocks}")
 }
 
-/// Percentiles and throughput, which the page has again below.
+/// Percentiles and throughput, which the page repeats below.
 fn of_run(it: &Measured<'_>) -> Vec<Answer> {
     let Some((result, times)) = it.result.zip(it.times()) else { return Vec::new() };
     let percentile = |name: &str, field: &str, number: Number, value: Option<u64>| {

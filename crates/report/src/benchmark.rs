@@ -1,5 +1,5 @@
 //! Blocks as google-benchmark has them: mean wall and CPU time of an iteration, which is a round trip or the life of a
-//! client; and a record in its format, for whatever reads that.
+//! client; and a record in its format, for tools that read it.
 
 use crate::escape::escape;
 use crate::export::ExportError;
@@ -25,8 +25,8 @@ impl Mean {
         it.blocks.iter().filter_map(|block| Self::of(it.row, block)).collect()
     }
 
-    /// The means that google-benchmark itself found, where that ran the block and an iteration was a round trip: with
-    /// several in flight it is not. Else our own. `None` if no time was measured.
+    /// The means that google-benchmark reported, if it ran the block and an iteration was a round trip, which it is not
+    /// with several in flight; else our own. `None` if no time was measured.
     pub(crate) fn of(row: Row<'_>, block: &Block) -> Option<Self> {
         let reported = block.client.as_ref().and_then(|it| it.google_benchmark.as_ref());
         if let Some(found) = reported.filter(|_| row.is_one_by_one()) {
@@ -39,23 +39,23 @@ impl Mean {
         Some(Self { iterations: times.count, wall_ns: times.mean_ns, cpu_ns })
     }
 
-    /// True if the client was busy for at least 80 % of the time in which it waited for a reply.
+    /// True if the client was busy for at least 80 % of the time that it waited for a reply.
     pub(crate) fn spins(self) -> bool {
         self.cpu_ns.is_some_and(|cpu| cpu >= SPINS_MIN * self.wall_ns)
     }
 }
 
-/// Mean, median, standard deviation (of a sample) and that by the mean, as google-benchmark works them out.
+/// Mean, median, standard deviation (of a sample) and its ratio to the mean, as google-benchmark computes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Aggregates {
     pub(crate) mean: f64,
     pub(crate) median: f64,
-    /// 0 of one value, as there.
+    /// 0 for one value, as in google-benchmark.
     pub(crate) stddev: f64,
 }
 
 impl Aggregates {
-    /// `None` of no values.
+    /// `None` without values.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let count = number::float(values.len() as u64);
         let mean = values.iter().sum::<f64>() / count;
@@ -64,15 +64,15 @@ impl Aggregates {
         Some(Self { mean, median: stats::median(values).ok()?, stddev })
     }
 
-    /// The standard deviation by the mean; 0 without one.
+    /// The standard deviation divided by the mean; 0 without one.
     fn variation(self) -> f64 {
         if self.mean > 0.0 { self.stddev / self.mean } else { 0.0 }
     }
 }
 
-/// `record` as google-benchmark prints it with `--benchmark_format=json`: a repetition for each block, and of two or
-/// more what it works out over them. Times are nanoseconds; wall time is the mean round trip, response time of an open
-/// loop, or life of a short-lived client, CPU time that of the generator or client subject.
+/// `record` as google-benchmark prints it with `--benchmark_format=json`: a repetition for each block, and aggregates
+/// if there are two or more. Times are nanoseconds; wall time is the mean round trip, response time of an open loop, or
+/// life of a short-lived client; CPU time is that of the generator or client subject.
 ///
 /// # Errors
 ///
@@ -139,7 +139,7 @@ fn entries(record: &RunRecord, row: Row<'_>) -> Vec<Entry> {
     all
 }
 
-/// Aggregates of two or more, as with google-benchmark; of fewer none.
+/// The aggregates of two or more means, as in google-benchmark; empty for fewer.
 fn aggregates(means: &[Mean], common: &Entry) -> Vec<Entry> {
     let wall: Vec<f64> = means.iter().map(|mean| finite(mean.wall_ns)).collect();
     let cpu: Vec<f64> = means.iter().map(|mean| finite(mean.cpu_ns.unwrap_or(0.0))).collect();
@@ -172,5 +172,5 @@ fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// The least share of its waiting time that a client spends on its CPU if it looks for the reply again and again.
+/// The least share of its waiting time that a client spends on the CPU if it polls for the reply.
 const SPINS_MIN: f64 = 0.8;

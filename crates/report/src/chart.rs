@@ -1,9 +1,9 @@
-//! Drawings as data, before anybody draws them: the same for the SVG, the table behind it, and the front end.
+//! Drawings as data, before they are drawn: the same for the SVG, its table, and the front end.
 //!
 //! A chart has subjects (what is compared: each has a colour and dashes) and measures (what is shown of each subject:
-//! each has a width and a mark). All texts are escaped by whoever makes a drawing.
+//! each has a width and a mark). Whoever makes a drawing escapes its texts.
 //!
-//! Left out: the places of points ([`crate::svg`]).
+//! Left out: the positions of points ([`crate::svg`]).
 
 use crate::number;
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub(crate) const LAYERS: [&str; 4] =
     ["payload", "encoding", "framing and TLS", "TCP/IP, estimated"];
 
 impl Figure {
-    /// Its file name without an ending, and its place on the page.
+    /// Its file name without extension, and its id on the page.
     pub(crate) fn id(&self) -> &str {
         match self {
             Self::Layers(_) => "layers",
@@ -71,7 +71,7 @@ impl Figure {
         }
     }
 
-    /// The chart that the front end draws, if it is one of those.
+    /// The chart, if it is one that the front end draws.
     pub(crate) fn lines(&self) -> Option<&Chart> {
         match self {
             Self::Lines(chart) => Some(chart),
@@ -83,7 +83,7 @@ impl Figure {
 /// A chart with everything that is needed to draw it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Chart {
-    /// Its file name without an ending, and its place on the page.
+    /// Its file name without extension, and its id on the page.
     pub(crate) id: &'static str,
     pub(crate) title: String,
     /// A sentence on what it shows.
@@ -102,7 +102,7 @@ pub(crate) struct Chart {
     pub(crate) ideal: bool,
     /// True if marks are named in the chart.
     pub(crate) names_marks: bool,
-    /// Half as high: a strip under another chart.
+    /// True if it is half as high: a strip under another chart.
     pub(crate) strip: bool,
     /// Data that is missing, with the reason.
     pub(crate) notes: Vec<String>,
@@ -126,7 +126,7 @@ pub(crate) enum Unit {
     Nines,
     /// Events per second.
     PerSecond,
-    /// Seconds since a beginning.
+    /// Seconds since a start.
     Seconds,
     /// A share of one.
     Share,
@@ -160,7 +160,7 @@ pub(crate) struct Point {
     pub(crate) interval: Option<(f64, f64)>,
 }
 
-/// A place on the x axis that a subject has, e.g. its knee.
+/// A position on the x axis that belongs to a subject, e.g. its knee.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Mark {
     pub(crate) subject: usize,
@@ -178,11 +178,11 @@ pub(crate) struct Key {
     /// Its colour and dashes, see [`Chart::look`]; `None`: those of no subject.
     pub(crate) look: Option<usize>,
     pub(crate) name: String,
-    /// True if the name stands at the end of its line too ([`Chart::ends`]).
+    /// True if the name is also written at the end of its line ([`Chart::ends`]).
     pub(crate) is_at_line: bool,
 }
 
-/// The end of a line, where its name stands.
+/// The end of a line, where its name is written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct End {
     /// Its colour, see [`Chart::look`].
@@ -211,7 +211,7 @@ impl Chart {
             }
         }
         self.series.retain(|series| !series.points.is_empty());
-        // A band from zero on begins at the first point where zero has no place.
+        // A band that starts at zero begins at the first point if the axis has no zero.
         let first = self.points().map(|point| point.x).fold(f64::INFINITY, f64::min);
         for mark in &mut self.marks {
             if !fits(&self.x, mark.low) {
@@ -244,7 +244,7 @@ impl Chart {
         self.series.iter().flat_map(|series| &series.points)
     }
 
-    /// The number that gives a line its colour and dashes: its subject or, of an only one, its measure.
+    /// The number that gives a line its colour and dashes: its subject or, if there is only one, its measure.
     pub(crate) fn look(&self, subject: usize, measure: usize) -> usize {
         if self.subjects.len() > 1 { subject } else { measure }
     }
@@ -261,8 +261,8 @@ impl Chart {
         }
     }
 
-    /// The ends of lines that have a name: of several subjects the first line of each, otherwise every line. None where
-    /// the only line needs no name, or where more names than have room would stand one below the other.
+    /// The ends of lines that get a name: with several subjects the first line of each, otherwise every line. None if
+    /// the only line needs no name, or if there is no room for that many names one below the other.
     pub(crate) fn ends(&self) -> Vec<End> {
         let is_named = |index: usize, series: &Series| match self.subjects.len() {
             ..2 => self.measures.len() > 1,
@@ -279,7 +279,7 @@ impl Chart {
         if ends.len() > most { Vec::new() } else { ends }
     }
 
-    /// The lines of its legend: subjects where there are several, then measures. An only line needs none.
+    /// The lines of its legend: subjects where there are several, then measures. A single line needs none.
     pub(crate) fn keys(&self) -> Vec<Key> {
         let (subjects, measures) = (self.subjects.len() > 1, self.measures.len() > 1);
         let has_ends = !self.ends().is_empty();
@@ -341,7 +341,7 @@ impl Unit {
     }
 }
 
-/// `99.9 %` of 3 nines, `50 %` of 0.301: as many digits as tell it from its neighbours.
+/// `99.9 %` for 3 nines, `50 %` for 0.301: with as many digits as distinguish it from its neighbours.
 fn percentile(nines: f64) -> String {
     let decimals = match nines - 1e-9 {
         ..2.0 => 0,
@@ -364,13 +364,13 @@ fn prefixed(value: f64, prefixes: &[(f64, &str)]) -> String {
     format!("{}{name}", trimmed(value / unit))
 }
 
-/// At most two decimals, none that is zero.
+/// At most two decimals, without trailing zeros.
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The names that have room one below the other at the ends of lines.
+/// The number of names that fit one below the other at the ends of lines.
 const ENDS_MAX: usize = 15;
 /// The same in a strip.
 const STRIP_ENDS_MAX: usize = 6;
@@ -420,7 +420,7 @@ mod tests {
                 keys.map(|key| key.name).collect::<Vec<_>>().join(" "),
             )
         };
-        // The subjects and measures, the names at the ends of lines, and those that are in the legend alone.
+        // The subjects and measures, the names at the ends of lines, and those that are only in the legend.
         #[rustfmt::skip]
         let table = [
             (1, 1,  "",               ""),
@@ -437,7 +437,7 @@ mod tests {
         assert_eq!((many.ends().len(), many.keys().len()), (0, ENDS_MAX + 1));
         let strip = Chart { strip: true, ..chart(STRIP_ENDS_MAX + 1, 1) };
         assert_eq!(strip.ends(), []);
-        // A line that could not be drawn has no end, and the next one of its subject stands for it.
+        // A line that could not be drawn has no end, and the next one of its subject replaces it.
         let mut gone = chart(2, 2);
         gone.series.remove(0);
         assert_eq!(shown(&gone).0, "s1@1 s0@10");

@@ -1,6 +1,6 @@
-//! Two records side by side. They were measured at different times, so what moves a row that both have unchanged is
-//! the machine: rows have a ratio where they can be divided by such a row, and the two numbers where they cannot.
-//! Sweeps are put side by side by where their lines bend and by their capacity.
+//! Two records side by side. They were measured at different times, so what moves a row that is unchanged in both is
+//! the machine: rows have a ratio where they can be divided by such a row, and a doubtful one where they cannot. Sweeps
+//! are compared by where their lines bend and by their capacity.
 
 use crate::answers::would_have_shown;
 use crate::document::{
@@ -14,13 +14,13 @@ use record::{Knee, Level, Number, Reason, RunRecord, Sweep, SweepLine};
 use stats::{Between, Pooled, changed};
 use std::collections::BTreeSet;
 
-/// The results of `record` beside those of `base`, row by row, those of the same name; both verdicts, and the reasons
-/// for which the two may not be compared. The first page has the p50 of each row.
+/// The results of `record` beside those of `base`, paired by the names of rows; both verdicts, and the reasons why the
+/// two may not be compared. The first page has the p50 of each row.
 ///
-/// There is a ratio only where both may be believed, where they may be compared, and where both have
-/// [`Pooled::ROUNDS_MIN`] rounds of the row and of the one that it is compared with ([`stats::changed`]). Where they
-/// have no such row the ratio is marked as doubtful and claims nothing: its interval has what the blocks of each run
-/// vary by, and not what the machine did between the runs.
+/// There is a ratio only where neither is invalid, where they may be compared, and where both have
+/// [`Pooled::ROUNDS_MIN`] rounds of the row and of the row that it is divided by ([`stats::changed`]). Without such a
+/// row the ratio is marked as doubtful and claims nothing: its interval covers how the blocks of each run vary, but not
+/// what the machine did between the runs.
 pub fn compare(base: &RunRecord, record: &RunRecord, depth: Depth, style: &Style) -> String {
     text::print(&document(base, record), depth, style)
 }
@@ -104,7 +104,7 @@ pub(crate) fn document(base: &RunRecord, record: &RunRecord) -> Document {
     }
 }
 
-/// True if a comparison of the two says nothing: one of them is no result, or they may not be compared.
+/// True if a comparison of the two says nothing: one of them is invalid, or they may not be compared.
 pub fn compares_nothing(base: &RunRecord, record: &RunRecord) -> bool {
     let is_invalid = |record| verdict::of(record).level == Level::Invalid;
     let differences = record::incomparable(base, record);
@@ -113,7 +113,7 @@ pub fn compares_nothing(base: &RunRecord, record: &RunRecord) -> bool {
         || differences.iter().any(|reason| reason.level == Level::Invalid)
 }
 
-/// The next thing to do where the records have nothing in common that tells the machine from the change.
+/// The next thing to do where the records share no row that tells a change of the machine from one of the server.
 fn inconclusive() -> Section {
     let text = "the two were measured at different times, and they share no row that shows the change of the machine";
     let remark = Remark::new(Tone::Doubtful, "inconclusive:", text);
@@ -126,12 +126,12 @@ struct Both<'a> {
     sides: [Measured<'a>; 2],
     /// The number of rounds of each record.
     rounds: [usize; 2],
-    /// The index in the record of the row that it is compared with, if that is the same in both: perhaps itself.
+    /// The index in the record of the row that it is compared with, if that is the same in both: possibly itself.
     zero: Option<usize>,
 }
 
 impl<'a> Both<'a> {
-    /// The two sides of row number `index` of `record`; `None` if it has no partner in `base`.
+    /// The two sides of row `index` of `record`; `None` if it has no partner in `base`.
     fn of(base: &'a RunRecord, record: &'a RunRecord, index: usize) -> Option<Self> {
         let partner = record::partner(base, record, index)?;
         let rows = [(base, row::row(base, partner)?), (record, row::row(record, index)?)];
@@ -156,7 +156,7 @@ impl<'a> Both<'a> {
     }
 }
 
-/// The reason for which there is no ratio of these two, whatever their blocks.
+/// The reason why these two have no ratio, whatever their blocks.
 fn refused(both: &Both<'_>, differences: &[Reason]) -> Option<&'static str> {
     let differ = differences.iter().any(|reason| {
         reason.level == Level::Invalid && reason.workload.is_none_or(|about| about == both.index())
@@ -168,7 +168,7 @@ fn refused(both: &Both<'_>, differences: &[Reason]) -> Option<&'static str> {
     }
 }
 
-/// The numbers that are compared, each with the one by whose verdict it is judged.
+/// The numbers that are compared, each with the number whose verdict judges it.
 const FIGURES: [(&str, Unit, Number, Figure); 5] = [
     ("p50", Unit::Time, Number::P50, message_ns),
     ("p99", Unit::Time, Number::P99, |row, numbers| {
@@ -187,24 +187,24 @@ struct Compared<'a> {
     both: &'a Both<'a>,
     /// `None` where the two have no such row.
     zero: Option<&'a Both<'a>>,
-    /// The reason for which there is no ratio.
+    /// The reason why there is no ratio.
     refused: Option<&'static str>,
 }
 
 impl Compared<'_> {
-    /// The worst that is known of a number of the row, in one of the records.
+    /// The worst level of a number of the row in either record.
     fn doubt(&self, number: Number) -> Level {
         let levels = self.both.sides.iter().map(|side| side.trust.of_number(number));
         levels.max().unwrap_or_default()
     }
 
-    /// The p50: the change of that of the zero, and the ratio of the two records.
+    /// The change of the zero's p50, and the ratio of the p50 of the two records.
     fn p50(&self) -> (Option<f64>, Cell) {
         self.ratio(Number::P50, message_ns)
     }
 
     /// The change of a figure of the zero, which is that of the machine; and the ratio of the two records, marked if
-    /// the `number` by which it is judged is in doubt.
+    /// the `number` that judges it is in doubt.
     fn ratio(&self, number: Number, of: Figure) -> (Option<f64>, Cell) {
         let is_zero = self.zero.is_some_and(|zero| zero.index() == self.both.index());
         let zeros = self.zero.filter(|_| self.refused.is_none()).map(|zero| zero.figures(of));
@@ -232,7 +232,7 @@ impl Compared<'_> {
         (moved, ratio)
     }
 
-    /// The ratio of a figure of the two records, each by the zero of its own; `None` without an interval.
+    /// The ratio of a figure of the two records, each divided by its own zero; `None` without an interval.
     fn between(&self, of: Figure) -> Option<Between> {
         let [Some(before_zero), Some(after_zero)] = &self.zero?.figures(of) else { return None };
         let [Some(before), Some(after)] = &self.both.figures(of) else { return None };
@@ -250,8 +250,8 @@ impl Compared<'_> {
     }
 }
 
-/// The rows whose p50 has changed, with the ratios; or that none has, or why no ratio is known. `None` if no row is in
-/// both.
+/// The rows whose p50 has changed, with their ratios; or a sentence that none has, or why no ratio is known. `None` if
+/// no row is in both.
 fn answer(all: &[Compared<'_>]) -> Option<String> {
     let found = all.iter().filter_map(|it| match it.p50() {
         (_, Cell::Number(value, Some(interval))) => Some((it.name(), value, interval)),
@@ -310,7 +310,7 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
     Some(format!("The p50 of the record by that of the base: {}{more}{others}.", shown.join(", ")))
 }
 
-/// A row whose p50 is in doubt, and the ratio of it.
+/// A row whose p50 is in doubt, and its ratio.
 fn doubtful<'a, 'b>(it: &'a Compared<'b>) -> Option<(&'a Compared<'b>, String)> {
     let (_, Cell::Judged(_, cell)) = it.p50() else { return None };
     let Cell::Number(value, interval) = *cell else { return None };
@@ -362,7 +362,7 @@ fn table(it: &Compared<'_>) -> Table {
     table.noted(it.divided_by().map(divided))
 }
 
-/// The number of reasons against the comparison that the first page has.
+/// The number of reasons against the comparison that the first page shows.
 const DOUBTS_MAX: usize = 2;
 /// The number of rows that the answer names.
 const SHOWN_MAX: usize = 3;
@@ -386,7 +386,7 @@ fn heads(first: &str) -> Vec<Column> {
     ]
 }
 
-/// The lines of two sweeps that have the same name; where both have one line only, those.
+/// The pairs of lines of two sweeps that have the same name; where both have only one line, those two.
 fn lines<'a>(base: &'a Sweep, record: &'a Sweep) -> impl Iterator<Item = [&'a SweepLine; 2]> {
     let is_only = base.lines.len() == 1 && record.lines.len() == 1;
     record.lines.iter().filter_map(move |line| {
@@ -395,10 +395,10 @@ fn lines<'a>(base: &'a Sweep, record: &'a Sweep) -> impl Iterator<Item = [&'a Sw
     })
 }
 
-/// A ratio with the interval that those of both sides leave; or why there is none.
+/// A ratio with the interval that follows from those of both sides; or the reason why there is none.
 type Ratio = Result<(f64, Option<(f64, f64)>), &'static str>;
 
-/// The name of a line with the mark of `level`, the words for both sides, and the ratio. That is marked as doubtful:
+/// The name of a line with the mark of `level`, the words for both sides, and the ratio, which is marked as doubtful:
 /// what the machine did between the two is not known.
 fn line_row(name: &str, level: Level, words: [String; 2], ratio: Ratio) -> Vec<Cell> {
     let [before, after] = words.map(Cell::words);

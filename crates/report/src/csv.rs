@@ -8,10 +8,10 @@ use crate::number::{self, Unit};
 use crate::{rows, verdict};
 use record::{DeliveryCounts, Estimate, Kind, PerMetric, RunRecord, Subject, Summary};
 
-/// A line for each row of `record`, after one with the names of the columns.
+/// A header line with the names of the columns, and a line for each row of `record`.
 ///
-/// Names have their units; numbers have all their digits and a point. Missing values are empty, and `failed` has the
-/// reason for a row without numbers. Intervals are of 95 %.
+/// Names of columns carry units; numbers have all their digits and a decimal point. Missing values are empty, and
+/// `failed` has the reason for a row without numbers. Intervals are 95 % intervals.
 pub fn csv(record: &RunRecord) -> String {
     let verdict = verdict::of(record);
     let groups = Group::all(record, &verdict);
@@ -83,7 +83,7 @@ fn cells(record: &RunRecord, it: &Measured<'_>, group: &Group<'_>) -> Vec<Cell> 
     cells
 }
 
-/// The deliveries of rooms: their counts, and the times of messages as wholes.
+/// The deliveries of rooms: their counts, and the times of entire messages.
 fn of_rooms(it: &Measured<'_>) -> Vec<Cell> {
     let counts = deliveries::counts(it);
     let of_counts = DELIVERIES

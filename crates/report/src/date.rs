@@ -3,7 +3,7 @@
 use units::Nanos;
 
 /// The time from 1970 to the instant `text`, which is RFC 3339 in UTC: `2026-11-20T21:46:16Z`, with or without a
-/// fraction of the second. `None` if it is not, or lies out of what [`Nanos`] can hold (1970 to 2554).
+/// fraction of the second. `None` if it is not, or is outside the range of [`Nanos`] (1970 to 2554).
 ///
 /// The date is turned into days as in "chrono-Compatible Low-Level Date Algorithms" (Hinnant): years begin in March, so
 /// that the leap day is their last, and come in eras of 400 with 146 097 days each.
@@ -32,7 +32,7 @@ pub(crate) fn since_1970(text: &str) -> Option<Nanos> {
     seconds.checked_mul(1_000_000_000)?.checked_add(nanos).map(Nanos)
 }
 
-/// Three numbers of so many digits each.
+/// Three numbers with the given numbers of digits.
 fn numbers(text: &str, separator: char, digits: [usize; 3]) -> Option<[u64; 3]> {
     let mut parts = text.split(separator);
     let mut numbers = [0; 3];

@@ -1,4 +1,4 @@
-//! Deliveries of what was published in rooms: their sums, and the times of messages as wholes.
+//! Deliveries of messages that were published in rooms: their sums, and the times of entire messages.
 
 use crate::document::{Cell, Column, Table};
 use crate::measured::{Group, Measured, merged};
@@ -57,7 +57,7 @@ pub(crate) fn clocks(it: &Measured<'_>) -> Option<String> {
     ))
 }
 
-/// The deliveries of the rows of a group, and the times of messages as wholes; empty without rooms.
+/// The deliveries of the rows of a group, and the times of entire messages; empty without rooms.
 pub(crate) fn table(group: &Group<'_>) -> Table {
     let mut columns = vec![Column::new("deliveries", Unit::Words)];
     for head in
@@ -65,7 +65,7 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
     {
         columns.push(Column::new(head, Unit::Count));
     }
-    // Columns of receivers that are slow, or leave, stand there where some do.
+    // Columns of receivers that are slow, or leave, appear only if some do.
     let apart = ["slow owed", "slow missing", "away owed", "away missing", "edge", "caught up"];
     for head in apart {
         columns.push(Column::new(head, Unit::Count));
@@ -128,7 +128,7 @@ pub(crate) fn ready_again(_: Row<'_>, block: &Block) -> Option<f64> {
 }
 
 /// The recovery of receivers that were all torn off, or whose server, or a part of it, was killed: the time until 99 %
-/// of them were back in each block, and that of all of them; empty without.
+/// of them were back in each block, and that of all of them; empty without a recovery.
 pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
     let Some(counts) = counts(it).filter(|counts| counts.torn_off > 0) else { return Vec::new() };
     let DeliveryCounts { torn_off, recovered, away, edge, unacknowledged, .. } = counts;
@@ -152,7 +152,7 @@ pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
         Some(time) => format!("half of {receivers} were {back} after {time}"),
         None => format!("not half of {receivers} were {back}"),
     };
-    // Of all blocks together there may be one though there is none of a block, and the number is that of each.
+    // All blocks together may have one although a block has none, and the number needs one from each.
     let of_99 = match it.recovery() {
         Some(number) => {
             let words = number::interval(Unit::Time, number.value(), number.interval());
@@ -183,7 +183,7 @@ pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
     lines
 }
 
-/// The sums, and what came besides.
+/// The sums, and deliveries that arrived besides.
 pub(crate) fn lines(it: &Measured<'_>) -> Vec<String> {
     let Some(counts) = counts(it) else { return Vec::new() };
     let counts = &counts;
@@ -208,8 +208,8 @@ pub(crate) fn lines(it: &Measured<'_>) -> Vec<String> {
     lines
 }
 
-/// The deliveries that are counted apart: to slow receivers, and to those that were gone. `stay` is true if receivers
-/// stayed while a part of their server was killed.
+/// The deliveries that are counted separately: to slow receivers, and to those that were gone. `stay` is true if
+/// receivers stayed while a part of their server was killed.
 fn apart(counts: &DeliveryCounts, stay: bool) -> Vec<String> {
     let DeliveryCounts { slow, away, edge, absences, torn_off, recovered, attempts, .. } = counts;
     let DeliveryCounts { restored, caught_up, .. } = counts;

@@ -7,7 +7,7 @@ use record::{Block, Environment, ErrorCount, Missing, RunRecord};
 use std::collections::BTreeMap;
 use units::Bytes;
 
-/// All of them, without those that have nothing.
+/// All of these sections, without empty ones.
 pub(crate) fn all(record: &RunRecord) -> Vec<Section> {
     let tables = [("Errors", errors(record)), ("Missing values", missing(record))];
     let tables = tables.into_iter().filter_map(|(name, table)| Section::of_tables(name, [table]));
@@ -26,7 +26,7 @@ pub(crate) fn subtitle(record: &RunRecord) -> String {
     parts.join(" · ")
 }
 
-/// The command that measures it again, as a shell takes it.
+/// The command that repeats the measurement, quoted for a shell.
 pub(crate) fn command(record: &RunRecord) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=+:,./@%^".contains(letter);
     let quoted = |word: &String| match word.chars().all(plain) && !word.is_empty() {
@@ -67,9 +67,9 @@ fn errors(record: &RunRecord) -> Table {
     table
 }
 
-/// Values that are not known of blocks, with each reason once.
+/// Unknown values of blocks, with each reason once.
 fn missing(record: &RunRecord) -> Table {
-    // Reasons that differ in their numbers alone are one; the first is told.
+    // Reasons that differ only in their numbers count as one; the first is shown.
     let mut all: BTreeMap<(&str, &str, String), (u64, &str)> = BTreeMap::new();
     for block in &record.blocks {
         let times = block
@@ -97,7 +97,7 @@ fn missing(record: &RunRecord) -> Table {
     table
 }
 
-/// The machine; for what is not known the reason.
+/// The machine; for unknown values the reason.
 fn machine(record: &RunRecord) -> Vec<Fact> {
     let it = &record.environment;
     let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
@@ -131,7 +131,7 @@ fn machine(record: &RunRecord) -> Vec<Fact> {
     known.chain(neighbours(record)).chain(versions).collect()
 }
 
-/// The use that others made of the machine, in the block in which it was largest; `None` if nothing is known of it.
+/// The largest use that others made of the machine in any block; `None` if nothing is known about it.
 fn neighbours(record: &RunRecord) -> Option<Fact> {
     let most =
         |of: fn(&Block) -> Option<f64>| record.blocks.iter().filter_map(of).max_by(f64::total_cmp);
@@ -150,7 +150,7 @@ fn neighbours(record: &RunRecord) -> Option<Fact> {
     (!words.is_empty()).then(|| Fact::new("Neighbours, at most", words))
 }
 
-/// `None` if nobody knows a reason.
+/// The words for an unknown value; `None` without a reason.
 fn unknown(missing: &Missing, field: &str) -> Option<String> {
     Some(format!("not known: {}", missing.get(field)?))
 }
@@ -162,7 +162,7 @@ fn self_test(environment: &Environment) -> Option<String> {
     Some(format!("{word} at {} ({passed} of {} checks)", found.at, found.checks.len()))
 }
 
-/// Everything that was to be done.
+/// The plan: rows, rounds and sampling.
 fn plan(record: &RunRecord) -> Vec<Fact> {
     let of_row = |row: row::Row<'_>| {
         let (message, load, warm_up) = (row.message(), row.load(), row.warm_up());

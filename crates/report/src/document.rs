@@ -1,15 +1,15 @@
-//! A document: what a report says, before anybody prints it.
+//! A document: the content of a report, before it is printed.
 //!
 //! It is built once from a record ([`crate::page`]) and printed by [`crate::text`], [`crate::markdown`] and
-//! [`crate::html`]. Its texts are as the record has them: printers escape. Numbers of a table are values with a
-//! [`Unit`], and become text in [`Table::printed`] alone.
+//! [`crate::html`]. Its texts are as in the record: printers escape them. Numbers of a table are values with a
+//! [`Unit`], and become text only in [`Table::printed`].
 
 use crate::chart::Figure;
 use crate::escape::flow;
 use crate::number::{self, MISSING, Scale, Unit};
 use record::Level;
 
-/// The page that shows something first; pages of a greater depth show it too.
+/// The first page that shows something; deeper pages show it too.
 ///
 /// This is decided once, where a document is built. A terminal shows the first page or all details, Markdown the
 /// details, HTML everything.
@@ -24,10 +24,10 @@ pub enum Depth {
     Full,
 }
 
-/// All that a report says.
+/// The content of a report.
 #[derive(Default)]
 pub(crate) struct Document {
-    /// Required limits and what became of them, before all else.
+    /// Required limits and their results, before everything else.
     pub(crate) requirements: Vec<Remark>,
     /// The heading, which names what was measured.
     pub(crate) title: String,
@@ -35,7 +35,7 @@ pub(crate) struct Document {
     pub(crate) title_depth: Depth,
     /// The time and length of the run, and the machine.
     pub(crate) subtitle: String,
-    /// Why the run did not end as planned.
+    /// The reason why the run did not end as planned.
     pub(crate) partial: Option<String>,
     /// The answer in one sentence.
     pub(crate) conclusion: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct Document {
     /// Explanations needed to read the details, and doubts about them.
     pub(crate) notes: Vec<Part>,
     pub(crate) verdict: Option<Judgement>,
-    /// The command that measures it again.
+    /// The command that repeats the measurement.
     pub(crate) command: String,
     /// The program that measured.
     pub(crate) tool: String,
@@ -86,7 +86,7 @@ pub(crate) enum Part {
 pub(crate) struct Fact {
     pub(crate) label: String,
     pub(crate) lines: Vec<String>,
-    /// The words for that which these lines leave out and every page but a first one has; empty if there is nothing.
+    /// The words for what these lines leave out and every page but a first one has; empty if there is nothing.
     pub(crate) left_out: String,
 }
 
@@ -101,12 +101,12 @@ pub(crate) struct Remark {
     pub(crate) next: String,
 }
 
-/// The verdict on how far the numbers may be believed.
+/// The verdict on how far the numbers can be trusted.
 pub(crate) struct Judgement {
     pub(crate) level: Level,
     /// The rows that are not trusted, with their marks.
     pub(crate) marked: Vec<String>,
-    /// The level in one line, with the row and the reason that say most about a doubt.
+    /// The level in one line; if there is a doubt, with the row and the reason that say most about it.
     pub(crate) brief: String,
     /// The number of reasons that this line leaves out.
     pub(crate) more: usize,
@@ -128,7 +128,7 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
-    /// The class of HTML that has its colour.
+    /// The HTML class that has its colour.
     pub(crate) fn class(self) -> &'static str {
         match self {
             Self::Plain => "plain-text",
@@ -161,8 +161,8 @@ pub(crate) struct Table {
     pub(crate) heading: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<(Tone, Vec<Cell>)>,
-    /// The row whose neighbours stay on a page that has no room for all rows. The last row stays too: without a focus
-    /// the last that did not fail, because those that did are told of elsewhere.
+    /// The row whose neighbours are kept on a page that has no room for all rows. The last row is kept too: without a
+    /// focus the last one that did not fail, because failed rows are reported elsewhere.
     pub(crate) focus: Option<usize>,
     pub(crate) notes: Vec<(Depth, String)>,
 }
@@ -180,7 +180,7 @@ pub(crate) struct Column {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
-    /// Nothing, and none is missing.
+    /// Nothing, and nothing is missing.
     Blank,
     Missing,
     Words(String),
@@ -204,7 +204,7 @@ pub(crate) struct Head {
     pub(crate) unit: &'static str,
     /// True for words, and for numbers with an interval.
     pub(crate) is_left: bool,
-    /// True for numbers behind a bar, whose blanks count.
+    /// True for numbers after a bar, whose spaces are kept.
     pub(crate) has_bar: bool,
     /// True for the ratio that the table is about.
     pub(crate) is_answer: bool,
@@ -220,7 +220,7 @@ impl Head {
         }
     }
 
-    /// The classes of HTML of its cells.
+    /// The HTML classes of its cells.
     pub(crate) fn classes(&self) -> String {
         let all = [(self.is_left, "words"), (self.has_bar, "bar"), (self.is_answer, "answer")];
         let own = all.iter().filter(|(has, _)| *has).map(|(_, class)| *class);
@@ -250,7 +250,7 @@ impl Document {
 }
 
 impl Section {
-    /// The parts that a page in a browser has below its first tables, which it does not repeat.
+    /// The parts that an HTML page has below its first tables, which it does not repeat.
     pub(crate) fn below(&self) -> impl Iterator<Item = &Part> {
         let is_above = |part: &&Part| match part {
             Part::Table(table) => self.depth == Depth::First && table.is_whole(),
@@ -401,8 +401,8 @@ impl Table {
         self.notes.iter().filter(move |(from, _)| *from <= depth).map(|(_, note)| note.as_str())
     }
 
-    /// The table as text, with the columns of a page of this depth in which a row has something. Columns of one unit
-    /// have one scale. Numbers have their intervals on a full page, ratios and differences always.
+    /// The table as text, with those columns of a page of this depth that are not empty. Columns of one unit have one
+    /// scale. Numbers have their intervals on a full page, ratios and differences always.
     pub(crate) fn printed(&self, depth: Depth) -> Printed {
         let details = depth == Depth::Full;
         let cells = |column: usize| self.rows.iter().filter_map(move |(_, row)| row.get(column));
@@ -435,7 +435,7 @@ impl Table {
                 is_answer: *is_answer,
             }
         };
-        // Names stand below each other, marked or not.
+        // Names are aligned, marked or not.
         let marks_rows = cells(0).any(|cell| matches!(cell, Cell::Judged(..)));
         let text = |row: &Vec<Cell>| {
             let all = shown.iter().zip(&scales);

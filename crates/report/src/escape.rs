@@ -1,4 +1,4 @@
-//! Text that came from somewhere else, made safe for a terminal; and how many columns text takes.
+//! Text from outside, made safe for a terminal; and the number of columns that text takes.
 
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
@@ -34,7 +34,7 @@ pub(crate) fn flow(text: &str) -> String {
 
 /// True if [`escape`] leaves the letter as it is.
 pub(crate) fn is_plain(letter: char) -> bool {
-    // Control characters have no width, combining marks and all kinds of direction marks have none either.
+    // Control characters have no width, nor have combining marks and direction marks of any kind.
     let visible = letter.width().is_some_and(|width| width > 0);
     let separator =
         matches!(letter, '\u{115f}' | '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}');

@@ -1,4 +1,4 @@
-//! The messages of a conversation by kind, its streams, and what came unasked by rule: a table for each.
+//! The messages of a conversation by kind, its streams, and unasked messages by rule: a table for each.
 
 use crate::document::{Cell, Column, Table};
 use crate::measured::{Group, Measured};
@@ -11,8 +11,8 @@ pub(crate) fn all(it: &Measured<'_>) -> [Table; 3] {
     [exchanges(it), streams(it), pushes(it)]
 }
 
-/// The messages of all rows of a group that hold a conversation, each counted once by its end: planned is sent and
-/// unsent, and sent is what follows. Empty without such a row.
+/// The messages of all rows of a group that hold a conversation, each counted once by its end: planned is the sum of
+/// sent and unsent, and sent that of the columns after them. Empty without such a row.
 pub(crate) fn ends(group: &Group<'_>) -> Table {
     let mut columns = vec![Column::new("messages", Unit::Words)];
     for head in
@@ -34,7 +34,7 @@ pub(crate) fn ends(group: &Group<'_>) -> Table {
     table
 }
 
-/// The times of each kind of message: of an open loop response times, of a closed one round trips. Empty without a
+/// The times of each kind of message: response times in an open loop, round trips in a closed one. Empty without a
 /// conversation.
 fn exchanges(it: &Measured<'_>) -> Table {
     let time = if it.row.is_closed() { "round trip" } else { "response" };
@@ -112,7 +112,7 @@ fn streams(it: &Measured<'_>) -> Table {
     table
 }
 
-/// Messages that came unasked, by rule. Empty without rules. The times of a room's deliveries are those of the block.
+/// Unasked messages, by rule. Empty without rules. The times of a room's deliveries are those of the block.
 fn pushes(it: &Measured<'_>) -> Table {
     let rules = by_name(it, |block| &block.pushes, |rule: &PushCount| &rule.name);
     let is_timed = rules.iter().flatten().any(|rule| rule.delivery.is_some());
@@ -134,7 +134,7 @@ fn pushes(it: &Measured<'_>) -> Table {
     table
 }
 
-/// All that blocks of a row have under one name, in the order of the first block that has any.
+/// The entries of a row's blocks grouped by name, in the order of their first appearance.
 fn by_name<'a, T>(
     it: &Measured<'a>,
     of: impl Fn(&'a record::Block) -> &'a Vec<T>,

@@ -1,16 +1,16 @@
 //! Distributions in the exponential buckets that OTLP and Prometheus' native histograms share.
 //!
-//! Our cells are at most 0.1 % wide and these buckets 9 %, so each cell is counted whole in the bucket of its upper
+//! Our cells are at most 0.1 % wide and these buckets 9 %, so each cell is counted entirely in the bucket of its upper
 //! end: every time is counted once, and at most 0.1 % on the wrong side of an edge.
 
 use stats::Histogram;
 use std::array;
 use units::Nanos;
 
-/// The scale of OTLP and the schema of Prometheus: so many doublings of the buckets of a factor of two.
+/// The scale of OTLP and the schema of Prometheus: a factor of two has 2^`SCALE` buckets.
 pub(crate) const SCALE: i32 = 3;
 
-/// Times in buckets: that of index i has those above 2^(i/8) s up to 2^((i+1)/8) s.
+/// Times in buckets: bucket i has those above 2^(i/8) s up to 2^((i+1)/8) s.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Buckets {
     /// Times of 0 ns.

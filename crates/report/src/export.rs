@@ -1,7 +1,7 @@
 //! A record for programs: as JSON, and as HdrHistogram's interval log (`.hlog`) and percentile table (`.hgrm`).
 //!
 //! The last two have the distributions that results are made of: response times of open loops, round trips of closed
-//! ones, and of short-lived clients their whole lives. Blocks that failed do not count here either.
+//! ones, and whole lives of short-lived clients. Failed blocks do not count here either.
 
 use crate::date;
 use crate::escape::{escape, is_plain};
@@ -17,7 +17,7 @@ pub fn json(record: &RunRecord) -> String {
     let json = record.to_json();
     let mut safe = String::with_capacity(json.len());
     for letter in json.chars() {
-        // Line ends stand between texts only: within them they are escaped already.
+        // Line ends occur only between texts: within them they are escaped already.
         if letter == '\n' || is_plain(letter) {
             safe.push(letter);
             continue;
@@ -32,7 +32,7 @@ pub fn json(record: &RunRecord) -> String {
 /// The blocks of `record` as an HdrHistogram interval log, version 1.3, with histograms in compressed V2.
 ///
 /// An interval for each block with a distribution, in the order of the record, tagged with the escaped name of its
-/// workload. It begins where the measured window did and is as long; values are nanoseconds.
+/// workload. It spans the measured window; values are nanoseconds.
 ///
 /// # Errors
 ///
@@ -53,7 +53,8 @@ pub fn hlog(record: &RunRecord) -> Result<String, ExportError> {
             tag: &escape(row.name()),
             histogram: &times.histogram().map_err(damaged)?,
         };
-        // A log of its own, without the head, so that there is one histogram at a time: each has 264 KiB.
+        // A log of its own, without the header, so that there is only one histogram in memory at a time: each takes 264
+        // KiB.
         log.push_str(&interval_log(began, [interval])[head_len..]);
     }
     if log.len() == head_len { Err(ExportError::NoDistribution) } else { Ok(log) }
@@ -65,8 +66,8 @@ pub fn hlog(record: &RunRecord) -> Result<String, ExportError> {
 ///
 /// # Errors
 ///
-/// [`ExportError::ManyWorkloads`] and [`ExportError::NoSuchWorkload`] if `name` does not say which one,
-/// [`ExportError::NoDistribution`] if nothing was measured of it, [`ExportError::Damaged`] for a record that was
+/// [`ExportError::ManyWorkloads`] and [`ExportError::NoSuchWorkload`] if `name` does not select one,
+/// [`ExportError::NoDistribution`] if nothing was measured for it, [`ExportError::Damaged`] for a record that was
 /// changed by hand.
 pub fn hgrm(record: &RunRecord, name: Option<&str>) -> Result<String, ExportError> {
     let row = row_of(record, name)?;
@@ -78,7 +79,7 @@ pub fn hgrm(record: &RunRecord, name: Option<&str>) -> Result<String, ExportErro
     if histogram.is_empty() { Err(ExportError::NoDistribution) } else { Ok(histogram.to_hgrm()) }
 }
 
-/// Why a record cannot be written in another format. Texts of the record are escaped.
+/// The reason why a record cannot be written in another format. Texts of the record are escaped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -104,7 +105,7 @@ pub enum ExportError {
     NoSuchWorkload {
         /// The name.
         name: String,
-        /// The choices that there are.
+        /// The names that can be chosen.
         choices: String,
     },
     /// The record does not say when it began: it was changed by hand.

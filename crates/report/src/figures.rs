@@ -1,6 +1,6 @@
 //! The drawings of a record: of a sweep, of a run, of a ladder, of a lab.
 //!
-//! Left out: how they are drawn ([`crate::svg`]).
+//! Left out: the drawing itself ([`crate::svg`]).
 
 use crate::chart::{
     Axis, Chart, Figure, Layers, Mark, Point, RatioRow, Ratios, Scale, Series, Unit,
@@ -82,7 +82,7 @@ fn layers(record: &RunRecord, sweep: &Sweep) -> Option<Layers> {
     bars.iter().any(|(_, parts)| parts.iter().sum::<f64>() > 0.0).then_some(Layers { bars })
 }
 
-/// Ratios to the baseline; of a lab a drawing for each load.
+/// Ratios to the baseline; for a lab one drawing per load.
 fn ratios(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Ratios> {
     let mut all = Vec::new();
     for group in groups {
@@ -239,7 +239,7 @@ fn stepped(
         .map(|(_, (name, _))| format!("{name}: not known for any step."))
         .collect();
     let scale = scale(sweep);
-    // Where loads go up by factors, so does what follows from them.
+    // Where loads grow by factors, the rates that follow from them do too.
     let y = match y.unit {
         Unit::PerSecond | Unit::BytesPerSecond => Axis { scale, ..y },
         Unit::Nines | Unit::Seconds | Unit::Share | Unit::Time => y,
@@ -271,8 +271,8 @@ fn scale(sweep: &Sweep) -> Scale {
     if crowded * 2 > sweep.steps.len() { Scale::Logarithmic } else { Scale::Linear }
 }
 
-/// The knees of lines in the words of the text, with their names if there are several; none in an invalid record, nor
-/// of a line that is.
+/// The knees of lines, worded as in the text, with the names of lines if there are several; none in an invalid record,
+/// nor for an invalid line.
 fn knees(sweep: &Sweep, verdict: &Verdict) -> Vec<Mark> {
     let is_only = sweep.lines.len() == 1;
     let knee = |(subject, line): (usize, &SweepLine)| match line.knee {
@@ -359,7 +359,7 @@ struct Words {
     time: &'static str,
     /// The title of the chart of its seconds.
     title: &'static str,
-    /// The events by whose number a percentile is held to be enough.
+    /// The events that must be numerous enough for a percentile.
     counted: &'static str,
     /// A message whose sender has its reply.
     replied: &'static str,
@@ -398,7 +398,7 @@ impl Words {
     }
 }
 
-/// True if messages were due at instants of their own in any block.
+/// True if any block is an open loop.
 fn is_open(record: &RunRecord) -> bool {
     record.blocks.iter().any(|block| block.open_loop.is_some())
 }
@@ -446,7 +446,7 @@ fn empty_spectrum(label: &'static str) -> Chart {
     }
 }
 
-/// A distribution as far as ten samples lie beyond; none if the record was changed by hand.
+/// A distribution, as far as there are ten samples beyond; empty if the record was edited by hand.
 fn quantiles(times: &Summary) -> Vec<Point> {
     let Ok(histogram): Result<Histogram, _> = times.histogram() else { return Vec::new() };
     let all = std::iter::successors(Some(0.0), |nines| Some(nines + NINES_STEP));
@@ -569,7 +569,7 @@ fn middle(block: &Block, start: u64, second: u32) -> f64 {
     begin + f64::from(second) + 0.5
 }
 
-/// The deliveries of each second that had not come when the drain was over; without lines where none is missing.
+/// The deliveries of each second that had not arrived when the drain was over; without lines where none is missing.
 fn missed(record: &RunRecord, start: u64) -> Chart {
     let axis = Axis { label: "deliveries a second", unit: Unit::PerSecond, scale: Scale::Linear };
     let mut chart =
@@ -579,7 +579,7 @@ fn missed(record: &RunRecord, start: u64) -> Chart {
         if missed.is_empty() {
             continue;
         }
-        // The seconds behind the last with one are not named.
+        // The list ends with the last second that has one.
         let rest = std::iter::repeat_n(0, block.series.len().saturating_sub(missed.len()));
         let seconds = missed.iter().copied().chain(rest);
         let points = (0_u32..).zip(seconds).map(|(second, count)| Point {
@@ -599,8 +599,8 @@ fn missed(record: &RunRecord, start: u64) -> Chart {
     }
 }
 
-/// The instants at which all receivers of a row were torn off, and at which its server was killed, to which belongs the
-/// time until it was ready again.
+/// The instants at which all receivers of a row were torn off, or its server was killed; the latter with the time until
+/// it was ready again.
 fn faults(record: &RunRecord, start: u64) -> Vec<Mark> {
     let of_block = |block: &Block| {
         let rooms = record.plan.workloads.get(block.workload)?.spec.load.rooms()?;

@@ -6,13 +6,13 @@ use crate::{
 };
 use record::RunRecord;
 
-/// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
+/// A corpus in `fuzz/corpus`, and the check of each of its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this crate.
 pub const TARGETS: &[Target] = &[("record_shown", record_shown)];
 
-/// A record of any version: each form of it can be drawn, and none has a character that moves a terminal.
+/// A record of any version: each output format can be written, and none has a character that controls a terminal.
 fn record_shown(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let Ok(record) = RunRecord::from_json(text) else { return };

@@ -1,4 +1,4 @@
-//! Blocks as benchmarks of Go print them, which `benchstat` compares.
+//! Blocks in the format of Go benchmarks, which `benchstat` compares.
 //!
 //! The format is that of `go test -bench` (golang.org/design/14313-benchmark-format): a line for each block, so that
 //! benchstat sees how blocks vary, with a name, a number of iterations, and pairs of a number and its unit.
@@ -10,8 +10,8 @@ use crate::number;
 use crate::row::{self, Row};
 use record::{Block, RunRecord};
 
-/// `record` as benchmarks of Go: a line for each block that counts, named by its workload. `ns/op` is the mean round
-/// trip, response time of an open loop, or life of a short-lived client.
+/// `record` as Go benchmarks: a line for each block that counts, named by its workload. `ns/op` is the mean round trip,
+/// response time of an open loop, or life of a short-lived client.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub fn go_benchmark(record: &RunRecord) -> Result<String, ExportError> {
     if let Some(cpu) = &record.environment.cpu_model {
         head += &format!("cpu: {}\n", escape(cpu));
     }
-    // Of its own units alone benchstat knows which direction is better.
+    // benchstat knows only for its own units which direction is better.
     head += "Unit messages/s better=higher\n";
     Ok(head + &lines)
 }
@@ -58,8 +58,8 @@ fn line(row: Row<'_>, block: &Block) -> Option<String> {
     Some(line + "\n")
 }
 
-/// `Benchmark/ws_echo`: the name of a row without what ends a name there. The stroke stands for the capital letter that
-/// has to follow.
+/// `Benchmark/ws_echo`: the name of a row without characters that would end a name. The slash replaces the capital
+/// letter that has to follow.
 fn name(row: Row<'_>) -> String {
     let plain = escape(row.name());
     let name: String =

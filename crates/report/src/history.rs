@@ -6,7 +6,7 @@ use crate::requirements::unit;
 use record::{Changed, Entry, EntryRow, Trend, TrendChange};
 use spec::Metric;
 
-/// The records, with the numbers of each that has one row; of the others the number of rows.
+/// The records: each with its numbers if it has one row, else with the number of its rows.
 pub(crate) fn document(entries: &[Entry]) -> Document {
     let numbers = SHOWN.map(|(metric, head, unit)| (metric, Column::new(head, unit)));
     let words = ["record", "started", "experiment"].map(|head| Column::new(head, Unit::Words));
@@ -90,7 +90,7 @@ fn name(entry: &Entry) -> String {
     }
 }
 
-/// The letters of an id by which a record is named to people.
+/// The first letters of an id, which name a record to people.
 pub(crate) fn short(id: &str) -> &str {
     id.get(..ID_LETTERS).unwrap_or(id)
 }

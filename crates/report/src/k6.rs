@@ -1,8 +1,7 @@
-//! A record as k6's summary: the `data` that its `handleSummary` is given, for whatever reads that.
+//! A record as k6's summary: the `data` that k6 passes to `handleSummary`, for tools that read it.
 //!
-//! Metrics have k6's names where they mean the same; times are milliseconds, as there. A record of several rows has a
-//! metric of each under its tag, `iteration_duration{workload:ws}`, and none over all of them, which were different
-//! loads.
+//! Metrics have k6's names where they mean the same; times are milliseconds, as in k6. A record of several rows has one
+//! metric per row, with its tag, `iteration_duration{workload:ws}`, and none over all rows, which were different loads.
 
 use crate::escape::escape;
 use crate::export::ExportError;
@@ -19,11 +18,11 @@ use spec::Metric;
 /// | `iterations` | counter | right replies; `rate` by the measured time |
 /// | `iteration_duration` | trend, ms | round trips, response times of an open loop, or lives of short-lived clients |
 /// | `dropped_iterations` | counter | messages that were due and never sent |
-/// | `checks` | rate | messages with an end; it passes that got its right reply |
+/// | `checks` | rate | messages with an end; those with the right reply pass |
 /// | `data_sent`, `data_received` | counter, bytes | on the wire, without TCP and IP |
 /// | `vus` | gauge | connections |
 ///
-/// A percentile that hangs on too few messages is left out. Requirements are `thresholds` of the metric that they are
+/// A percentile that depends on too few messages is left out. Requirements are `thresholds` of the metric that they are
 /// about.
 ///
 /// # Errors
@@ -151,7 +150,7 @@ fn times(record: &RunRecord, row: Row<'_>) -> Result<Option<Map<String, Value>>,
     Ok(Some(known.collect()))
 }
 
-/// The metric of k6 whose threshold a requirement is.
+/// The k6 metric that has a requirement as its threshold.
 const fn of_metric(metric: Metric) -> &'static str {
     match metric {
         Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 => TIMES,
@@ -173,5 +172,5 @@ fn millis(ns: f64) -> f64 {
 
 /// The metric with the times of a row.
 const TIMES: &str = "iteration_duration";
-/// k6's id of the group that every other one is in: the MD5 of nothing.
+/// k6's id of the root group: the MD5 of nothing.
 const ROOT: &str = "d41d8cd98f00b204e9800998ecf8427e";

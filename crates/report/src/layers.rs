@@ -5,7 +5,7 @@ use crate::number::{self, MISSING, Unit};
 use crate::{row, verdict};
 use record::{Added, Block, Estimate, Kind, RunRecord, Split, Verdict, Wire};
 
-/// A row for each layer: CPU time, round trip and bytes of a rung, less those of the rung that it is with a layer more.
+/// A row for each layer: CPU time, round trip and bytes of a rung, less those of the same rung without the layer.
 pub(crate) fn added(record: &RunRecord, verdict: &Verdict) -> Table {
     let mut table = Table::new(
         "What a layer adds [95 % interval]",
@@ -45,7 +45,7 @@ pub(crate) fn added(record: &RunRecord, verdict: &Verdict) -> Table {
 fn equation(record: &RunRecord, added: &Added) -> Option<String> {
     let name = |index: usize| Some(row::row(record, index)?.name());
     let (whole, base) = (name(added.workload)?, name(added.base)?);
-    // The common end of both names, a load, is said once.
+    // The common end of both names, a load, is written once.
     let load = whole.rsplit_once(" @ ").map(|(_, load)| format!(" @ {load}"));
     let base = load.and_then(|load| base.strip_suffix(&load)).unwrap_or(base);
     Some(format!("{whole} = {base} + {}", added.layer))
@@ -98,12 +98,12 @@ pub(crate) fn bytes(record: &RunRecord) -> Table {
     table.noted(notes)
 }
 
-/// The reason for which the bytes that TCP and IP add are not known.
+/// The reason why the bytes that TCP and IP add are not known.
 pub(crate) fn without_tcp_ip(wire: &Wire) -> Option<&str> {
     wire.missing.get("tcp_ip_estimated_bytes").map(String::as_str)
 }
 
-/// Less than messages at the edges of the measurement make of nothing.
+/// True if it is shown as 0: messages at the edges of the measurement can leave that much.
 fn is_nothing(bytes: f64) -> bool {
     number::message_bytes(bytes) == "0"
 }
@@ -111,10 +111,10 @@ fn is_nothing(bytes: f64) -> bool {
 /// Bytes of a message by layer, in the order of [`LAYERS`]; `None`: not known.
 pub(crate) type Parts = [Option<f64>; LAYERS.len()];
 
-/// The layers of a message's bytes, from the inside out; the last of them is no part of the stream.
+/// The layers of a message's bytes, from the inside out; the last of them is not part of the stream.
 pub(crate) const LAYERS: [&str; 5] = ["payload", "encoding", "framing", "TLS", "TCP/IP"];
 
-/// Sent and received, means of the blocks that know it; `None` if none does.
+/// Sent and received, as means of the blocks that have them; `None` if none has.
 pub(crate) fn directions(blocks: &[&Block]) -> Option<[Parts; 2]> {
     let mean = |of: fn(&Wire) -> Option<Parts>| {
         let known: Vec<Parts> = blocks.iter().filter_map(|block| of(&block.wire)).collect();

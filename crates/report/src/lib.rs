@@ -1,14 +1,14 @@
-//! Shows a record to people and to other programs: strings out. Nothing is measured, read or printed here.
+//! Shows a record to people and to other programs: it returns strings, and measures, reads and prints nothing.
 //!
-//! A record becomes one `Document` (`page::document`): sections, tables, drawings, notes, the verdict. Printers of it
-//! are [`terminal`] (80 columns), [`html`] (one page, with [`figures`]) and [`markdown`]; [`csv`] prints its rows with
-//! all digits. [`compare`] is two records side by side, [`live_line`] the line that moves while a run goes on,
-//! and [`Metrics`] what other programs read meanwhile, by [`prometheus()`]. For programs: [`json`], [`hlog`], [`hgrm`],
-//! [`google_benchmark`] and [`go_benchmark()`]; for continuous integration: [`junit`], [`step_summary`] and
-//! [`annotations`]. `web` beside `src` makes the charts of the page move.
+//! A record becomes one `Document` (`page::document`): sections, tables, drawings, notes, the verdict. Its printers are
+//! [`terminal`] (80 columns), [`html`] (one page, with [`figures`]) and [`markdown`]; [`csv`] prints its rows with all
+//! digits. [`compare`] shows two records side by side, [`live_line`] is the line that changes while a run goes on, and
+//! [`Metrics`] has what other programs read meanwhile, as [`prometheus()`] writes it. For programs: [`json`], [`hlog`],
+//! [`hgrm`], [`google_benchmark`] and [`go_benchmark()`]; for continuous integration: [`junit`], [`step_summary`] and
+//! [`annotations`]. `web` beside `src` makes the charts of the page interactive.
 //!
-//! Everything is worked out from the record, so a report can be drawn again from any old one. Colours repeat what the
-//! words say. Whatever a peer may have said passes through [`escape`] before it becomes part of a page.
+//! Everything is computed from the record, so a report can be redrawn from any old one. Colours only repeat what the
+//! words say. Text that may come from a peer passes through [`escape`] before it becomes part of a page.
 //!
 //! Left out: where pages go, and whether a terminal wants colours.
 //!
@@ -96,7 +96,7 @@ pub fn terminal(record: &RunRecord, depth: Depth, style: &Style) -> String {
     text::print(&page::document(record), depth, style)
 }
 
-/// The lines that the page of a record begins with: each required limit, with its mark and what was found.
+/// The lines that the page of a record begins with: each required limit, with its mark and the finding.
 pub fn limits(record: &RunRecord) -> Vec<String> {
     page::limits(record).map(|it| escape(&format!("{} {}", it.label, it.text))).collect()
 }
@@ -111,7 +111,7 @@ pub fn trends(all: &[Trend], style: &Style) -> String {
     text::print(&history::trends(all), Depth::Details, style)
 }
 
-/// The needs of subjects that are to be shipped, as a table.
+/// The footprints of subjects, as a table.
 pub fn footprints(all: &[Footprint], style: &Style) -> String {
     text::print(&page::footprints(all), Depth::Details, style)
 }

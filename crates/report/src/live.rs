@@ -5,9 +5,9 @@ use crate::number;
 use record::{Environment, Live, LiveOpenLoop};
 use units::Nanos;
 
-/// One line, without a newline, of at most `width` columns; what matters most stands first.
+/// One line, without a newline, of at most `width` columns; the most important comes first.
 ///
-/// Fields have their place, so that nothing but digits moves from one line to the next.
+/// Fields have fixed positions, so that only digits change from one line to the next.
 pub fn live_line(live: &Live<'_>, width: usize) -> String {
     match &live.open_loop {
         Some(open_loop) => open_loop_line(live, open_loop, width),
@@ -35,8 +35,8 @@ fn closed_loop_line(live: &Live<'_>, width: usize) -> String {
     cut(line.trim_end(), width).into_owned()
 }
 
-/// Every field has its place. In 79 columns the last one is what went wrong, if anything did, and else what is in
-/// flight; where there are more, all of it stands there.
+/// Every field has a fixed position. In 79 columns the last one shows failures, if there are any, and else the messages
+/// in flight; wider lines show all of them.
 fn open_loop_line(live: &Live<'_>, open_loop: &LiveOpenLoop, width: usize) -> String {
     let mut line = format!(
         "{elapsed} sent {sent:>5} of {due:>8} p50 {p50:>7} p99 {p99:>7} lag {lag:>7}",
@@ -77,7 +77,7 @@ fn share(part: f64, whole: f64) -> String {
     }
 }
 
-/// `999`, `12k`, `3M`: how many, rounded down, in four columns at most and mostly in three.
+/// `999`, `12k`, `3M`: a count, rounded down, in at most four columns and mostly in three.
 fn short(count: u64) -> String {
     match count {
         ..1_000 => count.to_string(),

@@ -1,11 +1,11 @@
-//! A document as Markdown, with tables as GitHub has them: for a README or an issue.
+//! A document as Markdown, with GitHub tables: for a README or an issue.
 
 use crate::document::{Depth, Document, Part, Remark, Table};
 use crate::escape::flow;
 use crate::page;
 use record::RunRecord;
 
-/// The answers of `record`, its tables and its verdict. Whatever a peer said stays text.
+/// The answers of `record`, its tables and its verdict. Text from a peer stays plain text.
 ///
 /// Works for any record; rows that are compared with the same one share a table.
 pub fn markdown(record: &RunRecord) -> String {
@@ -67,7 +67,7 @@ fn remark(remark: &Remark) -> String {
     format!("- **{}** {}{shown}{}", plain(label), plain(text), plain(shown_by))
 }
 
-/// Numbers at the right, words at the left.
+/// A table with numbers aligned right and words aligned left.
 fn table(table: &Table) -> String {
     if table.rows.is_empty() {
         return String::new();
@@ -102,7 +102,7 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// `text` with everything escaped that would be more than text: to a terminal, to Markdown, and to HTML within it.
+/// `text` with everything escaped that a terminal, Markdown, or HTML within Markdown would interpret.
 pub(crate) fn plain(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in flow(text).chars() {
@@ -117,7 +117,7 @@ pub(crate) fn plain(text: &str) -> String {
             _ => safe.push(letter),
         }
     }
-    // Nor a link.
+    // Nor may it become a link.
     safe.replace("://", "\\://").replace("www.", "www\\.")
 }
 

@@ -1,4 +1,4 @@
-//! Rows with what was measured of them, in groups of those that belong beside each other, and how two of them compare.
+//! Rows with their measurements, in groups of rows that belong side by side, and the comparison of two rows.
 
 use crate::number;
 use crate::row::{self, Row};
@@ -29,24 +29,24 @@ pub(crate) struct Measured<'a> {
     pub(crate) all: Vec<&'a Block>,
     /// The blocks that count.
     pub(crate) blocks: Vec<&'a Block>,
-    /// The reasons for which others do not.
+    /// The reasons why the others do not.
     pub(crate) failed: Vec<&'a str>,
     /// `None` if no block counts.
     pub(crate) result: Option<&'a WorkloadResult>,
     /// The trust in it and its numbers.
     pub(crate) trust: RowVerdict,
-    /// True if the verdict leaves its numbers as a result.
+    /// True unless the verdict calls it invalid.
     pub(crate) is_allowed: bool,
     record: &'a RunRecord,
-    /// Worked out when they are first asked for.
+    /// Computed on first use.
     numbers: OnceCell<PerMetric<Pooled>>,
 }
 
-/// The number of one row by that of another.
+/// The number of one row divided by that of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ratio {
     pub(crate) value: f64,
-    /// The 95 % interval; `None` in too few rounds, or if the number hangs on few of them.
+    /// The 95 % interval; `None` with too few rounds, or if the number depends on few of them.
     pub(crate) interval: Option<(f64, f64)>,
     /// The smallest difference that blocks this noisy would have shown.
     pub(crate) smallest: Option<f64>,
@@ -54,7 +54,7 @@ pub(crate) struct Ratio {
     pub(crate) moved_most: Option<f64>,
 }
 
-/// A number that blocks have.
+/// A number of a block.
 pub(crate) type Metric = fn(Row<'_>, &Block) -> Option<f64>;
 
 /// A number that all blocks of a row have together, by which rows are ranked and compared.
@@ -108,12 +108,12 @@ impl Spread {
 }
 
 impl Ratio {
-    /// True if the interval leaves out 1; `None` without one.
+    /// True if the interval excludes 1; `None` without one.
     pub(crate) fn is_shown(self) -> Option<bool> {
         self.interval.map(|(low, high)| low > 1.0 || high < 1.0)
     }
 
-    /// The share by which one block moves it, if it hangs on that.
+    /// The share by which one block moves it, if it depends on that block.
     pub(crate) fn hangs_by(self) -> Option<f64> {
         hangs_by(self.interval, self.moved_most?)
     }
@@ -143,17 +143,18 @@ impl From<&Comparison> for Ratio {
     }
 }
 
-/// The share by which one round moves a number, if it hangs on that: the round makes most of the width of the interval.
+/// The share by which one round moves a number, if the number depends on that round: it accounts for most of the width
+/// of the interval.
 pub(crate) fn hangs_by(interval: Option<(f64, f64)>, moved_most: f64) -> Option<f64> {
     let (low, high) = interval?;
     let half = (high / low).ln() / 2.0;
     (moved_most >= SEEN_FROM && moved_most >= HANGS_FROM * half).then_some(moved_most)
 }
 
-/// From this part of the half of an interval on, one of 10 rounds makes 56 % of the variance, one of 40 makes 49 %. Of
-/// rounds that vary by chance alone, the largest does in fewer than a tenth of rows (Cochran's C).
+/// From this part of half an interval on, one of 10 rounds accounts for 56 % of the variance, and one of 40 for 49 %.
+/// If rounds vary by chance alone, the largest does so in fewer than a tenth of rows (Cochran's C).
 const HANGS_FROM: f64 = 0.35;
-/// Less is not seen in the digits of a ratio.
+/// Less does not show in the digits of a ratio.
 const SEEN_FROM: f64 = 0.005;
 
 impl<'a> Group<'a> {
@@ -179,12 +180,12 @@ impl<'a> Group<'a> {
         self.rows.iter().find(|it| Some(it.row.index) == self.zero)
     }
 
-    /// The rows but the one that all are compared with.
+    /// All rows but the one that they are compared with.
     pub(crate) fn others(&self) -> impl Iterator<Item = &Measured<'a>> {
         self.rows.iter().filter(|it| Some(it.row.index) != self.zero)
     }
 
-    /// The rows that were measured and stay a result, without the one that all are compared with; by `figure`, the
+    /// The measured rows that are not invalid, without the one that all are compared with; sorted by `figure`, the
     /// least first.
     pub(crate) fn ranked(&self, figure: Figure) -> Vec<&Measured<'a>> {
         let all = self.others().filter(|it| it.is_allowed && it.result.is_some());
@@ -194,7 +195,7 @@ impl<'a> Group<'a> {
         ranked.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// The rows of [`Group::ranked`] on which an answer may rest.
+    /// The rows of [`Group::ranked`] whose ratio is trusted.
     pub(crate) fn unmarked(&self, figure: Figure) -> Vec<&Measured<'a>> {
         let is_unmarked = |it: &&Measured<'_>| it.trust.of_number(Number::Ratio) == Level::Trusted;
         self.ranked(figure).into_iter().filter(is_unmarked).collect()
@@ -205,7 +206,7 @@ impl<'a> Group<'a> {
         if self.load.is_empty() { String::new() } else { format!(", {}", self.load) }
     }
 
-    /// Takes what all names end in, from a separator on, as the name of the load.
+    /// Takes the end that all names share, from a separator on, as the name of the load.
     fn name_apart(&mut self) {
         let Some(first) = self.rows.first().map(|it| it.name.clone()) else { return };
         let ends = |suffix: &&str| {
@@ -266,7 +267,7 @@ impl<'a> Measured<'a> {
         self.result.map(|result| &result.pooled)
     }
 
-    /// The measured time of all blocks in seconds, and of those that failed the time that they were to take.
+    /// The measured time of all blocks in seconds; failed blocks count with their planned time at least.
     pub(crate) fn seconds(&self) -> f64 {
         self.all.iter().map(|block| self.row.seconds(block)).sum()
     }
@@ -292,20 +293,20 @@ impl<'a> Measured<'a> {
         self.all.iter().fold(0, |sum, block| sum.saturating_add(of(block)))
     }
 
-    /// The reason for which a number of [`Cpu`] is missing.
+    /// The reason why a number of [`Cpu`] is missing.
     pub(crate) fn without_cpu(&self, field: &str) -> Option<&'a str> {
         let missing = |cpu: &'a Cpu| cpu.missing.get(field).map(String::as_str);
         self.all.iter().find_map(|block| missing(&block.cpu))
     }
 
-    /// The reason for which none of its blocks has a memory for each receiver, where the server's memory is known.
+    /// The reason why none of its blocks has a memory for each receiver, where the server's memory is known.
     pub(crate) fn without_receiver_memory(&self) -> Option<&'static str> {
         let mut known = self.blocks.iter().filter_map(|block| self.row.receiver_memory(block));
         let first = known.next()?.err()?;
         known.all(|memory| memory.is_err()).then_some(first)
     }
 
-    /// Its name as the one that others are compared with.
+    /// Its name as the row that others are compared with.
     pub(crate) fn base_name(&self) -> &str {
         let is_ours = self.row.server().is_none() && self.row.client().is_none();
         if is_ours && self.row.transport() == "tcp" { "raw TCP" } else { &self.name }
@@ -316,7 +317,7 @@ impl<'a> Measured<'a> {
         self.trust.numbers.get(&number).copied().unwrap_or_default()
     }
 
-    /// Wall time by messages: the inverse of throughput.
+    /// Wall time divided by messages: the inverse of throughput.
     pub(crate) fn wall_per_message_us(&self) -> Option<f64> {
         let per_s = self.number(|_, numbers| numbers.messages_per_s.clone())?;
         (per_s > 0.0).then(|| 1e6 / per_s)
@@ -337,15 +338,15 @@ impl<'a> Measured<'a> {
         Some(figure(self.row, self.numbers())?.value())
     }
 
-    /// Its `figure` by that of `base`: the ratio of the two numbers, in whose interval rounds go together.
+    /// Its `figure` divided by that of `base`; the interval pairs the rounds of both.
     pub(crate) fn to(&self, base: &Self, figure: Figure) -> Option<Ratio> {
         self.result.and(base.result)?;
         let ratio = figure(self.row, self.numbers())?.over(&figure(base.row, base.numbers())?);
         Comparison::of(&ratio).as_ref().map(Ratio::from)
     }
 
-    /// Its p50 by that of the row that all are compared with: the record's, or worked out where the record has compared
-    /// it with another one.
+    /// Its p50 divided by that of the row that all are compared with: the record's ratio, or computed here if the
+    /// record compares it with another row.
     pub(crate) fn to_zero(&self, zero: &Self) -> Option<Ratio> {
         let record = self.record;
         let is_known =
@@ -357,19 +358,19 @@ impl<'a> Measured<'a> {
         record::figure(known, spec::Metric::P50).map(Ratio::from)
     }
 
-    /// The time until 99 % of the receivers were back that had all been torn off, or whose server had been killed.
+    /// The time until 99 % of the receivers were back, after all were torn off or their server was killed.
     pub(crate) fn recovery(&self) -> Option<Pooled> {
         record::recovery(&self.record.plan, &self.record.blocks, self.row.index)
     }
 
-    /// The numbers of all its blocks together, whose rounds are known.
+    /// The numbers of all its blocks together, with their rounds.
     pub(crate) fn numbers(&self) -> &PerMetric<Pooled> {
         let pooled = || record::pooled(&self.record.plan, &self.record.blocks, self.row.index);
         self.numbers.get_or_init(pooled)
     }
 }
 
-/// Letters that may stand between the name of a row and that of its load.
+/// Characters that may separate the name of a row from that of its load.
 const SEPARATORS: [char; 5] = [' ', ',', '/', '@', ':'];
 
 /// The times of all blocks together; `None` if there are none, or if they cannot be read.

@@ -1,5 +1,5 @@
-//! The metrics of a run that goes on: one table, which [`crate::prometheus()`] writes as text, and with the feature
-//! `otlp` also `protobuf` and `otlp` do, each in its format.
+//! The metrics of a run in progress: one table, which [`crate::prometheus()`] writes as text and, with the feature
+//! `otlp`, `protobuf` and `otlp` in their formats.
 //!
 //! Start reading at [`Metrics`].
 
@@ -7,12 +7,12 @@ use crate::escape::escape;
 use record::Traffic;
 use stats::Histogram;
 
-/// Everything that is known of a run while it goes on.
+/// Everything known about a run in progress.
 #[derive(Clone, Debug)]
 pub struct Metrics<'a> {
     /// Each workload.
     pub workloads: Vec<Exposed<'a>>,
-    /// The index of the block that goes on, from 0, and the number of blocks.
+    /// The index of the current block, from 0, and the number of blocks.
     pub block: (usize, usize),
     /// The number of intervals that are missing from the numbers.
     pub dropped: u64,
@@ -113,7 +113,7 @@ impl<'a> Metrics<'a> {
                 values: Values::Counters(vec![(Labels::new(), *dropped)]),
             },
         ];
-        // A closed loop has neither lag nor rate; the other metrics are there from the start, so that they are found.
+        // A closed loop has neither lag nor rate; the other metrics exist from the start, so that they can be found.
         let is_of_open_loops = |it: &Family<'_>| {
             ["wirebench_send_lag_seconds", "wirebench_due_per_second"].contains(&it.name)
         };

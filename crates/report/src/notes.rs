@@ -5,7 +5,7 @@ use crate::number::{self, Unit};
 use crate::row;
 use record::{Block, Drift, Drifting, Ended, Little, RunRecord};
 
-/// The reason for which the run did not end as planned; `None` if it did.
+/// The reason why the run did not end as planned; `None` if it did.
 pub(crate) fn partial(record: &RunRecord) -> Option<String> {
     match &record.ended {
         Ended::Completed => None,
@@ -81,7 +81,7 @@ fn place(record: &RunRecord, block: &Block) -> String {
     format!("{}, round {}", row::name(record, block.workload), block.round.saturating_add(1))
 }
 
-/// Everything that makes the numbers doubtful, with the cure for it.
+/// The warnings of the record, each with its evidence and its advice.
 pub(crate) fn warnings(record: &RunRecord) -> impl Iterator<Item = Remark> + '_ {
     record.warnings.iter().map(|warning| {
         let mut text = warning.message.clone();

@@ -1,12 +1,12 @@
 //! Numbers as text: three significant digits and a unit.
 //!
 //! In a sentence a number has the unit that fits it ([`Unit::show`]). In a table all numbers of a kind have one unit,
-//! which stands in the head of their columns ([`Unit::scale`]). A number that is not finite, or that its kind cannot
-//! have (a negative time), is [`MISSING`].
+//! which is in the head of their columns ([`Unit::scale`]). A number that is not finite, or that its kind cannot have
+//! (a negative time), is [`MISSING`].
 
 use units::{Bytes, Nanos};
 
-/// The text in place of a missing number.
+/// The text for a missing number.
 pub(crate) const MISSING: &str = "-";
 
 /// A kind of number.
@@ -63,8 +63,8 @@ impl Unit {
         }
     }
 
-    /// The unit for a column with these values: that of their median, or a smaller one where that would leave too few
-    /// digits of the least of them.
+    /// The unit for a column with these values: the one that fits their median, or a smaller one if that would leave
+    /// too few digits of the smallest.
     pub(crate) fn scale(self, values: impl IntoIterator<Item = f64>) -> Scale {
         let is_some = |value: &f64| value.is_finite() && *value > 0.0;
         let mut sizes: Vec<f64> = values.into_iter().map(f64::abs).filter(is_some).collect();
@@ -125,7 +125,7 @@ impl Scale {
         }
     }
 
-    /// A difference with its sign: `+1.90 [1.70, 2.10]`; as many decimals as fit the largest of the three.
+    /// A difference with its sign: `+1.90 [1.70, 2.10]`, with as many decimals as fit the largest of the three.
     pub(crate) fn difference(&self, value: f64, interval: Option<(f64, f64)>) -> String {
         if self.unit == Unit::MessageBytes {
             let text = message_bytes(value);
@@ -202,7 +202,7 @@ pub fn per_second(rate: f64) -> String {
 }
 
 /// `24.0 k/s [23.8, 24.2]`: a value with its interval, in the unit of the value. All three are rounded alike, so that
-/// none is shown outside of what it lies in.
+/// the value is never shown outside its interval.
 pub(crate) fn interval(unit: Unit, value: f64, interval: Option<(f64, f64)>) -> String {
     let Some((low, high)) = interval else { return unit.show(value) };
     let scale = unit.scale([value]);
@@ -231,8 +231,8 @@ pub(crate) fn percent(fraction: f64) -> String {
     }
 }
 
-/// `1.06x [1.04, 1.08]`: a ratio with its 95 % interval, as many decimals as fit the largest of the three. An end
-/// beyond 9999 is not told: `0.80x [0.0, >9999]`.
+/// `1.06x [1.04, 1.08]`: a ratio with its 95 % interval, with as many decimals as fit the largest of the three. An end
+/// beyond 9999 is not shown: `0.80x [0.0, >9999]`.
 pub(crate) fn ratio(value: f64, interval: Option<(f64, f64)>) -> String {
     let (low, high) = interval.unwrap_or((value, value));
     let all = [value, low, high];
@@ -259,8 +259,8 @@ pub(crate) fn ratio(value: f64, interval: Option<(f64, f64)>) -> String {
     }
 }
 
-/// A ratio as a bar that has nine columns with the blank behind it: four for 1.00x, an eighth of a column for each 3 %;
-/// cut at 2.00x, with an arrow.
+/// A ratio as a bar of nine columns, with the space after it: four for 1.00x, an eighth of a column for each 3 %; cut
+/// at 2.00x, with an arrow.
 pub(crate) fn bar(ratio: f64) -> String {
     let eighths = whole((ratio.max(0.0) * BAR_EIGHTHS).min(f64::from(u16::MAX)));
     let columns = usize::try_from(eighths / 8).unwrap_or(usize::MAX);
@@ -271,14 +271,14 @@ pub(crate) fn bar(ratio: f64) -> String {
     format!("{bar:BAR_COLUMNS$} ")
 }
 
-/// A bar of so many eighths of a column.
+/// A bar of this many eighths of a column.
 pub fn bar_of(eighths: usize) -> String {
     let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     "▇".repeat(eighths / 8) + parts[eighths % 8]
 }
 
-/// Bytes of a message: `64`, `70.5`, `-20`, `16412`. A number within a twentieth of a whole one is shown as that:
-/// messages at the edges of the measurement make the difference.
+/// Bytes of a message: `64`, `70.5`, `-20`, `16412`. A number within a twentieth of a whole one is shown as the whole
+/// one: messages at the edges of the measurement make the difference.
 pub(crate) fn message_bytes(bytes: f64) -> String {
     let size = bytes.abs();
     let digits = match size {
@@ -290,7 +290,7 @@ pub(crate) fn message_bytes(bytes: f64) -> String {
     if bytes < 0.0 && digits != "0" { format!("-{digits}") } else { digits }
 }
 
-/// A count as a float, of which three digits are shown.
+/// A count as a float, to be shown with three digits.
 #[expect(clippy::cast_precision_loss, reason = "three digits are left of it")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64
@@ -303,7 +303,7 @@ fn of_steps(value: f64, steps: &[(f64, &str)], between: &str) -> String {
     format!("{}{between}{name}", three(value / factor))
 }
 
-/// `value`, and 0 where so many decimals leave nothing of it.
+/// `value`, or 0 if this many decimals leave nothing of it.
 fn without_minus_zero(value: f64, decimals: usize) -> f64 {
     let shown: f64 = format!("{value:.decimals$}").parse().unwrap_or(value);
     if shown == 0.0 { 0.0 } else { value }
@@ -338,7 +338,7 @@ const SIZES: [(f64, &str); 5] = [
 const BAR_COLUMNS: usize = 8;
 /// The eighths of a column that a bar of 1.00x has.
 const BAR_EIGHTHS: f64 = 32.0;
-/// The least value of a column is at least so much of its unit: it has a digit within three decimals.
+/// The smallest value of a column is at least this fraction of its unit, and so has a digit within three decimals.
 const LEAST: f64 = 0.001;
 
 #[cfg(test)]
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_value_is_never_shown_outside_of_the_interval_that_it_lies_in() {
-        // Rounded to three digits of bytes first, it was 2.77.
+        // Rounded to three digits of bytes first, it would be 2.77.
         let (low, value, high) = (2_899_000.0, 2_899_100.0, 2_899_200.0);
         assert_eq!(interval(Unit::Size, value, Some((low, high))), "2.76 MiB [2.76, 2.76]");
         assert_eq!(bytes(value), "2.76 MiB");

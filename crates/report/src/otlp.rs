@@ -1,8 +1,8 @@
 //! [`Metrics`] in OTLP: the request that a collector takes as `application/x-protobuf`.
 //!
 //! Counters and histograms are cumulative, so that each request has everything since the start and a lost one costs
-//! nothing. The types are those of the library; its SDK is left out, which measures by itself and takes no distribution
-//! that was counted elsewhere.
+//! nothing. The types are those of the library; its SDK is not used, because it measures on its own and takes no
+//! distribution that was counted elsewhere.
 
 use crate::exponential::{Buckets, SCALE};
 use crate::metrics::{Family, Labels, Metrics, Values, sum_s};
@@ -26,16 +26,16 @@ use units::Nanos;
 pub struct Sender {
     /// Its version.
     pub version: String,
-    /// A text that no other process beside it has.
+    /// A text that is unique to this process.
     pub instance: String,
 }
 
-/// The time that metrics are of, in nanoseconds since 1970.
+/// The time that metrics cover, in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     /// The instant from which everything is counted.
     pub start_unix_ns: u64,
-    /// The instant up to which it is.
+    /// The instant up to which it is counted.
     pub end_unix_ns: u64,
 }
 
@@ -65,11 +65,11 @@ pub fn otlp(metrics: &Metrics<'_>, sender: &Sender, span: Span) -> Vec<u8> {
     ExportMetricsServiceRequest { resource_metrics: vec![resource_metrics] }.encode_to_vec()
 }
 
-/// The reason for which a collector that answered with success did not take all of a request.
+/// Checks that a collector that answered with success took all of a request.
 ///
 /// # Errors
 ///
-/// That reason.
+/// The reason why it did not.
 pub fn otlp_taken(response: &[u8]) -> Result<(), String> {
     let response = ExportMetricsServiceResponse::decode(response)
         .map_err(|error| format!("its answer is not that of a collector: {error}"))?;
@@ -152,5 +152,5 @@ fn attribute((name, value): (&str, &str)) -> KeyValue {
     KeyValue { key: name.to_owned(), value: Some(value), ..KeyValue::default() }
 }
 
-/// The name of the program, as a service and as what instruments it.
+/// The name of the program, as a service and as its instrumentation.
 const NAME: &str = "wirebench";

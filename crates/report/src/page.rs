@@ -1,4 +1,4 @@
-//! The document of a record: which parts it has, by what was asked.
+//! The document of a record: its parts, depending on what was asked.
 //!
 //! Start reading at [`document`].
 
@@ -15,7 +15,7 @@ use crate::{
 };
 use record::{Footprint, Kind, Level, RunRecord, Verdict};
 
-/// Everything that a report says of `record`.
+/// Everything that a report says about `record`.
 pub(crate) fn document(record: &RunRecord) -> Document {
     let verdict = verdict::of(record);
     let groups = Group::all(record, &verdict);
@@ -74,13 +74,13 @@ pub(crate) fn document(record: &RunRecord) -> Document {
     }
 }
 
-/// The needs of subjects that are to be shipped.
+/// The footprints of subjects.
 pub(crate) fn footprints(all: &[Footprint]) -> Document {
     let section = Section::of_tables("", [views::footprints(all)]);
     Document { sections: section.into_iter().collect(), ..Document::default() }
 }
 
-/// The lines that the page begins with: required limits, and what became of them.
+/// The lines that the page begins with: required limits and their results.
 pub(crate) fn limits(record: &RunRecord) -> impl Iterator<Item = Remark> {
     requirements::all(record).into_iter().chain(sides::allowed(record))
 }
@@ -139,7 +139,7 @@ fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Secti
     let depth = if is_ours { Depth::Details } else { Depth::First };
     sections.extend(Section::of_tables("", views).map(|section| section.at(depth)));
     let of_tabs = Section::of_tables("", groups.iter().map(tabs::table));
-    // Of rows with tabs these are the result, and all others what they are held against.
+    // For rows with tabs these are the results, and all other numbers are what they are compared with.
     sections.extend(of_tabs.map(|section| section.at(Depth::First)));
     let of_rooms = Section::of_tables("", groups.iter().map(deliveries::table));
     sections.extend(of_rooms.map(|section| section.at(Depth::Details)));
@@ -154,7 +154,7 @@ fn lab(record: &RunRecord, verdict: &Verdict, groups: &[Group<'_>]) -> Vec<Secti
     sections
 }
 
-/// The sections of each row that holds a conversation: its requests by kind, its streams, and what came unasked.
+/// The sections of each row that holds a conversation: its requests by kind, its streams, and its unasked messages.
 fn conversations(group: &Group<'_>) -> impl Iterator<Item = Section> {
     group.rows.iter().filter_map(|it| {
         let heading = format!("{}{}", it.name, group.suffix());
@@ -162,7 +162,7 @@ fn conversations(group: &Group<'_>) -> impl Iterator<Item = Section> {
     })
 }
 
-/// The results and what is missing from them: on the first page the reasons that concern most.
+/// The results and what is missing from them: on the first page only the first reasons.
 fn with_unmeasured(
     results: Option<Section>,
     record: &RunRecord,
@@ -228,5 +228,5 @@ fn notes(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> {
     parts
 }
 
-/// The number of reasons for missing rows that the first page has.
+/// The number of reasons for missing rows that the first page shows.
 const UNMEASURED_MAX: usize = 2;

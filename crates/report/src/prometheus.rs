@@ -1,6 +1,6 @@
 //! [`Metrics`] in the text format of Prometheus (exposition format 0.0.4).
 //!
-//! Left out: native histograms, which that text has no place for.
+//! Left out: native histograms, which that text cannot express.
 
 use crate::metrics::{Labels, Metrics, Values, sum_s};
 use stats::Histogram;

@@ -1,7 +1,7 @@
-//! [`Metrics`] in Prometheus' format of protobuf messages, which has native histograms.
+//! [`Metrics`] in Prometheus' protobuf format, which has native histograms.
 //!
 //! The messages are those of `io.prometheus.client` (client_model's `metrics.proto`), without the fields that we do not
-//! write. Histograms have both kinds of buckets, for servers that keep the one or the other.
+//! write. Histograms have both kinds of buckets, for servers that keep only one of them.
 
 use crate::exponential::{Buckets, SCALE};
 use crate::metrics::{Labels, Metrics, Values, sum_s};
@@ -14,7 +14,7 @@ use units::Nanos;
 pub const PROMETHEUS_PROTOBUF: &str =
     "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/// The metrics of a run as messages, each behind its length.
+/// The metrics of a run as messages, each preceded by its length.
 pub fn prometheus_protobuf(metrics: &Metrics<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for family in metrics.families() {
@@ -61,7 +61,7 @@ fn histogram(times: &Histogram) -> Metric {
         upper_bound: Some(bound.as_secs_f64()),
     };
     let Buckets { zero, first, counts } = Buckets::of(times);
-    // An index is that of the upper end here, and a length of 0 says that there are native buckets.
+    // An index is that of the upper end here, and a span of length 0 marks the histogram as native.
     let span = match u32::try_from(counts.len()).unwrap_or(u32::MAX) {
         0 => BucketSpan { offset: Some(0), length: Some(0) },
         length => BucketSpan { offset: Some(first + 1), length: Some(length) },

@@ -1,7 +1,8 @@
 //! Results published by others beside ours: rows of numbers, and statements about the lines of a sweep.
 //!
 //! The numbers and statements are data of the record, which has them from the file of the experiment. Absolute numbers
-//! are of other machines and years; shapes and ratios compare. Everything said of ours is worked out from the record.
+//! are of other machines and years; shapes and ratios can be compared. Everything said about our numbers is computed
+//! from the record.
 
 use crate::benchmark::{Aggregates, Mean};
 use crate::document::{Cell, Column, Depth, Fact, Part, Section, Table, Tone, marked};
@@ -83,14 +84,14 @@ fn as_published(value: f64) -> Cell {
     if text.len() > PUBLISHED_MAX { Cell::Number(value, None) } else { Cell::words(text) }
 }
 
-/// The row that is the counterpart of a published one, if it was measured and is a result.
+/// The row that is the counterpart of a published one, if it was measured and is valid.
 fn here<'a>(groups: &'a [Group<'a>], row: &PublishedRow) -> Option<&'a Measured<'a>> {
     let name = row.here.as_deref()?;
     let mut all = groups.iter().flat_map(|group| &group.rows);
     all.find(|it| it.row.name() == name).filter(|it| it.result.is_some() && it.is_allowed)
 }
 
-/// The row that a published ratio is to: the last row before it whose own is 1.
+/// The row that a published ratio refers to: the last row up to it whose own ratio is 1.
 fn base<'a>(all: &'a [PublishedRow], row: &PublishedRow) -> Option<&'a PublishedRow> {
     let at = all.iter().position(|other| std::ptr::eq(other, row))?;
     let is_base = |row: &&PublishedRow| row.ratio.is_some_and(|ratio| (ratio - 1.0).abs() < 1e-9);
@@ -106,7 +107,7 @@ struct Field {
 
 enum Here {
     Of(fn(&Measured<'_>) -> Option<f64>),
-    /// The number divided by that of the published base, as such results were compared.
+    /// The number divided by that of the published base, as those results were compared.
     ToBase(fn(&Measured<'_>) -> Option<f64>),
 }
 
@@ -118,12 +119,12 @@ const fn field(
     Field { name, there, here: Here::Of(here) }
 }
 
-/// By how much a number of a row is more than that of the base.
+/// The ratio of a row's number to that of the base.
 const fn ratio(name: &'static str, here: fn(&Measured<'_>) -> Option<f64>) -> Field {
     Field { name, there: |row| row.ratio, here: Here::ToBase(here) }
 }
 
-/// Numbers that were published together are one table.
+/// Numbers that were published together share a table.
 const KINDS: [&[Field]; 3] = [
     &[
         field("wall by messages, us", |row| row.wall_per_message_us, |it| it.wall_per_message_us()),
@@ -163,7 +164,7 @@ fn cpu_us(it: &Measured<'_>) -> Option<f64> {
     Some(Aggregates::of(&cpu?)?.mean)
 }
 
-/// A published statement and its fate.
+/// A published statement, and the finding about it.
 fn fact(record: &RunRecord, sweep: &Sweep, verdict: &Verdict, claim: &Claim) -> Fact {
     let found = match verdict.level {
         Level::Invalid => Err("the measurement is no result".to_owned()),
@@ -194,7 +195,7 @@ enum Holds {
     No,
     Partly,
     NotShown,
-    /// It follows, whatever is measured.
+    /// It follows from arithmetic, whatever is measured.
     ByArithmetic,
 }
 
@@ -209,7 +210,7 @@ impl Holds {
         }
     }
 
-    /// It holds if a number that it is about is within the bounds, and in part if another one is.
+    /// A claim holds if a number that it is about is within the bounds, and in part if another one is.
     fn of(claim: &Claim, main: &[f64], others: &[f64]) -> Self {
         let is_within = |value: &f64| within(claim, *value);
         match (main.iter().any(is_within), others.iter().any(is_within)) {
@@ -225,7 +226,7 @@ fn within(claim: &Claim, value: f64) -> bool {
     claim.min.is_none_or(|min| value >= min) && claim.max.is_none_or(|max| value <= max)
 }
 
-/// `Err` says what is missing.
+/// The finding about a statement; `Err` says what is missing.
 fn found(record: &RunRecord, sweep: &Sweep, claim: &Claim) -> Result<Found, String> {
     let line = |name: &str| {
         let found = sweep.lines.iter().position(|line| line.name == name);
@@ -245,7 +246,7 @@ fn found(record: &RunRecord, sweep: &Sweep, claim: &Claim) -> Result<Found, Stri
     }
 }
 
-/// The knee of one line by that of the other, with the interval that both leave.
+/// The knee of one line divided by that of the other, with the interval that follows from both.
 fn knee(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, String> {
     let invalid = lines.iter().find(|line| sweep.lines[**line].level == Level::Invalid);
     if let Some(line) = invalid {
@@ -333,7 +334,7 @@ fn response(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, St
     })
 }
 
-/// The bytes of an event on one line by those on the other, by how much of the way is counted.
+/// The bytes of an event on one line divided by those on the other, by how much of the path is counted.
 fn bytes(
     record: &RunRecord,
     sweep: &Sweep,
@@ -389,7 +390,7 @@ fn bytes(
     })
 }
 
-/// The slope at which CPU idle falls on one line by that on the other.
+/// The slope at which CPU idle falls on one line, divided by that on the other.
 fn idle(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, String> {
     let pairs = carried_by_both(sweep, lines);
     let slope_of = |side: usize| {
@@ -416,7 +417,7 @@ fn idle(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, String
     })
 }
 
-/// The share of its load that a bot takes off by waiting for its reply before it pauses.
+/// The share of its load that a bot drops by waiting for its reply before it pauses.
 fn closed_loop(sweep: &Sweep, claim: &Claim, line: usize) -> Found {
     let pause_ns = claim.pause_ms.unwrap_or(0.0) * 1e6;
     let step = last_carried(sweep, line);
@@ -446,7 +447,7 @@ fn more(ratio: f64) -> String {
     format!("{sign}{}", number::percent(fraction))
 }
 
-/// The slope by least squares; `None` of fewer than three points, or of one x.
+/// The slope by least squares; `None` for fewer than three points, or for a single x.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let count = number::float(u64::try_from(points.len()).ok()?);
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
@@ -459,5 +460,5 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
     (points.len() >= 3 && square > 0.0).then(|| both / square)
 }
 
-/// A longer number was not published so.
+/// The length of the longest number that can have been published as it is.
 const PUBLISHED_MAX: usize = 9;

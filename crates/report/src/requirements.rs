@@ -1,4 +1,4 @@
-//! The block of check marks: required limits and what became of them.
+//! The block of check marks: required limits and their results.
 
 use crate::document::{Remark, Tone};
 use crate::number::{self, Unit};
@@ -6,7 +6,7 @@ use crate::row;
 use record::{Against, Finding, Relative, Required, RequirementCheck, RunRecord};
 use spec::Metric;
 
-/// A line for each limit of each row, and what the baseline is where limits are relative to one.
+/// A line for each limit of each row, and the baseline where limits are relative to one.
 pub(crate) fn all(record: &RunRecord) -> Vec<Remark> {
     let mut lines: Vec<Remark> = record
         .requirements
@@ -43,7 +43,7 @@ pub(crate) fn name(record: &RunRecord, check: &RequirementCheck) -> String {
     format!("{name}{}", check.requirement)
 }
 
-/// `✓` and `12.1 ms [11.8, 12.5]`; of a relative limit `1.02x [0.99, 1.05] (12.1 ms, baseline 11.9 ms)`.
+/// `✓` and `12.1 ms [11.8, 12.5]`; for a relative limit `1.02x [0.99, 1.05] (12.1 ms, baseline 11.9 ms)`.
 pub(crate) fn answer(record: &RunRecord, check: &RequirementCheck) -> Answer {
     let unit = unit(check.requirement.metric);
     let number = match (&check.relative, check.number) {
@@ -92,7 +92,7 @@ fn ratio(unit: Unit, relative: &Relative, number: f64) -> String {
     format!("{ratio} ({number}, baseline {baseline})")
 }
 
-/// The baseline, and what is known of the machine between it and this run.
+/// The baseline, and what is known about the machine between it and this run.
 fn named(record: &RunRecord, against: &Against) -> Remark {
     let Against { file, started_at, tool_version, .. } = against;
     let mut relative = record.requirements.iter().filter_map(|check| check.relative);
@@ -111,7 +111,7 @@ fn difference(reason: &record::Reason) -> Remark {
     Remark::new(Tone::Doubtful, "different:", text)
 }
 
-/// The unit that records have a number in.
+/// The unit of a number in records.
 pub(crate) fn unit(metric: Metric) -> Unit {
     match metric {
         Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 | Metric::Recovery => Unit::Time,

@@ -1,4 +1,4 @@
-//! The description of a row: what was asked of it. The only module that knows how a record says that.
+//! The description of a row: what was asked of it. The only module that knows how a record stores that.
 
 use crate::number::{self, MISSING};
 use record::{
@@ -25,12 +25,12 @@ pub(crate) fn count(record: &RunRecord) -> usize {
     record.plan.workloads.len()
 }
 
-/// Row number `index`.
+/// The row at `index`.
 pub(crate) fn row(record: &RunRecord, index: usize) -> Option<Row<'_>> {
     record.plan.workloads.get(index).map(|workload| Row { index, workload })
 }
 
-/// The name of row number `index`; `?` for a row that the plan does not have.
+/// The name of row `index`; `?` for a row that the plan does not have.
 pub(crate) fn name(record: &RunRecord, index: usize) -> &str {
     row(record, index).map_or("?", Row::name)
 }
@@ -45,12 +45,12 @@ pub(crate) fn rounds(record: &RunRecord) -> usize {
     record.plan.rounds.len()
 }
 
-/// The number that all random choices follow from.
+/// The seed of all random choices.
 pub(crate) fn seed(record: &RunRecord) -> u64 {
     record.plan.seed
 }
 
-/// The row that row number `index` is compared with in the end.
+/// The row that row `index` is ultimately compared with.
 pub(crate) fn zero(record: &RunRecord, index: usize) -> Option<usize> {
     record.plan.zero(index)
 }
@@ -97,7 +97,7 @@ impl<'a> Row<'a> {
         &self.workload.spec
     }
 
-    /// The program of its server whose processes the restart is of; `None`: all of it, if there is a restart.
+    /// The program of its server whose processes a restart kills; `None`: all of the server, if there is a restart.
     pub(crate) fn restart_of(self) -> Option<&'a str> {
         self.spec().restart_of.as_deref()
     }
@@ -146,7 +146,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// True for clients that come and go. Sessions do so too, but their messages are what is measured of them.
+    /// True for clients that come and go. Sessions do so too, but it is their messages that are measured.
     pub(crate) fn is_of_lives(self) -> bool {
         self.is_closed() && self.round_trips().is_some()
     }
@@ -184,7 +184,7 @@ impl<'a> Row<'a> {
         self.spec().deflate.as_deref()
     }
 
-    /// The conversation that is held, by its name.
+    /// The name of the conversation that is held.
     pub(crate) fn conversation(self) -> Option<&'a str> {
         self.spec().conversation.as_ref().map(|held| held.name.as_str())
     }
@@ -198,7 +198,7 @@ impl<'a> Row<'a> {
         Bytes(self.size_bytes()).to_string()
     }
 
-    /// `64 B binary`, `1.0 KiB text (JSON)`, `GET`: requests without a body are their method.
+    /// `64 B binary`, `1.0 KiB text (JSON)`, `GET`: requests without a body are shown as their method.
     pub(crate) fn message(self) -> String {
         if let Some(name) = self.conversation() {
             return format!("conversation {name}");
@@ -221,8 +221,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// `1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, verified`, and how many handshakes were full and resumed; `None`
-    /// without any.
+    /// `1.3, TLS13_AES_256_GCM_SHA384, X25519MLKEM768, verified`, and the numbers of full and resumed handshakes;
+    /// `None` without any.
     pub(crate) fn tls(self, blocks: &[&Block]) -> Option<(String, u64, u64)> {
         self.spec().tls.as_ref()?;
         let all = || blocks.iter().filter_map(|block| block.tls.as_ref());
@@ -288,7 +288,7 @@ impl<'a> Row<'a> {
         format!("{schedule}{outstanding}")
     }
 
-    /// ` to tcp://127.0.0.1:6379`: the way of what is published, where it is not that of receivers; else empty.
+    /// ` to tcp://127.0.0.1:6379`: the path of published messages, where it is not that of receivers; else empty.
     fn publishing(self) -> String {
         let spec::Workload { publish_to, publish_with, .. } = self.spec();
         let to = publish_to.as_ref().map(|url| format!(" to {url}"));
@@ -318,14 +318,13 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// `50 connections, one message in flight`: the load that numbers of a comparison hold for.
+    /// `50 connections, one message in flight`: the load that the numbers of a comparison apply to.
     pub(crate) fn condition(self) -> String {
         let work = self.work().map(|work| format!(", {work} of work for each message"));
         self.load().replacen(" on each", "", 1) + &work.unwrap_or_default()
     }
 
-    /// The time for which its server works before each reply; `None` for an echo, and for a server that has its own
-    /// work.
+    /// The time that its server works before each reply; `None` for an echo, and for a server that has its own work.
     pub(crate) fn work(self) -> Option<Nanos> {
         self.spec().server.answer().work
     }
@@ -335,7 +334,7 @@ impl<'a> Row<'a> {
         self.message() == other.message() && self.load() == other.load()
     }
 
-    /// The rate that was asked for; of sessions, theirs.
+    /// The rate that was asked for; for sessions, the rate of sessions.
     pub(crate) fn asked(self) -> String {
         let load = &self.spec().load;
         let sessions = if matches!(load, Load::Sessions { .. }) { " sessions" } else { "" };
@@ -343,7 +342,7 @@ impl<'a> Row<'a> {
         load.due_per_s().map_or_else(|| MISSING.to_owned(), rate)
     }
 
-    /// Messages a second of as many bots that send one every `every_ns`.
+    /// Messages a second if as many bots each send one every `every_ns`.
     pub(crate) fn regular_per_s(self, every_ns: u64) -> f64 {
         number::float(self.connections()) * 1e9 / number::float(every_ns)
     }
@@ -362,7 +361,7 @@ impl<'a> Row<'a> {
         self.workload.times(block)
     }
 
-    /// The length of the measured window of a block, in seconds; of one that failed, that which it was to have.
+    /// The length of the measured window of a block, in seconds; for a failed block at least the planned length.
     pub(crate) fn seconds(self, block: &Block) -> f64 {
         self.workload.seconds(block)
     }
@@ -372,12 +371,12 @@ impl<'a> Row<'a> {
         if self.is_closed() { result.round_trip.as_ref() } else { result.response.as_ref() }
     }
 
-    /// True if messages are published in rooms: then a delivery is what a reply is elsewhere.
+    /// True if messages are published in rooms: then deliveries take the place of replies.
     pub(crate) fn publishes(self) -> bool {
         self.spec().load.rooms().is_some()
     }
 
-    /// The name of the times of an open loop that are elsewhere called `name`.
+    /// The name of those times of an open loop that are called `name` elsewhere.
     pub(crate) fn time_called(self, name: &'static str) -> &'static str {
         match name {
             "response" if self.publishes() => "delivery",
@@ -386,7 +385,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The name of those times, of many.
+    /// The name, in the plural, of the times that results are made of.
     pub(crate) fn time_words(self) -> &'static str {
         match self.round_trips() {
             _ if self.publishes() => "delivery times",
@@ -396,7 +395,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// `Round trip`: the name of one of those times.
+    /// The same in the singular, e.g. `round trip`.
     pub(crate) fn time_word(self) -> &'static str {
         match self.round_trips() {
             _ if self.publishes() => "delivery time",

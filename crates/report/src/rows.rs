@@ -1,4 +1,4 @@
-//! The table of rows: what was measured of each, beside each other; and the reasons for what is missing from it.
+//! The table of rows: their measurements side by side, and the reasons for what is missing.
 
 use crate::document::{Cell, Column, Depth, Fact, Part, Remark, Table, Tone, marked};
 use crate::measured::{Group, Measured, cpu_us, message_ns, receiver_bytes, server_bytes};
@@ -6,7 +6,7 @@ use crate::number::{self, MISSING, Unit};
 use crate::{row, verdict};
 use record::{Ended, Estimate, Kind, Number, PerMetric, RunRecord, Summary};
 
-/// All rows of a group: of a lab in the order of their times, the one that all are compared with first.
+/// All rows of a group; in a lab in the order of their times, after the one that all are compared with.
 pub(crate) fn table(record: &RunRecord, group: &Group<'_>) -> Table {
     let mut rows: Vec<&Measured<'_>> = group.rows.iter().collect();
     if record.kind == Kind::Lab {
@@ -45,7 +45,7 @@ fn about(record: &RunRecord, group: &Group<'_>) -> Option<[String; 2]> {
     } else {
         "each with requests of its own".to_owned()
     };
-    // Of steps, each row has a load of its own, and says it in its name.
+    // Each row that is a step has a load of its own, which its name says.
     let load = match is_steps(record) && rows().any(|other| other.load() != row.load()) {
         true => String::new(),
         false => format!(", {}", row.condition()),
@@ -97,7 +97,7 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
         time("p99"),
         time("p99.9").at(steps_only),
         time("max").at(steps_only),
-        // Stands there where receivers were gone.
+        // Appears where receivers were gone.
         time("recovery"),
         Column::new("offered", Unit::Rate).at(steps_only),
         Column::new(messages, Unit::Rate),
@@ -106,7 +106,7 @@ fn columns(record: &RunRecord, group: &Group<'_>) -> Vec<Column> {
         cpu("CPU server"),
         Column::new("bytes each", Unit::MessageBytes).at(no_steps),
         Column::new("memory server", Unit::Size).at(no_steps),
-        // Stands there where a server was driven for the first time, in rooms.
+        // Appears where a server was driven for the first time, in rooms.
         Column::new("memory / receiver", Unit::MessageBytes).at(no_steps),
         Column::new(ratio, Unit::Ratio).with_bar(),
         Column::new("verdict", Unit::Words).at(steps_only),
@@ -161,7 +161,7 @@ fn cells(record: &RunRecord, group: &Group<'_>, it: &Measured<'_>) -> Vec<Cell> 
     ]
 }
 
-/// The CPU time of generator and server together for a message; its interval has their rounds in step.
+/// The CPU time of generator and server together for a message; its interval pairs their rounds.
 fn cpu_of_both(it: &Measured<'_>) -> Cell {
     let both = it.result.and_then(|_| cpu_us(it.row, it.numbers()));
     both.map_or(Cell::Missing, |both| Cell::Number(both.value(), both.interval()))
@@ -214,7 +214,7 @@ const TIMES: [Time; 5] = [
     },
 ];
 
-/// The place of a row in the order of a lab.
+/// The sort key of a row in the order of a lab.
 fn rank(group: &Group<'_>, it: &Measured<'_>) -> f64 {
     match it.result {
         _ if Some(it.row.index) == group.zero => -1.0,
@@ -223,7 +223,7 @@ fn rank(group: &Group<'_>, it: &Measured<'_>) -> f64 {
     }
 }
 
-/// A row by the one that all are compared with.
+/// The ratio of a row to the one that all are compared with.
 fn ratio(group: &Group<'_>, it: &Measured<'_>) -> Cell {
     let words = match group.zero() {
         None => return Cell::Missing,
@@ -240,8 +240,8 @@ fn ratio(group: &Group<'_>, it: &Measured<'_>) -> Cell {
     Cell::words(words)
 }
 
-/// A sentence about a group whose servers work for each message, beside the group that is the same without that: what
-/// is left of the largest difference between servers.
+/// A sentence about a group whose servers work for each message, beside the same group without that work: how much of
+/// the largest difference between servers remains.
 pub(crate) fn of_work(group: &Group<'_>, groups: &[Group<'_>]) -> Option<String> {
     let busy = group.zero().filter(|zero| zero.is_allowed && zero.row.work().is_some())?;
     let is_same = |it: &&Measured<'_>| {
@@ -264,7 +264,7 @@ pub(crate) fn of_work(group: &Group<'_>, groups: &[Group<'_>]) -> Option<String>
     ))
 }
 
-/// The rows whose ratio hangs on one block, and how far that moves it.
+/// The rows whose ratio depends on one block, and how far that block moves it.
 fn on_one_block(group: &Group<'_>) -> Option<String> {
     let zero = group.zero().filter(|zero| zero.is_allowed)?;
     let others = group.others().filter(|it| it.is_allowed);
@@ -349,8 +349,8 @@ fn without_difference(group: &Group<'_>) -> Vec<String> {
     notes
 }
 
-/// All that failed, in whole or in part, was not reached, or was left out; reasons are said once for names that share
-/// them.
+/// All rows that failed, in whole or in part, were not reached, or were left out; a reason is given once for all names
+/// that share it.
 pub(crate) fn unmeasured(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> {
     let mut all: Vec<(Tone, Vec<&str>, &str, String)> = Vec::new();
     let mut put = |tone, name, state, reason: String| {
@@ -385,7 +385,7 @@ pub(crate) fn unmeasured(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Part> 
     all.into_iter().map(remark).collect()
 }
 
-/// The reason for which a row without a failed block has no numbers.
+/// The reason why a row without a failed block has no numbers.
 pub(crate) fn not_reached(record: &RunRecord) -> &'static str {
     match &record.ended {
         Ended::Completed => "it has no block that counts",

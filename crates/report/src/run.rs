@@ -92,8 +92,8 @@ impl Facts {
     }
 }
 
-/// A column for each percentile: of an open loop response times first and below them what they are made of, of a closed
-/// one round trips, of short-lived clients their lives first.
+/// A column for each percentile. In an open loop response times come first, and below them what they are made of; in a
+/// closed loop round trips; for short-lived clients their lives come first.
 fn times(it: &Measured<'_>) -> Table {
     let known: Vec<(&str, Summary)> = match it.row.is_closed() {
         true => {
@@ -127,7 +127,7 @@ fn times(it: &Measured<'_>) -> Table {
         let mut cells = vec![Cell::words(*name)];
         for (column, field, number, of) in PERCENTILES {
             let value = of(times);
-            // The first are those that results are made of, and so those that were judged.
+            // The first row has the times that results are made of, which are the ones that were judged.
             let level = if row == 0 { it.trust.of_number(number) } else { Level::Trusted };
             cells.push(Cell::number(value.map(number::float)).judged(level));
             let reason = times.missing.get(field).map_or("too few messages", String::as_str);
@@ -165,14 +165,14 @@ const PERCENTILES: [(&str, &str, Number, Percentile); 5] = [
     ("max", "max_ns", Number::Tail, |summary| Some(summary.max_ns)),
 ];
 
-/// Replies a second of a closed loop, and what it says of response times.
+/// Replies a second of a closed loop, and what it says about response times.
 fn throughput(facts: &mut Facts, it: &Measured<'_>) {
     if it.times().is_none() && it.blocks.iter().all(|block| block.round_trip.is_none()) {
         facts.add(it.row.time_word(), "no reply was measured");
     }
     match it.row.think_ns() {
         None => {}
-        // Messages unsent by bots that wait for their replies: the distance by which the loop gave way to the server.
+        // Messages that bots did not send while they waited for replies: how far the loop gave way to the server.
         Some(think_ns) => {
             let regular = it.row.regular_per_s(think_ns.max(1)) * it.seconds();
             let sent = number::float(it.sum(|block| block.counts.sent));
@@ -239,7 +239,7 @@ fn rate(facts: &mut Facts, it: &Measured<'_>) {
     }
 }
 
-/// Two sums that add up, or that they do not.
+/// Two sums, and an error if they do not add up.
 fn counts(facts: &mut Facts, it: &Measured<'_>) {
     let [planned, sent, unsent] = [
         it.sum(|block| block.counts.planned),
@@ -281,7 +281,7 @@ fn ends(counts: &Counts) -> String {
     )
 }
 
-/// Messages that came unasked, and the times as the published test of bots shows them.
+/// Unasked messages, and the times as the published test of bots shows them.
 fn pushed(facts: &mut Facts, it: &Measured<'_>) {
     if it.all.iter().all(|block| block.pushed.is_none()) {
         return;
@@ -386,7 +386,7 @@ fn connections(facts: &mut Facts, it: &Measured<'_>) {
     );
 }
 
-/// The agreement of TLS handshakes, and their number.
+/// The parameters that TLS handshakes agreed on, and the number of handshakes.
 fn encryption(facts: &mut Facts, it: &Measured<'_>) {
     match it.row.tls(&it.all) {
         Some((agreed, full, resumed)) => {
@@ -451,7 +451,7 @@ fn cost(facts: &mut Facts, it: &Measured<'_>) {
     server_watched(facts, it);
 }
 
-/// The processes of somebody else's server, which CPU time and memory are of.
+/// The processes of somebody else's server, to which CPU time and memory belong.
 fn server_found(facts: &mut Facts, it: &Measured<'_>) {
     let processes = it.row.processes();
     let Some(first) = processes.first() else { return };

@@ -1,6 +1,6 @@
-//! Two servers that took turns: the answer, the table of their numbers, and what became of the most that is allowed.
+//! Two servers that took turns: the answer, the table of their numbers, and the answer to the most that is allowed.
 //!
-//! The claims are those of the record ([`record::sides`]); nothing is worked out again here.
+//! The claims are those of the record ([`record::sides`]); nothing is computed again here.
 
 use crate::document::Cell;
 use crate::document::{Column, Remark, Table, Tone};
@@ -63,7 +63,7 @@ fn shown(it: &Difference) -> String {
     format!("{} {}", label(it.metric), ratio(it))
 }
 
-/// `one of 2.1 % in p50 would have been`; the reason, where no number tells that.
+/// `one of 2.1 % in p50 would have been`; the reason, if there is no such number.
 fn unshown(sides: &Sides) -> Option<String> {
     let is_open =
         |it: &&Difference| it.change == Change::NotShown && it.metric != Metric::BytesPerMessage;
@@ -167,7 +167,7 @@ fn notes([base, head]: &[&Measured<'_>; 2], has_memory: bool) -> Vec<String> {
     notes
 }
 
-/// The worst that is known of a number, of either side.
+/// The worst level of a number on either side.
 fn doubt(verdict: &Verdict, sides: &Sides, metric: Metric) -> Level {
     let is_p99 = metric == Metric::P99;
     let judged = if is_p99 { record::Number::P99 } else { record::Number::P50 };
@@ -175,13 +175,13 @@ fn doubt(verdict: &Verdict, sides: &Sides, metric: Metric) -> Level {
     base.max(head)
 }
 
-/// The smallest difference that would have been shown, as a share; `None` above ten times, where nothing was looked
-/// for.
+/// The smallest difference that would have been shown, as a share; `None` if it is more than tenfold, which says
+/// nothing.
 fn told_from(it: &Difference) -> Option<f64> {
     it.smallest_detectable_fraction.filter(|smallest| *smallest <= 10.0)
 }
 
-/// `slower`, or what would have been shown.
+/// `slower`, or the smallest difference that would have been shown.
 fn claim(it: &Difference) -> String {
     match (it.change, is_speed(it.metric)) {
         (Change::Worse, true) => "slower".to_owned(),

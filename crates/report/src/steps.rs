@@ -4,7 +4,7 @@ use crate::layers::signed;
 use crate::number::{self, Unit};
 use record::{Block, Capacity, Knee, Level, RunRecord, Split, Sweep, SweepStep};
 
-/// Bytes of an event, both directions, by how much of the way is counted.
+/// Bytes of an event, both directions, by how much of the path is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct EventBytes {
     pub(crate) payload: f64,
@@ -19,7 +19,7 @@ pub(crate) fn of_line(sweep: &Sweep, line: usize) -> impl Iterator<Item = &Sweep
     sweep.steps.iter().filter(move |step| step.line == line)
 }
 
-/// The step of a line with the largest load that it carried; without a knee its largest.
+/// The step of a line with the largest load that it carried; without a knee, its largest step.
 pub(crate) fn last_carried(sweep: &Sweep, line: usize) -> Option<&SweepStep> {
     let bound = match sweep.lines.get(line)?.knee {
         Knee::Found { low_per_s, .. } => low_per_s,
@@ -30,7 +30,7 @@ pub(crate) fn last_carried(sweep: &Sweep, line: usize) -> Option<&SweepStep> {
         .max_by(|one, other| one.offered_per_s.total_cmp(&other.offered_per_s))
 }
 
-/// Steps of two lines at the same load, below both knees, by load; without those that are no result.
+/// Steps of two lines at the same load, below both knees, by load; without invalid ones.
 pub(crate) fn carried_by_both(sweep: &Sweep, lines: [usize; 2]) -> Vec<[&SweepStep; 2]> {
     let bounds = lines.map(|line| last_carried(sweep, line).map_or(0.0, |it| it.offered_per_s));
     let bound = bounds[0].min(bounds[1]) * 1.000_001;
@@ -46,7 +46,8 @@ pub(crate) fn carried_by_both(sweep: &Sweep, lines: [usize; 2]) -> Vec<[&SweepSt
     pairs
 }
 
-/// `2.10 k/s [2.08, 2.12]`, `between 1.50 k/s and 2.12 k/s` where no more is known, or that there was none.
+/// `2.10 k/s [2.08, 2.12]`, `between 1.50 k/s and 2.12 k/s` if it is not confirmed, or `above 2.12 k/s` if it was not
+/// reached.
 pub(crate) fn knee_words(knee: &Knee) -> String {
     match *knee {
         Knee::Found { offered_per_s, low_per_s, high_per_s, confirmed: true } => {
@@ -88,7 +89,7 @@ pub(crate) fn event_bytes(record: &RunRecord, sweep: &Sweep) -> Vec<(String, Eve
     sweep.lines.iter().enumerate().filter_map(of).collect()
 }
 
-/// The bytes of an event at `step`: those of its blocks by their replies.
+/// The bytes of an event at `step`: those of its blocks divided by their replies.
 pub(crate) fn bytes(record: &RunRecord, step: &SweepStep) -> Option<EventBytes> {
     let blocks: Vec<&Block> =
         step.blocks.iter().filter_map(|index| record.blocks.get(*index)).collect();

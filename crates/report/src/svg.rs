@@ -2,7 +2,8 @@
 //! layers.
 //!
 //! Everything that is drawn has a class and no colour of its own: [`STYLE`] has the colours, for light and dark. Within
-//! a page it is among the page's style sheets, so that its Content-Security-Policy can do without inline styles.
+//! a page that style is among the page's style sheets, so that its Content-Security-Policy can do without inline
+//! styles.
 //!
 //! Start reading at [`draw`].
 
@@ -35,7 +36,7 @@ pub(crate) fn draw(figure: &Figure, place: Place) -> String {
     svg.text
 }
 
-/// The key to a line in a legend of a page.
+/// The sample of a line in a legend of a page.
 pub(crate) fn swatch(key: &Key) -> String {
     format!(
         "<svg class=\"swatch\" aria-hidden=\"true\" viewBox=\"0 0 28 12\" width=\"28\" height=\"12\">{}</svg>",
@@ -51,7 +52,7 @@ fn piece(key: &Key) -> String {
     format!("<g class=\"{classes} m{measure}\"><path class=\"line\" d=\"M1 6L27 6\"/>{dot}</g>")
 }
 
-/// The places of data on the drawing.
+/// The positions of data on the drawing.
 struct Frame {
     x: Range,
     y: Range,
@@ -71,7 +72,7 @@ impl Frame {
             (Place::Alone, rows) if rows > 0.0 => 20.0 * rows + 10.0,
             _ => 0.0,
         };
-        // Beside the plot there is room for the names of lines.
+        // Room for the names of lines is left beside the plot.
         let names = chart.ends().into_iter().map(|end| width_of(&cut(&end.name, LINE_NAME)));
         let beside = names.map(|width| width * NARROW + 8.0).fold(0.0, f64::max);
         let x_max = chart.x_max();
@@ -80,10 +81,10 @@ impl Frame {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));
             [point.y, low, high]
         });
-        // The ideal goes on where the lines leave it.
+        // The ideal line goes on where the lines leave it.
         let ys = ys.chain(chart.ideal.then_some(x_max));
         let x = match (chart.x.unit, chart.x.scale) {
-            // Up to the last point: a round end would leave nothing in it.
+            // Up to the last point: beyond it, up to a round end, there would be nothing.
             (Unit::Seconds | Unit::Nines | Unit::PerSecond, Scale::Linear) => Range {
                 min: 0.0,
                 max: if x_max > 0.0 { x_max * 1.02 } else { 1.0 },
@@ -107,7 +108,7 @@ impl Frame {
         }
     }
 
-    /// The place of a point of the data.
+    /// The position of a point of the data.
     fn place(&self, x: f64, y: f64) -> [f64; 2] {
         let across = self.left + self.x.share(x) * (self.right - self.left);
         let down = self.bottom - self.y.share(y) * (self.bottom - self.top);
@@ -123,7 +124,7 @@ struct Range {
 }
 
 impl Range {
-    /// Round ends around all `values`; a linear one begins at zero.
+    /// Round ends around all `values`; a linear axis begins at zero.
     fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = values
             .filter(|value| value.is_finite())
@@ -212,7 +213,7 @@ impl Writer {
         self.text.push('\n');
     }
 
-    /// Everything before what is drawn.
+    /// Everything before the drawing itself.
     fn open(&mut self, figure: &Figure, class: &str, height: f64, place: Place) {
         let namespace = match place {
             Place::Alone => " xmlns=\"http://www.w3.org/2000/svg\"",
@@ -262,7 +263,7 @@ impl Writer {
     }
 
     /// A row for each ratio: its name, its dot on a logarithmic axis, its interval, its numbers. A name that has no
-    /// room beside the axis stands above its row.
+    /// room beside the axis is written above its row.
     fn ratios(&mut self, figure: &Figure, ratios: &Ratios, place: Place) {
         let long = ratios.rows.iter().any(|(name, ..)| columns(name) > SHORT_NAME);
         let (name_max, left) = if long { (24, 176.0) } else { (SHORT_NAME, 116.0) };
@@ -280,7 +281,7 @@ impl Writer {
         let top = if place == Place::Alone { 36.0 } else { 12.0 };
         let bottom = ratios.rows.iter().fold(top, |bottom, (name, ..)| bottom + 22.0 + above(name));
         self.open(figure, "chart rows", bottom + 40.0, place);
-        // As many as have room beside each other.
+        // As many ticks as have room side by side.
         let ticks: &[f64] = match scale.max / scale.min {
             ..2.2 => &[0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0],
             ..80.0 => &[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0],
@@ -311,7 +312,7 @@ impl Writer {
         }
     }
 
-    /// A bar for each line, one layer behind the other.
+    /// A bar for each line, one layer after the other.
     fn layers(&mut self, figure: &Figure, layers: &Layers, place: Place) {
         let (left, right) = (104.0, 408.0);
         let total = |parts: &[f64]| parts.iter().sum::<f64>();
@@ -358,7 +359,7 @@ impl Writer {
             let label = chart.x.unit.tick(tick);
             self.line(&format!("<path class=\"grid\" d=\"M{x:.1} {top:.1}L{x:.1} {bottom:.1}\"/>"));
             let half = width_of(&label) / 2.0 + 3.0;
-            // A tick whose label would lie over its neighbour's goes without.
+            // A tick whose label would overlap its neighbour's has none.
             if x - half >= free_from {
                 self.text("tick middle", x, bottom + 17.0, &label);
                 free_from = x + half;
@@ -424,7 +425,7 @@ impl Writer {
             write!(path, "{step}{across:.1} {down:.1}").expect("writing to memory does not fail");
             if let Some((low, high)) = interval {
                 let ([_, from], [_, to]) = (frame.place(x, low), frame.place(x, high));
-                // Shorter than its own dot it would not be seen.
+                // An interval shorter than its own dot would not be visible.
                 if from - to > 2.0 * DOT {
                     write!(intervals, "M{across:.1} {from:.1}L{across:.1} {to:.1}")
                         .expect("writing to memory does not fail");
@@ -463,7 +464,7 @@ impl Writer {
         }
     }
 
-    /// The legend, of what has no name at a line.
+    /// The legend, for everything that has no name at a line.
     fn legend(&mut self, chart: &Chart, frame: &Frame) {
         let (mut x, mut y) = (MARGIN, frame.bottom + 60.0);
         for key in chart.keys().into_iter().filter(|key| !key.is_at_line) {
@@ -479,8 +480,8 @@ impl Writer {
     }
 }
 
-/// Heights for names whose lines end at `wanted`, from the top down: there, or as far off as keeps each below the one
-/// before it and above `bottom`.
+/// Heights for names whose lines end at `wanted`, from the top down: there, or moved just far enough to keep each below
+/// the one before it and above `bottom`.
 fn spread(wanted: &[f64], bottom: f64) -> Vec<f64> {
     let mut heights: Vec<f64> = wanted.to_vec();
     let mut least = f64::NEG_INFINITY;
@@ -513,7 +514,7 @@ fn key_width(name: &str) -> f64 {
     34.0 + width_of(name) + 14.0
 }
 
-/// Colour and dashes of a subject. They come round at different lengths, so 42 subjects differ.
+/// Colour and dashes of a subject. They repeat with different periods, so 42 subjects differ.
 pub(crate) fn subject_classes(subject: usize) -> String {
     format!("c{} d{}", subject % COLOURS, (subject % COLOURS + subject / COLOURS) % DASHES)
 }
@@ -532,12 +533,12 @@ fn mark(measure: usize, x: f64, y: f64) -> String {
     }
 }
 
-/// About the width of a text, in the letters of a wide page.
+/// The approximate width of a text, in the letters of a wide page.
 fn width_of(text: &str) -> f64 {
     text.chars().fold(0.0, |width, _| width + 6.7)
 }
 
-/// `text` as XML takes it for text, also within quotes.
+/// `text` escaped for XML, also within quotes.
 pub(crate) fn xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -561,12 +562,12 @@ pub(crate) fn xml(text: &str) -> String {
 pub(crate) const STYLE: &str = include_str!("../templates/chart.css");
 
 const WIDTH: f64 = 480.0;
-/// The width of a name in the larger letters of a narrow page (`page.css`), by that on a wide one.
+/// The width of a name in the larger letters of a narrow page (`page.css`), relative to that on a wide one.
 const NARROW: f64 = 1.15;
 const MARGIN: f64 = 12.0;
 /// The radius of the mark on a point.
 const DOT: f64 = 3.0;
-/// The number of points beyond which a line goes without marks.
+/// The number of points beyond which a line has no marks.
 const DOTS_MAX: usize = 60;
 /// The distance between two names of lines.
 const NAME_HEIGHT: f64 = 14.0;

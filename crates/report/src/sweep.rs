@@ -6,7 +6,7 @@ use crate::steps::{EventBytes, bends, capacity_words, event_bytes, of_line};
 use crate::{row, verdict};
 use record::{Capacity, Knee, Level, RunRecord, Sweep, SweepLine, SweepOf, SweepStep};
 
-/// The point at which each line bends, in one sentence; of a line in doubt with its mark, and of none that is invalid.
+/// The load at which each line bends, in one sentence; a line in doubt has its mark, and an invalid one is left out.
 pub(crate) fn conclusion(sweep: &Sweep) -> Option<String> {
     let found = |line: &SweepLine| {
         let name = marked(line.level, &line.name);
@@ -127,7 +127,7 @@ fn capacity(sweep: &Sweep, index: usize) -> Option<String> {
     Some(marked(level, &text))
 }
 
-/// A table of steps for each line, on the first page of an only line; and the bytes of their events.
+/// A table of steps for each line, on the first page if there is only one line; and the bytes of their events.
 pub(crate) fn sections(record: &RunRecord, sweep: &Sweep) -> Vec<Section> {
     let several = sweep.lines.len() > 1;
     let depth = if several { Depth::Details } else { Depth::First };
@@ -210,7 +210,7 @@ fn steps(record: &RunRecord, sweep: &Sweep, line: usize, name: &str) -> Table {
     table
 }
 
-/// The level of a step; `None` for a step all of whose blocks failed.
+/// The level of a step; `failed` if all of its blocks failed.
 fn level(record: &RunRecord, step: &SweepStep) -> &'static str {
     let mut blocks = step.blocks.iter().filter_map(|index| record.blocks.get(*index));
     let failed = step.level == Level::Invalid && blocks.all(|block| block.failed.is_some());

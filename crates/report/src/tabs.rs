@@ -48,7 +48,7 @@ type Of = fn(&Summary) -> Option<u64>;
 
 const TIMES: [Of; 4] = [|it| it.p50_ns, |it| it.p90_ns, |it| it.p99_ns, |it| Some(it.max_ns)];
 
-/// The same of one row in words; empty without tabs.
+/// The tabs of one row in words; empty without tabs.
 pub(crate) fn lines(it: &Measured<'_>) -> Vec<String> {
     let Some(Seen { tabs, all, counts, duplicate, reordered, foreign }) = seen(it) else {
         return Vec::new();

@@ -1,8 +1,8 @@
-//! A document for a terminal: lines of at most 80 columns, coloured if that is wanted.
+//! A document for a terminal: lines of at most 80 columns, coloured on request.
 //!
-//! Everything is escaped where it is added, so nothing that a peer said reaches a terminal as it came. Figures are left
-//! out, and so is what is deeper than the page that is asked for. A first page that is longer than its terminal leaves
-//! rows out, and says so.
+//! Everything is escaped where it is added, so text from a peer never reaches a terminal unescaped. Figures are left
+//! out, and so is everything deeper than the requested page. A first page that is longer than its terminal leaves rows
+//! out, and says so.
 //!
 //! Start reading at [`print`]; tables are laid out by `Grid`.
 
@@ -17,7 +17,7 @@ use crate::verdict;
 pub struct Style {
     /// The number of columns. Prose is wrapped to it, within 40 and 80; tables take up to 80.
     pub width: usize,
-    /// The number of lines that a first page is to fit; `None`: as many as it has.
+    /// The number of lines that a first page should fit into; `None`: no limit.
     pub lines: Option<usize>,
     /// True for colours, which repeat what the words say.
     pub color: bool,
@@ -117,9 +117,9 @@ fn printed(document: &Document, depth: Depth, room: Room, style: &Style) -> Stri
     page.finish()
 }
 
-/// The rows of `count` that stay where there is room for `limit`: the `last` one, and those around `focus`.
+/// The rows, out of `count`, that are kept if there is room for `limit`: the `last` one, and those around `focus`.
 fn kept(count: usize, focus: usize, last: usize, limit: usize) -> Vec<usize> {
-    // A line that says how many are left out would take the place of the only one.
+    // A line that says how many are left out would take the place of the only row left out.
     if count <= limit.saturating_add(1) {
         return (0..count).collect();
     }
@@ -147,7 +147,7 @@ impl Page {
         Self { text: String::new(), width, color, depth, room, tables_left_out: 0 }
     }
 
-    /// The number of tables that were left out just now.
+    /// Writes the number of tables that were just left out.
     fn left_out(&mut self) {
         let text = match std::mem::take(&mut self.tables_left_out) {
             0 => return,
@@ -277,7 +277,7 @@ impl Page {
         self.blank();
     }
 
-    /// A line in place of so many rows.
+    /// Writes a line instead of `rows` rows.
     fn gap(&mut self, rows: usize) {
         let text = match rows {
             0 => return,
@@ -301,8 +301,8 @@ impl Page {
         self.text
     }
 
-    /// A label, then text, wrapped: on the first line behind the label and not before column `start`, on the others
-    /// from column `indent` on.
+    /// A label, then text, wrapped: on the first line after the label, from column `start` at the earliest; on the
+    /// others from column `indent` on.
     fn put(&mut self, label: (Tone, &str), start: usize, indent: usize, text: (Tone, &str)) {
         let ((label_tone, label), (tone, text)) = (label, text);
         let (label, text) = (flow(label), flow(text));
@@ -344,7 +344,7 @@ impl Page {
     }
 }
 
-/// The front of `text` that goes on a line of `width` columns, and the rest: broken at a space, or within a word that
+/// The front of `text` that fits on a line of `width` columns, and the rest: broken at a space, or within a word that
 /// is longer than a line.
 fn split(text: &str, width: usize) -> (&str, &str) {
     let fits = fitting(text, width);
@@ -359,7 +359,7 @@ fn split(text: &str, width: usize) -> (&str, &str) {
     (text[..break_at].trim_end_matches(' '), text[break_at..].trim_start_matches(' '))
 }
 
-/// Columns of a table that fit beside each other, the first one always among them.
+/// Columns of a table that fit side by side, always with the first one.
 struct Grid<'a> {
     /// Columns of the table, each with its width; without the first.
     columns: Vec<(usize, usize)>,
@@ -486,18 +486,18 @@ fn pointer(left_out: &str) -> String {
 
 /// Room for everything.
 const ALL: Room = Room { rows: usize::MAX, tables: usize::MAX, is_tight: false };
-/// A table that is left no room has so many rows still.
+/// The rows that a table keeps even if it has no room.
 const ROWS_MIN: usize = 3;
 /// The option that shows what a first page leaves out.
 const MORE: &str = "--details";
 /// No line is wider.
 const WIDTH_MAX: usize = 80;
-/// The width below which prose could not be read.
+/// The width below which prose would be unreadable.
 const WIDTH_MIN: usize = 40;
-/// The least and the largest width of a column of labels, space behind included.
+/// The least and the largest width of a column of labels, the space after it included.
 const LABEL_COLUMNS: usize = 15;
 const LABEL_COLUMNS_MAX: usize = 32;
-/// A longer paragraph was not written to be read.
+/// The longest paragraph that is shown; a longer one was not written to be read.
 const PARAGRAPH_COLUMNS_MAX: usize = 1200;
 /// The least width of the first column, and the largest in a table that is wider than a page.
 const NAME_MIN: usize = 8;

@@ -1,4 +1,4 @@
-//! The verdict in words and marks, and how far it lets a row be a result.
+//! The verdict in words and marks, and whether it lets a row count as a result.
 
 use crate::document::{self, Judgement, Remark, Tone, mark};
 use crate::row;
@@ -13,7 +13,7 @@ pub(crate) fn of(record: &RunRecord) -> Cow<'_, Verdict> {
     }
 }
 
-/// True if `verdict` says of this row, or of the whole run, that there is no result.
+/// True if `verdict` calls this row, or the whole run, invalid.
 pub(crate) fn forbids(verdict: &Verdict, index: usize) -> bool {
     verdict.row(index).level == Level::Invalid
 }
@@ -37,7 +37,7 @@ impl Judgement {
         self.level.name()
     }
 
-    /// The level and its meaning; of a record that is trusted, the rows that are not.
+    /// The level and its meaning; for a trusted record, the rows that are not trusted.
     pub(crate) fn sentence(&self) -> String {
         let meaning = match self.level {
             Level::Trusted if self.marked.is_empty() => return self.name().to_owned(),
@@ -60,7 +60,7 @@ impl Judgement {
     }
 }
 
-/// The verdict with every reason; reasons that differ in their row alone are told together.
+/// The verdict with every reason; reasons that differ only in their row are merged.
 pub(crate) fn judgement(record: &RunRecord, verdict: &Verdict) -> Judgement {
     let self_test = record.environment.selftest.as_ref().map(|found| {
         let passed = found.checks.iter().filter(|check| check.passed).count();
@@ -82,13 +82,13 @@ pub(crate) fn judgement(record: &RunRecord, verdict: &Verdict) -> Judgement {
     Judgement { level: verdict.level, marked, brief, more, self_test, reasons }
 }
 
-/// The level, and the reason that says most against it: the first of the worst, with its rows and their marks; and the
-/// number of the other reasons.
+/// The level, and the most severe reason, the first of the worst, with its rows and their marks; and the number of the
+/// other reasons.
 ///
 /// `trusted, but ? http-new: the generator was the bottleneck`.
 fn brief(record: &RunRecord, verdict: &Verdict) -> (String, usize) {
     let mut level = verdict.level.name().to_owned();
-    // Beside rows that can be trusted, one that failed is told with its cause below the table.
+    // Beside trusted rows, a failed one is reported with its cause below the table.
     let is_told =
         |reason: &&Reason| reason.code == "nothing_succeeded" && verdict.level == Level::Trusted;
     let reasons = || verdict.reasons.iter().filter(|reason| !is_told(reason));

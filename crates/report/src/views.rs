@@ -1,4 +1,4 @@
-//! Tables of a lab besides those of its rows: the views that were asked for, and the needs of subjects.
+//! Tables of a lab besides those of its rows: the views that were asked for, and the footprints of subjects.
 
 use crate::benchmark::{Aggregates, Mean};
 use crate::document::{Cell, Column, Table};
@@ -28,7 +28,7 @@ pub(crate) fn all(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Table> {
     if record.kind == Kind::Lab {
         tables.push(clients(groups));
     }
-    // The place that was looked at is shown, asked for or not.
+    // Footprints that were measured are shown, asked for or not.
     tables.push(footprints(&lab.footprints));
     tables
 }
@@ -238,7 +238,7 @@ fn steady_ns(blocks: &[&Block]) -> Option<f64> {
             (summary.mean_ns * number::float(summary.count), number::float(summary.count))
         };
         let (sum, messages) = add(all);
-        // Of clients that live on, the first replies came in the warm-up.
+        // The first replies of long-lived clients arrived in the warm-up.
         let lives = block.phases.life.is_some();
         let first = block.phases.first_reply.as_ref().filter(|_| lives).map_or((0.0, 0.0), add);
         if messages > first.1 {
@@ -250,7 +250,7 @@ fn steady_ns(blocks: &[&Block]) -> Option<f64> {
     (mean.is_finite() && mean >= 0.0).then_some(mean)
 }
 
-/// Servers by connections: their memory at the end of a block.
+/// The memory of servers at the end of a block, by connections.
 fn memory(groups: &[Group<'_>]) -> Table {
     let mut loads: Vec<u64> = measured(groups).map(|(_, it)| it.row.connections()).collect();
     loads.sort_unstable();
@@ -294,7 +294,7 @@ fn memory(groups: &[Group<'_>]) -> Table {
     ])
 }
 
-/// Our own client beside the fastest of the others, for each server that both were set on; unmarked rows alone.
+/// Our own client beside the fastest of the others, for each server that both were run against; unmarked rows only.
 fn clients(groups: &[Group<'_>]) -> Table {
     let heads = [("fastest other", Unit::Words), ("ratio", Unit::Ratio), ("so", Unit::Words)];
     let title = "Our own client by the fastest other one on the same server";
@@ -330,7 +330,7 @@ fn clients(groups: &[Group<'_>]) -> Table {
     table
 }
 
-/// The needs of subjects that are to be shipped.
+/// The footprints of subjects.
 pub(crate) fn footprints(all: &[Footprint]) -> Table {
     let size = |head| (head, Unit::Size);
     let heads = [
@@ -383,7 +383,7 @@ pub(crate) fn subjects(record: &RunRecord, groups: &[Group<'_>]) -> Vec<String> 
     let mut shown: Vec<&Subject> = Vec::new();
     for subject in row::all(record).flat_map(|row| [row.server(), row.client()]).flatten() {
         match shown.iter_mut().find(|other| other.name == subject.name) {
-            // One of them may have been warmed up, and says more.
+            // Another one may have been warmed up, and says more.
             Some(other) if other.warm_up.is_none() => *other = subject,
             Some(_) => {}
             None => shown.push(subject),
@@ -426,5 +426,5 @@ fn of_subject(subject: &Subject, groups: &[Group<'_>]) -> String {
     format!("{text}.")
 }
 
-/// The largest number of loads that stand beside each other.
+/// The largest number of loads that are shown side by side.
 const LOADS_MAX: usize = 7;

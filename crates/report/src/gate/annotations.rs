@@ -1,11 +1,11 @@
-//! Annotations of GitHub: lines of output that become marks on its pages.
+//! GitHub annotations: lines of output that become marks on its pages.
 
 use super::{Case, Outcome, cases};
 use crate::escape::flow;
 use record::RunRecord;
 
-/// A line for each check of `record` that fails or is doubtful, as GitHub reads it in the output of a step. It shows
-/// ten of a kind for each step: the last of more says how many there are.
+/// A line for each check of `record` that fails or is doubtful, as GitHub reads it in the output of a step. GitHub
+/// shows ten of a kind per step: if there are more, the last line says how many.
 pub fn annotations(record: &RunRecord) -> Vec<String> {
     let all = cases(record);
     let failed: Vec<&Case> = all.iter().filter(|case| !case.outcome.passes()).collect();
@@ -58,7 +58,7 @@ fn data(text: &str) -> String {
     flow(text).replace('%', "%25")
 }
 
-/// GitHub shows so many of a kind for each step.
+/// The number of lines of a kind that GitHub shows per step.
 const SHOWN_MAX: usize = 10;
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use record::RunRecord;
 use std::io;
 use units::Nanos;
 
-/// The verdict, the end of the run and every limit of `record`, a test case each. Limits that are not met are
-/// failures, and what is invalid is an error. Noise that passes is said in the output of its case.
+/// The verdict, the end of the run and every limit of `record`, a test case each. Limits that are not met are failures,
+/// and invalid results are errors. Noise that passes is mentioned in the output of its case.
 pub fn junit(record: &RunRecord) -> String {
     let suite = Suite {
         name: &page::title(record),
@@ -20,7 +20,7 @@ pub fn junit(record: &RunRecord) -> String {
     suite.print(&cases(record))
 }
 
-/// The same for a run that has no record, because of `problem`: one case, which is an error. `name` is what was to be
+/// The same for a run that has no record, because of `problem`: one case, which is an error. `name` says what was to be
 /// measured.
 pub fn junit_of_failure(name: &str, problem: &str) -> String {
     let case = Case {
@@ -99,7 +99,7 @@ fn write_case(writer: &mut Writer<Vec<u8>>, case: &Case) -> io::Result<()> {
     Ok(())
 }
 
-/// `text` in one line, without what no document of XML may have in it; markup is left to the writer.
+/// `text` in one line, without characters that XML does not allow; the writer escapes markup.
 fn text(text: &str) -> String {
     flow(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

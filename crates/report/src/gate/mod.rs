@@ -1,9 +1,8 @@
 //! A record as a gate of continuous integration sees it: cases, each of which passes or fails.
 //!
 //! The cases are the verdict, the end of the run, every required limit of every row, and the most by which the second
-//! of two sides may be worse. They are written as JUnit XML
-//! ([`junit`]), as the summary of a step ([`step_summary`]) and as annotations ([`annotations`]). Whatever a peer said
-//! stays text in all of them.
+//! of two sides may be worse. They are written as JUnit XML ([`junit`]), as the summary of a step ([`step_summary`])
+//! and as annotations ([`annotations`]). Text from a peer stays plain text in all of them.
 //!
 //! Left out: where these are written, and the exit code.
 //!
@@ -26,12 +25,12 @@ use spec::file::Side;
 struct Case {
     /// The row that it is about; empty: the whole run.
     row: String,
-    /// The limit, or what else is asked.
+    /// The limit, or another check.
     name: String,
     /// The number, and the reason where it fails.
     text: String,
     outcome: Outcome,
-    /// The number by its limit, where both are known.
+    /// The number divided by its limit, where both are known.
     share: Option<f64>,
 }
 
@@ -40,9 +39,9 @@ enum Outcome {
     Passed,
     /// It passes with a doubt.
     Doubtful,
-    /// It does not pass, for a reason of this short name.
+    /// It fails, for the reason with this short name.
     Failed(&'static str),
-    /// Nothing can be said, because the measurement is no result.
+    /// Nothing can be said, because the measurement is invalid.
     Invalid,
 }
 

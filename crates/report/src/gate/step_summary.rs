@@ -1,4 +1,4 @@
-//! The summary of a step: Markdown for the page that a service for continuous integration shows of a run.
+//! The summary of a step: Markdown for the page that a service for continuous integration shows for a run.
 
 use super::{Case, cases, headline};
 use crate::document::Document;
@@ -6,8 +6,8 @@ use crate::markdown::{self, plain};
 use crate::{number, page, requirements};
 use record::RunRecord;
 
-/// The checks of `record` as a table, each with a bar for the number by its limit, and then its page; at most
-/// 60 000 bytes, cut at the end of a line. Whatever a peer said stays text.
+/// The checks of `record` as a table, each with a bar for its number divided by its limit, and then its page; at most
+/// 60 000 bytes, cut at the end of a line. Text from a peer stays plain text.
 pub fn step_summary(record: &RunRecord) -> String {
     let cases = cases(record);
     let mark = if cases.iter().all(|case| case.outcome.passes()) { "✓" } else { "✗" };
@@ -36,7 +36,7 @@ fn line(case: &Case) -> String {
     format!("| {} | {} | {bar} |\n", outcome.mark(), cells.join(" | "))
 }
 
-/// `text`, or as many of its lines as leave room for the sentence that says how many are not there.
+/// `text`, or as many of its lines as leave room for the sentence that says how many are missing.
 fn cut(text: String) -> String {
     if text.len() <= BYTES_MAX {
         return text;
@@ -50,7 +50,7 @@ fn cut(text: String) -> String {
     format!("{}\n{left} lines more are in the record.\n", &text[..end])
 }
 
-/// The most that is written. GitHub takes 1 MiB for each step; more than this is not read by anybody.
+/// The most bytes that are written. GitHub takes 1 MiB for each step; a longer page would not be read.
 const BYTES_MAX: usize = 60_000;
 /// Room for the sentence on what was cut.
 const SENTENCE_MAX: usize = 64;

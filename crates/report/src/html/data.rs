@@ -2,7 +2,7 @@
 
 use crate::chart::Chart;
 
-/// `charts` as JSON in which nothing can end the element that it stands in: `<`, `>`, `&` and the two separators that
+/// `charts` as JSON in which nothing can end the element that contains it: `<`, `>`, `&` and the two separators that
 /// are line ends to a script are written as `\u…`, which means the same to a program.
 pub(super) fn of(charts: &[&Chart]) -> String {
     let json = serde_json::to_string(charts).expect("all keys are texts");

@@ -1,6 +1,6 @@
 //! A document as one HTML page that needs nothing else: readable without scripts and without a network.
 //!
-//! Whatever a record says gets into the page in three ways, each with its own guard: as text by the template, which
+//! The contents of a record get into the page in three ways, each with its own guard: as text by the template, which
 //! escapes for HTML what was escaped for a terminal here; in drawings by [`crate::svg`], which escapes; and as data for
 //! the front end by [`data`], in which no character is left that could end its element. A Content-Security-Policy
 //! allows the page's own script and styles by their hashes, and nothing else.
@@ -54,7 +54,7 @@ fn printed(document: &Document) -> String {
     page.render().expect("writing to memory does not fail")
 }
 
-/// The drawings of `record` alone: each as the name of a file and an SVG that needs nothing else.
+/// Only the drawings of `record`: each as a file name and a self-contained SVG.
 pub fn figures(record: &RunRecord) -> Vec<(String, String)> {
     let figures = page::document(record).figures;
     let alone = |figure: &Figure| (format!("{}.svg", figure.id()), svg::draw(figure, Place::Alone));
@@ -117,9 +117,9 @@ fn part(part: &Part) -> String {
 struct Shown<'a> {
     figure: &'a Figure,
     svg: String,
-    /// The legend, of what has no name at a line.
+    /// The legend, for everything that has no name at a line.
     legend: Vec<KeyShown>,
-    /// The lines that have.
+    /// The lines that have one.
     lines: Vec<KeyShown>,
     notes: &'a [String],
     /// Every point of a chart.
@@ -132,7 +132,7 @@ struct KeyShown {
     name: String,
     subject: String,
     measure: String,
-    /// True where subjects stand before it and measures from it on.
+    /// True for the first measure after subjects.
     begins_measures: bool,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// The permissions of the page: run and look as it was built, and fetch nothing.
+/// The permissions of the page: its own script and styles, and nothing fetched.
 fn policy() -> String {
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let styles = [PAGE_STYLE, svg::STYLE, FRONT_END_STYLE].map(hash).join(" ");
@@ -178,7 +178,7 @@ fn policy() -> String {
 
 /// The look of the page around its charts.
 const PAGE_STYLE: &str = include_str!("../../templates/page.css");
-/// The script that makes charts move, as `npm run build` in `web` makes it.
+/// The script that makes charts interactive, as built by `npm run build` in `web`.
 const FRONT_END: &str = include_str!("../../web/dist/report.js");
-/// The look of the moving parts.
+/// The look of the interactive parts.
 const FRONT_END_STYLE: &str = include_str!("../../web/dist/report.css");
