@@ -1,7 +1,7 @@
-//! Advice about a server that did not answer as expected: the next thing to try, in words.
+//! Advice about a server that did not answer as expected: the next thing to try, as text.
 //!
-//! It follows from the class and the cause of an error, never from its words; but for those of TLS, which names its
-//! faults in words alone. Left out: looking at the server (`look`), and asking it in TLS (`reach`).
+//! The advice follows from the class and the cause of an error, never from its text, except for TLS errors, which are
+//! told apart by their text alone. Left out: looking at the server (`look`), and probing it over TLS (`reach`).
 //!
 //! Start reading at [`next_at_once`] and [`next_of_protocol`].
 
@@ -14,7 +14,7 @@ use wire::discovery::Finding;
 /// The error of the earliest step of a connection.
 pub(crate) type FirstError<'a> = Option<(&'a ErrorClass, &'a Tally)>;
 
-/// Advice that needs no look at the server: it asks for less load, or for a login.
+/// Advice that needs no look at the server: the server asks for less load, or for a login.
 pub(crate) fn next_at_once(error: FirstError<'_>) -> Option<&'static str> {
     let (class, Tally { cause, .. }) = error?;
     if asks_for_less(cause) {
@@ -46,7 +46,7 @@ pub(crate) fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
     format!("Is it {words}? Then {next}. What {scheme}:// measures without more is {usual}")
 }
 
-/// The commands that hold a ready-made conversation at `url`.
+/// The commands that use a ready-made conversation with `url`.
 fn next_of_conversation(url: &Endpoint, name: &str) -> String {
     let url = quoted(url);
     format!(
@@ -55,7 +55,7 @@ fn next_of_conversation(url: &Endpoint, name: &str) -> String {
     )
 }
 
-/// A URL as a shell takes it.
+/// A URL quoted for a shell.
 fn quoted(url: &Endpoint) -> String {
     let url = url.to_string();
     if url.contains(['&', '?', '*', '\'']) {
@@ -65,12 +65,12 @@ fn quoted(url: &Endpoint) -> String {
     }
 }
 
-/// Advice for a server that is loaded too much already.
+/// Advice for a server that is overloaded already.
 const ASKS_FOR_LESS: &str =
     "The server asks for less load: wait, and load it only with the consent of whoever runs it";
 
-/// True if the server says that it is loaded too much already: 429 (Too Many Requests, RFC 6585), 503 (Service
-/// Unavailable, RFC 9110), or any refusal with a time at which it wants to be asked again.
+/// True if the server says that it is overloaded: 429 (Too Many Requests, RFC 6585), 503 (Service Unavailable, RFC
+/// 9110), or any refusal with a time to retry at.
 fn asks_for_less(cause: &Cause) -> bool {
     match cause {
         Cause::Before { code } => matches!(code, 429 | 503),
@@ -84,7 +84,7 @@ fn asks_for_less(cause: &Cause) -> bool {
     }
 }
 
-/// Advice for a server that refuses the upgrade for want of a login.
+/// Advice for a server that refuses the upgrade because it wants a login.
 const WANTS_LOGIN: &str =
     "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`";
 
@@ -92,7 +92,7 @@ const WANTS_LOGIN: &str =
 const FORBIDS: &str = "It forbids that, and does not say why: look at the path, or give a login or an Origin with -H @FILE, \
                        a file with a line such as `Authorization: Bearer …`";
 
-/// Advice for an upgrade that was refused to this client: no second one is tried.
+/// Advice for an upgrade that was refused to this client; it is not tried a second time.
 fn next_of_upgrade(class: ErrorClass, cause: &Cause) -> Option<&'static str> {
     let Cause::Status { code, .. } = cause else { return None };
     let advice = [(401, WANTS_LOGIN), (403, FORBIDS)];
@@ -100,7 +100,7 @@ fn next_of_upgrade(class: ErrorClass, cause: &Cause) -> Option<&'static str> {
     found.map(|(_, advice)| *advice)
 }
 
-/// Advice about a wrong answer of a server that was spoken to in TLS.
+/// Advice about a wrong answer from a server that was spoken to over TLS.
 pub(crate) fn next_inside_tls(
     url: &Endpoint,
     measurement: &Measurement,
@@ -119,7 +119,7 @@ pub(crate) fn next_inside_tls(
     }
 }
 
-/// Advice about a wrong answer of a server that is one of the protocol, as far as can be seen.
+/// Advice about a wrong answer from a server that speaks the protocol, as far as can be seen.
 pub(crate) fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>) -> String {
     if let Some(requests) = &measurement.workload.requests {
         let name = &requests.conversation().name;
@@ -160,7 +160,7 @@ pub(crate) fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>)
     "If it answers with a fixed reply, name that with --expect".to_owned()
 }
 
-/// Advice about a reply of HTTP that is not the expected one.
+/// Advice about an HTTP reply that is not the expected one.
 fn next_of_reply(measurement: &Measurement) -> String {
     match measurement.workload.expect {
         Expect::Echo => format!(
@@ -177,7 +177,7 @@ fn next_of_reply(measurement: &Measurement) -> String {
     }
 }
 
-/// Advice about a status that is no reply; `None` if `cause` is another one.
+/// Advice about a status that does not count as a reply; `None` if `cause` is not a status.
 fn next_of_refusal(peer: &Peer, cause: &Cause) -> Option<String> {
     let Cause::Status { code, said, .. } = cause else { return None };
     let code = *code;
@@ -239,7 +239,7 @@ fn redirected(peer: &Peer, place: &[u8]) -> Option<Endpoint> {
     }
 }
 
-/// Advice about an error of TLS with such words in it, the first that fits; if none does, the server may speak
+/// Advice about TLS errors that contain these words: the first match counts; if none matches, the server may speak
 /// something else.
 const TLS_NEXT: [(&str, &str); 6] = [
     (
@@ -256,5 +256,5 @@ const TLS_NEXT: [(&str, &str); 6] = [
     ("alert", "--tls-version, --tls-suite and --server-name decide what is offered to it"),
 ];
 
-/// The end of the path at which servers of language models complete chats, as OpenAI has it.
+/// The end of the path for chat completions of language model servers, as OpenAI defined it.
 const COMPLETIONS: &str = "/chat/completions";

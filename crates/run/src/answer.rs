@@ -1,5 +1,5 @@
-//! The answer of a server to the first message, before anything is timed, in words: what was chosen to be measured
-//! stands on the page.
+//! Describes the server's answer to the first message, before anything is timed, so that the page shows what is being
+//! measured.
 
 use crate::plan::Measurement;
 use load::Expect;
@@ -7,7 +7,8 @@ use record::Outcome;
 use spec::Carries;
 use units::Bytes;
 
-/// The answer that `outcome`, of one message, is: every message is due the same kind of answer from now on.
+/// Describes the answer in `outcome`, which is that of a single message; from now on every message has to get the same
+/// kind of answer.
 pub(crate) fn in_words(measurement: &Measurement, outcome: &Outcome) -> String {
     let workload = &measurement.workload;
     if let Some(requests) = &workload.requests {
@@ -35,7 +36,7 @@ pub(crate) fn in_words(measurement: &Measurement, outcome: &Outcome) -> String {
     }
 }
 
-/// The statuses of responses that are replies.
+/// The statuses of responses that count as replies.
 fn statuses(measurement: &Measurement) -> String {
     let named: Vec<String> =
         measurement.speech.options.statuses.iter().map(ToString::to_string).collect();

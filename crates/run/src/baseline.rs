@@ -1,16 +1,16 @@
-//! The earlier record that a run is held against.
+//! The earlier record that a run is compared with.
 
 use crate::RunError;
 use record::{Against, RunRecord, incomparable};
 
-/// An earlier record that a run is held against.
+/// An earlier record that a run is compared with.
 #[derive(Clone, Debug)]
 pub struct Baseline {
-    /// The file of the record, as it was named.
+    /// The file of the record, as the user named it.
     pub file: String,
     /// The record.
     pub record: RunRecord,
-    /// True if the two may be compared in spite of differences that change results.
+    /// True if the two may be compared despite differences that change results.
     pub allows_different: bool,
 }
 
@@ -31,7 +31,7 @@ impl Baseline {
         Against { differences: incomparable(&self.record, record), ..self.named() }
     }
 
-    /// Checks that a run may be compared with it, from what is known before its first block.
+    /// Checks, from what is known before its first block, that a run may be compared with it.
     ///
     /// # Errors
     ///

@@ -48,24 +48,24 @@ pub(crate) struct Stage<'a> {
     pub(crate) is_sampled: bool,
     /// True if the memory of both sides is read when a block ends.
     pub(crate) is_weighed: bool,
-    /// The warm-up that the next block is, and what it came to.
+    /// The warm-up as which the next block runs; its result goes into `warmed`.
     warming: Option<Warming>,
     warmed: Option<WarmUp>,
     /// The wish for another rate than that of the block.
     pub(crate) rate_wish: Option<&'a RateWish>,
-    /// The numbers that connections of earlier blocks have used: none is given twice.
+    /// The connection numbers that earlier blocks have used up: no number is given twice.
     pub(crate) numbered: u64,
-    /// True if workers keep every time beside the histograms.
+    /// True if workers keep every single time in addition to the histograms.
     pub(crate) keeps_raw_times: bool,
-    /// The gate that says when a block begins; `None`: it begins when it is ready.
+    /// The gate that decides when a block begins; if `None`, it begins when it is ready.
     pub(crate) gate: Option<&'a dyn Gate>,
-    /// The machines that measure in place of this one.
+    /// The machines that measure instead of this one.
     pub(crate) elsewhere: Option<&'a mut dyn Elsewhere>,
 }
 
-/// Says when a block begins.
+/// Decides when a block begins.
 pub(crate) trait Gate {
-    /// All connections are there, and wait; told once.
+    /// All connections are open and waiting; called once per block.
     fn is_ready(&self, control: &Arc<Control>);
 }
 
@@ -73,44 +73,44 @@ pub(crate) trait Gate {
 pub(crate) struct Task<'a> {
     pub(crate) measurement: &'a Measurement,
     pub(crate) target: &'a Target,
-    /// The processes of the server, or why they are not seen.
+    /// The processes of the server, or the reason why they cannot be seen.
     pub(crate) server: Result<Processes, String>,
-    /// The CPU of each worker; empty: the system chooses.
+    /// The CPU of each worker; if empty, the system chooses.
     pub(crate) cpus: &'a [usize],
     /// The memory that all workers together may take.
     pub(crate) memory: Bytes,
-    /// True if workers may look for what is due, in place of sleeping.
+    /// True if workers may poll for due messages instead of sleeping.
     pub(crate) looks: bool,
     /// The index of the block, and the number of blocks.
     pub(crate) number: (usize, usize),
 }
 
-/// All that one block came to, before it is written down.
+/// The results of one block, before they go into the record.
 pub(crate) struct Measured {
     pub(crate) started: Instant,
     /// The outcome of all workers, merged.
     pub(crate) outcome: Outcome,
-    /// The largest share of the measurement that one of the workers was busy.
+    /// The busy share of the measurement of the busiest worker.
     pub(crate) busiest_worker: Option<f64>,
     pub(crate) before: Option<Reading>,
     pub(crate) after: Option<Reading>,
     /// The samples, where they were asked for.
     pub(crate) samples: Option<Samples>,
     pub(crate) memory: Option<Memory>,
-    /// TCP's counters over the whole block, where there are connections of TCP.
+    /// TCP's counters over the whole block, where connections use TCP.
     pub(crate) tcp: Option<TcpCounters>,
-    /// The reason why the load ended early, if it did: nearly everything failed.
+    /// The reason why the load ended early because nearly everything failed, if it did.
     pub(crate) broken: Option<Broken>,
-    /// The rates that were asked for while it ran.
+    /// The rate changes that were requested while it ran.
     pub(crate) rate_changes: Vec<RateChange>,
-    /// The restart of the server, if it was killed, or the reason for which it did not start again.
+    /// The restart of the server, if it was killed, or the reason why it did not start again.
     pub(crate) restart: Option<Result<Restarted, String>>,
-    /// The times that the histograms of the outcome have, where they are kept one by one.
+    /// The individual times behind the outcome's histograms, where they are kept.
     pub(crate) raw_times: RawTimes,
 }
 
-/// Usage up to a boundary of the measurement. CPU time is read by the worker at the boundary itself, the rest by the
-/// collector as soon as it hears of it, so that no message waits for it.
+/// Usage up to a boundary of the measurement. The worker reads CPU time at the boundary itself; the collector reads the
+/// rest as soon as it is notified, so that no message waits for it.
 pub(crate) struct Reading {
     pub(crate) cpu: CpuReading,
     pub(crate) system: Option<SystemTimes>,
@@ -143,7 +143,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// TCP's counters as they are now, if the target is spoken to over TCP.
+    /// TCP's current counters, if the target is reached over TCP.
     pub(crate) fn tcp(&mut self, task: &Task<'_>) -> Option<TcpCounters> {
         match task.target.address {
             Address::Tcp(_) => self.tcp.as_mut()?.sample().ok(),
@@ -151,7 +151,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Tells that a block is done: its index, and the number of blocks.
+    /// Announces on the feed that a block is done, with its index and the number of blocks.
     pub(crate) fn tell_block(
         &self,
         measurement: &Measurement,
@@ -164,7 +164,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Drives the server of `task` until it has come to its speed, or `limit` is over; `None` if nothing came of it.
+    /// Drives the server of `task` until it has reached its speed, or `limit` is over; `None` if there is no result.
     ///
     /// # Errors
     ///
@@ -177,12 +177,12 @@ impl<'a> Stage<'a> {
         let workload = &task.measurement.workload;
         let phases = Phases {
             warm_up: Nanos::ZERO,
-            // Longer than the limit, which ends it.
+            // Longer than the limit, which ends the warm-up.
             stop: Stop::After(limit + Nanos::from_secs(1)),
             drain: Nanos::ZERO,
         };
         let arrival = match workload.rooms {
-            // Receivers send nothing, and publishers wait for nobody.
+            // Receivers send nothing, and publishers wait for no reply.
             Some(_) => workload.arrival.clone(),
             None => Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None },
         };
@@ -204,7 +204,7 @@ impl<'a> Stage<'a> {
         self.run_restarting(task, None)
     }
 
-    /// The same, where the server is killed in the middle of it and started again.
+    /// Like [`Self::run`], but the server may be killed and started again in the middle of the block.
     ///
     /// # Errors
     ///
@@ -264,7 +264,7 @@ impl<'a> Stage<'a> {
             let workers = parts.into_iter().zip(watches).enumerate().map(start);
             let workers: Vec<_> = workers
                 .collect::<Result<_, _>>()
-                // Those that were started wait for the others.
+                // Workers that were started wait for the others.
                 .inspect_err(|_: &ThreadError| control.stop())?;
             let restart = restart.map(|restart| {
                 let (control, server) = (Arc::clone(&control), task.server.as_ref().ok());
@@ -315,12 +315,12 @@ struct Keeping {
     looks: bool,
     unsent_max: usize,
     stall_min: Nanos,
-    /// The number of its first connection, and the distance to that of the next.
+    /// The number of its first connection, and the step to the next number.
     numbers: (u64, u64),
     keeps_raw_times: bool,
 }
 
-/// The life of one worker thread; what it leaves behind, and the share of the measurement that it was busy.
+/// Runs one worker thread; returns its outcome and the share of the measurement during which it was busy.
 fn work(
     part: Workload,
     target: Target,
@@ -329,12 +329,12 @@ fn work(
     keeping: Keeping,
 ) -> Result<(Outcome, Option<f64>), ConnectionError> {
     if let Some(cpu) = keeping.cpu {
-        // Where it is refused the plan's pinning does not hold, which the record's environment shows.
+        // If pinning is refused, the plan's placement does not apply, which the record's environment shows.
         drop(pin_current_thread(&[cpu]));
     }
     drop(sharpen_timers());
     let (first, step) = keeping.numbers;
-    // A closed loop reports no share of ours, and should not pay for it.
+    // A closed loop reports no own share, and should not pay for measuring it.
     let wants_stamps = !part.arrival.is_closed();
     let mut worker =
         Worker::new(part, target, Arc::clone(&control), &mut watch as &mut dyn Observer)
@@ -356,7 +356,7 @@ fn work(
     }
     let (outcome, _) = worker.finish();
     let looked = outcome.looked.as_secs_f64() / outcome.measured_time().as_secs_f64();
-    // A worker that looks has time for whatever comes.
+    // A worker that polls still has that time for whatever arrives.
     let busy = watch.busy().map(|busy| if looked > 0.0 { (busy - looked).max(0.0) } else { busy });
     Ok((outcome, busy))
 }
@@ -365,7 +365,7 @@ fn join<T>(worker: ScopedJoinHandle<'_, T>) -> T {
     worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Adds up what the workers of one block tell, and tells the progress on.
+/// Adds up what the workers of one block report, and passes the progress on to the feed.
 struct Collector<'a, 'b> {
     stage: &'a mut Stage<'b>,
     task: &'a Task<'a>,
@@ -378,7 +378,7 @@ struct Collector<'a, 'b> {
     memory: Option<Memory>,
     ticking: Ticking,
     usage: Usage,
-    /// Open loops alone.
+    /// Only for open loops.
     pursuit: Option<Pursuit>,
     breaker: Breaker,
     broken: Option<Broken>,
@@ -444,7 +444,7 @@ impl<'a, 'b> Collector<'a, 'b> {
         }
     }
 
-    /// Passes a wish for another rate on to the workers, if this block can follow it now.
+    /// Passes a requested rate on to the workers, if this block can change its rate now.
     fn change_rate(&mut self, control: &Control) {
         let Some(rate) = self.stage.rate_wish.and_then(RateWish::take) else { return };
         let follows = has_rate(self.task.measurement);
@@ -467,7 +467,7 @@ impl<'a, 'b> Collector<'a, 'b> {
         let cpu = CpuReading { server: cpu.server.map(|server| server + besides), ..cpu };
         let has_lost = self.server.as_mut().is_some_and(|together| together.renew(&there));
         let begins = phase == Phase::Measure;
-        // Else switches and waits are those of other processes.
+        // Otherwise switches and waits would be those of different processes.
         let is_same = begins || !has_lost;
         let server = server.filter(|_| is_same);
         let switches = |together: &mut Together| Some(together.sample()?.switches);
@@ -519,12 +519,12 @@ impl<'a, 'b> Collector<'a, 'b> {
         }
         interval.traffic.clear();
         interval.raw_times.clear();
-        // A worker that is done takes none back, and one that made new ones has enough.
+        // A worker that is done takes no interval back, and one that made new ones has enough.
         drop(self.returns[worker].try_send(interval));
     }
 }
 
-/// CPU time used up to an instant, from which that of the next tick follows.
+/// CPU time used up to an instant; the usage of the next tick is the difference from it.
 struct Usage {
     at: Instant,
     generator: Nanos,
@@ -548,11 +548,11 @@ impl Usage {
     }
 }
 
-/// The tick of the feed that is being made of the intervals of all workers.
+/// The feed's next tick, assembled from the intervals of all workers.
 struct Ticking {
     /// The traffic so far, since the start of its first interval.
     tick: Tick,
-    /// The instant up to which the last one told.
+    /// The end of the tick sent last.
     told: Instant,
 }
 
@@ -572,7 +572,7 @@ impl Ticking {
         Self { tick, told: started }
     }
 
-    /// Adds what a worker handed over, and answers with a tick that is over: after a fifth of a second, and where a
+    /// Adds an interval of a worker, and returns a tick when it is complete: after a fifth of a second, and when a new
     /// phase begins, unless nothing happened in it.
     fn add(&mut self, interval: &Interval) -> Option<Tick> {
         if interval.phase > self.tick.phase {
@@ -593,7 +593,7 @@ impl Ticking {
         })
     }
 
-    /// An empty tick from `start` on.
+    /// An empty tick that starts at `start`.
     fn next(&self, start: Instant) -> Tick {
         let Tick { ref name, block, phase, due_per_s, has_rate, .. } = self.tick;
         let (name, traffic, cores) = (Arc::clone(name), Traffic::default(), Cores::default());
@@ -601,17 +601,18 @@ impl Ticking {
     }
 }
 
-/// True if the messages of `measurement` are due at a rate that is not that of each of its connections.
+/// True if the messages of `measurement` are due at one rate for all connections together, not at a rate per
+/// connection.
 fn has_rate(measurement: &Measurement) -> bool {
     matches!(measurement.spec.load, spec::Load::Open { .. })
 }
 
-/// The time until a new rate holds: all workers have heard of it by then.
+/// The time until a new rate takes effect: all workers have received it by then.
 const CHANGED_AFTER: Nanos = Nanos::from_millis(250);
 
-/// The time between two ticks of the feed: as often as a screen is drawn, since each tick costs a listener the scan of
-/// its histograms.
+/// The time between two ticks of the feed: as often as a screen is drawn, because for each tick a listener scans its
+/// histograms.
 const TOLD_EVERY: Nanos = Nanos::from_millis(200);
 
-/// The longest time between two looks at the wish to stop.
+/// The longest time between two checks for a request to stop.
 const LOOKED_EVERY: Nanos = Nanos::from_millis(100);

@@ -1,4 +1,4 @@
-//! The block of the record: results merged over all workers, and what was read of the block from outside.
+//! The record of a block: results merged over all workers, and what was observed of the block from outside.
 
 use crate::block::{Measured, Reading, Task};
 use crate::elsewhere::Merged;
@@ -17,7 +17,7 @@ use stats::{ClosedLoop, Histogram, per_message};
 use std::num::NonZeroU32;
 use units::{Instant, Nanos};
 
-/// The record of a block. `resolve` is the time that the name took to be resolved, once for all blocks.
+/// The record of a block. `resolve` is the time that resolving the name took, once for all blocks.
 pub(crate) fn block(
     place: Place,
     task: &Task<'_>,
@@ -71,7 +71,7 @@ pub(crate) fn of_agents(
 
 const OF_AGENTS: &str = "the agents of a fleet measured, each on its own machine";
 
-/// All of a block that follows from what its workers counted, wherever they ran.
+/// The part of a block that follows from what its workers counted, wherever they ran.
 fn counted(place: Place, task: &Task<'_>, outcome: &Outcome, resolve: Option<Nanos>) -> Block {
     let block = Block::of(outcome);
     let workload = &task.measurement.workload;
@@ -167,7 +167,7 @@ fn machine(before: &Reading, after: &Reading) -> Option<CpuTimes> {
     (between.total() > Nanos::ZERO).then_some(between)
 }
 
-/// The use that others made of the machine; nothing is known of it where the measurement did not reach its end.
+/// The use that others made of the machine; unknown where the measurement did not reach its end.
 pub(crate) fn neighbours(measured: &Measured) -> Neighbours {
     let Some((before, after)) = measured.before.as_ref().zip(measured.after.as_ref()) else {
         return Neighbours::default();
@@ -184,7 +184,7 @@ fn is_elsewhere(server: &Address) -> bool {
     }
 }
 
-/// The number of cores that were busy beside those that generator and server used, which are `known`.
+/// The number of cores that were busy besides the `known` number that generator and server used.
 fn others(known: f64, machine: CpuTimes, time: Nanos) -> f64 {
     let busy = Nanos(machine.total().0 - machine.idle.0 - machine.iowait.0 - machine.steal.0);
     // The kernel counts the machine in steps of 10 ms, and processes exactly.
@@ -205,7 +205,7 @@ pub(crate) fn missing(reasons: &mut Missing, fields: &[&str], reason: &str) {
     }
 }
 
-/// Adds to the bytes of the stream what TCP and IP add to it, and how far compression made it shorter.
+/// Completes the bytes of the stream with the overhead of TCP and IP and with the compression ratio.
 fn wire(task: &Task<'_>, layers: StreamLayers, segments: Option<Segments>, wire: Wire) -> Wire {
     let mut missing = Missing::new();
     let tcp_ip = tcp_ip(&task.target.address, segments)
@@ -222,7 +222,7 @@ fn wire(task: &Task<'_>, layers: StreamLayers, segments: Option<Segments>, wire:
     }
 }
 
-/// The length of payloads by that of what became of them, both directions together; `None` if there were none.
+/// The length of payloads divided by their encoded length, both directions together; `None` if there were none.
 fn compression_ratio(StreamLayers { sent, received }: StreamLayers) -> Option<f64> {
     let payload = sent.payload_bytes + received.payload_bytes;
     let encoded = [sent, received]
@@ -236,7 +236,7 @@ fn compression_ratio(StreamLayers { sent, received }: StreamLayers) -> Option<f6
 ///
 /// # Errors
 ///
-/// The reason why they are not known.
+/// The reason why they are unknown.
 fn tcp_ip(to: &Address, segments: Option<Segments>) -> Result<(u64, u64), &'static str> {
     let header = match to {
         Address::Tcp(to) if to.is_ipv4() => IPV4_HEADER + TCP_HEADER,
@@ -251,8 +251,8 @@ fn tcp_ip(to: &Address, segments: Option<Segments>) -> Result<(u64, u64), &'stat
 const IPV4_HEADER: u64 = 20;
 /// The length of a header without extensions (RFC 8200, section 3).
 const IPV6_HEADER: u64 = 40;
-/// The length of a header with the option that every segment of Linux has, timestamps and two bytes of padding (RFC
-/// 9293, section 3.1; RFC 7323, section 3.2).
+/// The length of a header with the option that every segment from Linux carries: timestamps and two bytes of padding
+/// (RFC 9293, section 3.1; RFC 7323, section 3.2).
 const TCP_HEADER: u64 = 20 + 12;
 
 /// The counters that explain times of replies and connects.
@@ -287,9 +287,9 @@ pub(crate) fn context_switches(measured: &Measured) -> ContextSwitches {
 
 const NOT_READ: &str = "could not be read at both ends of the measurement";
 
-/// Little's law on a closed loop. Where clients are short-lived, a place is taken from their connect to their close;
-/// where bots think, a round trip is followed by the time they think. It does not hold where a place was empty for a
-/// time that nobody measured: while a connection was opened again.
+/// Little's law on a closed loop. With short-lived clients, each occupies a place from its connect to its close; with
+/// bots that think, think time is added to each round trip. The law does not apply where a place was empty for an
+/// unmeasured time, while a connection was opened again.
 fn little(task: &Task<'_>, outcome: &Outcome, block: &Block) -> Little {
     let workload = &task.measurement.workload;
     let not_checked = |reason: &str| Little::NotChecked { reason: reason.to_owned() };
@@ -346,7 +346,7 @@ pub(crate) fn longest(times: &Histogram) -> Nanos {
     times.max().unwrap_or(Nanos::ZERO)
 }
 
-/// The law as the record has it.
+/// The law in the form of the record.
 pub(crate) fn little_of(closed: ClosedLoop) -> Little {
     match stats::little(closed) {
         stats::Little::Checked { expected_in_flight, measured_in_flight, deviation, holds } => {
@@ -368,7 +368,7 @@ pub(crate) fn failed(place: Place, started: Instant, reason: String) -> Block {
     Block { failed: Some(reason), ..empty }
 }
 
-/// A block that failed while it ran: what was counted until then is kept, and nothing is made of its times.
+/// A block that failed while it ran: the counts up to then are kept, and its times are dropped.
 pub(crate) fn failed_midway(block: Block, reason: String) -> Block {
     let place = Place { workload: block.workload, round: block.round };
     Block {

@@ -1,5 +1,5 @@
-//! The numbers of a whole screen while a run goes on, from the ticks of the feed: those of the last moment
-//! ([`LiveView`]), and those of each measurement so far ([`Measured`]).
+//! The numbers for a screen during a run, from the ticks of the feed: those of the last moment ([`LiveView`]), and
+//! those of each measurement so far ([`Measured`]).
 
 use crate::feed::{Cores, Tick};
 use crate::heat::Heat;
@@ -18,7 +18,7 @@ pub struct Board {
     cores: Cores,
 }
 
-/// The traffic of each measurement so far, over all its blocks, without warm-ups: what is shown of it
+/// The traffic of each measurement so far, over all its blocks, without warm-ups; only the part that is shown
 /// ([`Traffic::add_shown`]).
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
@@ -26,7 +26,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Adds a tick. One of the drain counts: what is answered in it was due before.
+    /// Adds a tick. Ticks of the drain count too: what is answered in it was due before.
     pub fn add(&mut self, tick: &Tick) {
         if matches!(tick.phase, Phase::Measure | Phase::Drain) {
             self.by_name.entry(Arc::clone(&tick.name)).or_default().add_shown(&tick.traffic);
@@ -45,7 +45,7 @@ impl Measured {
 }
 
 impl Board {
-    /// Takes a tick, and answers with the numbers of the moment.
+    /// Adds a tick, and returns the current numbers.
     pub fn add<'a>(&mut self, tick: &'a Tick) -> Live<'a> {
         self.heat.add(tick);
         self.measured.add(tick);

@@ -1,4 +1,4 @@
-//! The circuit breaker of a block: a load under which nearly everything fails ends, whatever is still to come.
+//! The circuit breaker of a block: ends a load under which nearly everything fails, whatever is still to come.
 
 use drive::{Interval, Phase};
 use std::collections::VecDeque;
@@ -30,10 +30,10 @@ pub(crate) struct Broken {
 }
 
 impl Breaker {
-    /// Takes what a worker handed over. Answers if the load is to end: of what was tried in the last [`PATIENCE`] at
-    /// least [`FAILED_PERCENT`] failed, and failures go on. Replies are successes, and before any message so are
-    /// connections. A server that is only silent fails nothing until its time-outs are over. When nothing more is sent
-    /// there is no load to end: the drain has a bound of its own.
+    /// Adds an interval of a worker. Returns the reason if the load is to end: at least [`FAILED_PERCENT`] of the
+    /// attempts in the last [`PATIENCE`] failed, and failures continue. Replies are successes, and in the connect phase
+    /// so are opened connections. A server that is only silent fails nothing until its time-outs are over. Once nothing
+    /// more is sent there is no load to end: the drain has its own limit.
     pub(crate) fn add(&mut self, interval: &Interval) -> Option<Broken> {
         let since = *self.since.get_or_insert(interval.start);
         let counts = &interval.traffic.counts;
@@ -82,9 +82,9 @@ impl fmt::Display for Broken {
     }
 }
 
-/// The time in which nearly everything has to fail for a load to end.
+/// The time during which nearly everything has to fail for a load to end.
 pub(crate) const PATIENCE: Nanos = Nanos::from_secs(5);
-/// The percentage of failures that is nearly everything.
+/// The percentage of failures that counts as nearly everything.
 const FAILED_PERCENT: u64 = 95;
 /// Fewer failures than this end no load: one refused connection is an error like others.
 const FAILURES_MIN: u64 = 3;
@@ -95,8 +95,8 @@ mod tests {
     use load::Arrival;
     use std::num::NonZeroU32;
 
-    /// The tenth of a second after which the load ends, if in each so many connections are opened, replies come, and
-    /// attempts fail.
+    /// The tenth of a second after which the load ends, given for each tenth the number of connections opened, of
+    /// replies, and of failed attempts.
     fn ended(phase: Phase, tenths: impl Fn(u64) -> [u64; 3]) -> Option<u64> {
         let arrival = Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None };
         let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);

@@ -1,4 +1,4 @@
-//! One connection that is led step by step: for questions before a measurement, and for people who talk to a server.
+//! One connection that is driven step by step: for probes before a measurement, and for people who talk to a server.
 
 use crate::RunError;
 use engine::clock::Clock;
@@ -12,15 +12,15 @@ use wire::{
     TwoSockets,
 };
 
-/// A connection and what it is led by. Closed when dropped.
+/// A connection with its engine and state machine. It is closed when dropped.
 pub(crate) struct ByHand {
     address: Address,
     engine: Epoll,
     id: ConnectionId,
     machine: Connection,
-    /// The second connection of a protocol that uses two, while it is there.
+    /// The second connection of a protocol that uses two, while it is open.
     second: Option<ConnectionId>,
-    /// The instant at which the machine goes on over another connection, if it waits for that.
+    /// The instant at which the machine continues over another connection, if it is waiting for that.
     returns_at: Option<Instant>,
     rx: Vec<u8>,
     tx: Vec<u8>,
@@ -31,13 +31,13 @@ pub(crate) struct ByHand {
 pub(crate) enum News<'a> {
     /// The machine found a violation of its protocol.
     Broken(String),
-    /// The connection is there; the opening handshake of the protocol has begun, or there is none.
+    /// The connection is established; the protocol's opening handshake has begun, if it has one.
     Connected(Opening),
     /// The connection could not be made, or was cut.
     Cut(String),
-    /// The machine says so of the end of the connection, by which the peer sends no more.
+    /// The machine's event for the end of the connection, after which the peer sends nothing more.
     Ended(Event<'a>),
-    /// The machine says so.
+    /// An event of the machine.
     Event(Event<'a>),
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum News<'a> {
 enum End {
     /// The exchanges before a conversation have been made on it.
     OfExchanges,
-    /// It is news.
+    /// The end is reported as news.
     Told(News<'static>),
 }
 
@@ -57,11 +57,11 @@ impl End {
 }
 
 impl ByHand {
-    /// Starts to connect `machine` to `address`.
+    /// Starts connecting `machine` to `address`.
     ///
     /// # Errors
     ///
-    /// The system gives no engine.
+    /// The system provides no engine.
     pub(crate) fn connect(
         address: &Address,
         machine: Connection,
@@ -81,7 +81,7 @@ impl ByHand {
         })
     }
 
-    /// The instant now.
+    /// The current instant.
     pub(crate) fn now(&self) -> Instant {
         self.engine.now()
     }
@@ -95,7 +95,7 @@ impl ByHand {
     ///
     /// # Errors
     ///
-    /// The protocol does not let it be sent.
+    /// The protocol does not allow it.
     pub(crate) fn send(&mut self, message: Message<'_>) -> Result<(), MisuseError> {
         let sent = self.machine.send(message, &mut self.tx);
         self.flush();
@@ -106,24 +106,24 @@ impl ByHand {
     ///
     /// # Errors
     ///
-    /// The protocol does not let it be sent.
+    /// The protocol does not allow it.
     pub(crate) fn ping(&mut self, payload: &[u8]) -> Result<(), MisuseError> {
         let sent = self.machine.ping(payload, &mut self.tx);
         self.flush();
         sent
     }
 
-    /// The conversation that the connection holds, if it is one that does.
+    /// The connection's conversation, if it has one.
     pub(crate) fn talk(&mut self) -> Option<&mut Talk<Connection>> {
         self.machine.talk()
     }
 
-    /// Notes the messages of its conversation from here on.
+    /// Starts recording the messages of its conversation.
     pub(crate) fn note(&mut self) {
         self.machine.note();
     }
 
-    /// The messages of its conversation that were noted since the last call.
+    /// The messages of its conversation that were recorded since the last call.
     pub(crate) fn notes(&mut self) -> Vec<Note> {
         self.machine.notes()
     }
@@ -133,7 +133,7 @@ impl ByHand {
         self.machine.is_before()
     }
 
-    /// The step of opening that is under way, and what it expects, in words.
+    /// The step of the opening that is under way, and what it expects, as text.
     pub(crate) fn step(&self) -> Option<(String, String)> {
         self.machine.step()
     }
@@ -142,7 +142,7 @@ impl ByHand {
     ///
     /// # Errors
     ///
-    /// The protocol does not let it be sent.
+    /// The protocol does not allow it.
     pub(crate) fn beat(&mut self) -> Result<(), MisuseError> {
         let Self { machine, tx, .. } = self;
         let sent = machine.talk().map_or(Ok(()), |talk| talk.beat(tx));
@@ -150,21 +150,21 @@ impl ByHand {
         sent
     }
 
-    /// Starts the end; true if the peer owes an answer.
+    /// Starts closing; true if the peer has to answer.
     pub(crate) fn close(&mut self) -> bool {
         let is_answered = self.machine.close(&mut self.tx);
         self.flush();
         is_answered
     }
 
-    /// Tells what the next completion of the engine comes to; false if there is none.
+    /// Handles the engine's next completion and reports what came of it; false if there is none.
     pub(crate) fn take(&mut self, tell: &mut dyn FnMut(News<'_>)) -> bool {
         if self.returns_at.is_some_and(|at| at <= self.engine.now()) {
             self.returns_at = None;
             self.id = self.engine.connect(&self.address, None);
         }
         let Some(completion) = self.engine.complete(&mut self.rx) else { return false };
-        // The end of the connection, unless the machine goes on over another one.
+        // The end of the connection, unless the machine continues over another one.
         let mut end = None;
         match completion {
             Completion::Connected(id) if self.second == Some(id) => self.machine.open_second(),
@@ -220,7 +220,7 @@ impl ByHand {
         true
     }
 
-    /// The second connection is no more, which may be no loss.
+    /// Handles the end of the second connection, which the machine may tolerate.
     fn second_is_gone(&mut self, reason: &str, tell: &mut dyn FnMut(News<'_>)) {
         self.second = None;
         if !self.machine.end_second() {
@@ -245,7 +245,7 @@ impl ByHand {
     }
 }
 
-/// The next event of what came on either connection.
+/// The next event from what one of the two connections received.
 fn receive<'a, 'b: 'a>(
     machine: &'a mut Connection,
     is_second: bool,
@@ -259,9 +259,9 @@ fn receive<'a, 'b: 'a>(
 pub(crate) enum Attempt<T> {
     /// All was said.
     Done(T),
-    /// It takes no connection, for this reason.
+    /// The address accepts no connection, for this reason.
     NotThere(String),
-    /// Something else came than was expected.
+    /// Something unexpected arrived.
     Wrong {
         /// The fault.
         reason: String,
@@ -270,12 +270,12 @@ pub(crate) enum Attempt<T> {
     },
 }
 
-/// Talks to each of the addresses of `url` in turn, until one takes the connection.
+/// Tries each of the addresses of `url` in turn, until one accepts the connection.
 ///
 /// # Errors
 ///
-/// [`RunError::Unreachable`] if none does, [`RunError::WrongAnswer`] if something else came than was expected, and
-/// those of `attempt`.
+/// [`RunError::Unreachable`] if none does, [`RunError::WrongAnswer`] if something unexpected arrived, and the errors of
+/// `attempt`.
 pub(crate) fn first_of<T>(
     url: &Endpoint,
     addresses: &[Address],
@@ -295,5 +295,5 @@ pub(crate) fn first_of<T>(
     Err(RunError::Unreachable { target, attempts })
 }
 
-/// Bytes that are received at once.
+/// The most bytes received at once.
 const RX_LEN: usize = 64 << 10;

@@ -1,8 +1,8 @@
 //! The programs of a run: its servers and client subjects, started once, paused between their blocks, and ended.
 //!
-//! `servers` and `clients` have those that run; `embedded` has the manifests of our own servers, `started` starts those
-//! of the user, and `program` one that publishes. `processes` looks at all processes of one program;
-//! `certificates` are files that programs are given.
+//! `servers` and `clients` have the running programs; `embedded` has the manifests of our own servers, `started` starts
+//! the user's servers, and `program` starts a program that publishes. `processes` observes all processes of one
+//! program; `certificates` makes the certificate files that programs are given.
 
 pub(crate) mod certificates;
 pub(crate) mod clients;

@@ -1,4 +1,4 @@
-//! One block of a client subject: its own report, beside what was seen of it and its server from outside.
+//! One block of a client subject: its own report, together with what was observed from outside of it and its server.
 
 use crate::block::{Measured, Reading, Stage, Task};
 use crate::block_record::{self, longest, mean};
@@ -45,7 +45,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Drives `client` in short windows until it and its server have come to their speed, or `limit` is over.
+    /// Drives `client` in short windows until it and its server have reached their speed, or `limit` is over.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Stage<'_> {
         let mut warming = Warming::new(limit);
         loop {
             let report = patiently(client, &run, self.interrupt, &mut |_| {})?;
-            // Its windows are as long as was asked for, however long it takes to open connections before each.
+            // A window has the length asked for, however long it takes to open connections before it.
             let per_window = f64::from(u32::try_from(report.ok).unwrap_or(u32::MAX))
                 * Warming::WINDOW.as_secs_f64()
                 / report.wall.as_secs_f64().max(1e-9);
@@ -92,14 +92,14 @@ fn order(measurement: &Measurement) -> Run {
         Arrival::Closed { .. } | Arrival::Sessions { .. } | Arrival::Think { .. } => None,
     };
     let warm_up = match load.phases.stop {
-        // All of so many clients are measured.
+        // All of the clients are measured.
         Stop::Clients(_) => Nanos::ZERO,
         Stop::After(_) | Stop::Messages(_) => load.phases.warm_up,
     };
     Run { warm_up, until, rate, patience: patience(measurement, warm_up + time) }
 }
 
-/// The longest time for a block that works for `time`.
+/// The longest time to wait for a block that works for `time`.
 fn patience(measurement: &Measurement, time: Nanos) -> Nanos {
     let connections = u64::from(measurement.workload.connections.get());
     let opening = Nanos(connections.saturating_mul(OPEN_MAX.0));
@@ -121,7 +121,7 @@ fn asked(measurement: &Measurement) -> Asked {
     }
 }
 
-/// Lets the client do one block. A signal that asks us to stop ends it.
+/// Lets the client run one block. A signal that asks us to stop ends the client.
 fn patiently(
     client: &mut Client,
     run: &Run,
@@ -134,7 +134,7 @@ fn patiently(
 /// Observes a block from outside while the client works.
 struct Watching<'a, 'b> {
     stage: &'a mut Stage<'b>,
-    /// The waits of our threads and of the client's for a CPU, as they were at the order.
+    /// The waits for a CPU of our threads and of the client's, read when the order is given.
     ordered: [Option<RunQueue>; 2],
     client: Processes,
     client_together: Together,
@@ -172,7 +172,7 @@ impl<'a, 'b> Watching<'a, 'b> {
             generator: in_all(&self.client).unwrap_or(Nanos::ZERO),
             server: self.server.as_ref().and_then(in_all),
         };
-        // After CPU time is read: the window of the client has begun, and to open files takes a moment.
+        // Done after CPU time is read: the client's window has begun, and opening files takes a moment.
         self.client_together.renew(&self.client.there());
         if let Some((together, server)) = self.server_together.as_mut().zip(self.server.as_ref()) {
             together.renew(&server.there());
@@ -237,7 +237,7 @@ fn run_queues(client: &Processes) -> [Option<RunQueue>; 2] {
     [Processes::one(std::process::id()).run_queue(), client.run_queue()]
 }
 
-/// The results that a client reports of a window that began at `began`.
+/// The results that a client reports for a window that began at `began`.
 fn outcome(report: &Report, began: Instant, is_open: bool) -> Outcome {
     let error: u64 = report.errors.iter().map(|(count, _)| count).sum();
     let sent = report.ok.saturating_add(error);
@@ -301,7 +301,7 @@ fn error((count, words): &(u64, String)) -> ErrorCount {
     ErrorCount { class, count: *count, example: words.clone() }
 }
 
-/// The connections that it opened, as far as it reports each.
+/// The connections that the client opened, as far as its report counts them.
 fn connections(measurement: &Measurement, report: &Report) -> Connections {
     let told = [&report.connect, &report.open, &report.handshake, &report.lives];
     let told = told.into_iter().map(Histogram::count).max().unwrap_or(0);
@@ -313,7 +313,8 @@ fn connections(measurement: &Measurement, report: &Report) -> Connections {
     Connections { asked, opened, ..Connections::default() }
 }
 
-/// CPU time of the client as it reports it; if that leaves out processes of its own, as it was seen.
+/// CPU time of the client as it reports it; if the report leaves out some of its processes, CPU time as observed from
+/// outside.
 fn cpu(task: &Task<'_>, measured: &Measured, report: &Report, seen: Seen) -> record::Cpu {
     let mut cpu = block_record::cpu(task, measured);
     let said = report.cpu.filter(|said| seen.cpu.is_none_or(|seen| !is_less(*said, seen)));
@@ -335,7 +336,8 @@ fn wire() -> Wire {
     Wire { missing, ..Wire::default() }
 }
 
-/// Little's law on its report, in a closed loop. It has no part of the time between a reply and the next message.
+/// Checks Little's law on the report of a closed loop. The report does not include the time between a reply and the
+/// next message.
 fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
     let not_checked = |reason: &str| Little::NotChecked { reason: reason.to_owned() };
     if !measurement.workload.arrival.is_closed() {
@@ -375,11 +377,11 @@ fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
     }
 }
 
-/// The most of its time that a client may spend between a reply and its next message, as a fraction below zero.
+/// The largest share of its time that a client may spend between a reply and its next message, as a negative fraction.
 const GAPS_MAX: f64 = -0.2;
-/// The longest time for a block that ends by a count.
+/// The longest time for a block that ends after a count of messages or clients.
 const COUNTED_MAX: Nanos = Nanos::from_secs(300);
 /// The longest time for one connection to be opened.
 const OPEN_MAX: Nanos = Nanos::from_millis(5);
-/// The longest time for all else, as its own report.
+/// The longest time for everything else, such as writing its report.
 const BESIDES_MAX: Nanos = Nanos::from_secs(20);

@@ -1,26 +1,27 @@
-//! Checks of a client subject's report about a block, against what was seen from outside.
+//! Checks of a client subject's report of a block against what was observed from outside.
 //!
-//! Pure arithmetic. A contradiction fails the block: a number that its own client contradicts is no number.
+//! Pure arithmetic. A contradiction fails the block: its numbers cannot be trusted.
 
 use lab::Report;
 use stats::Histogram;
 use units::Nanos;
 
-/// A block as it was seen from outside.
+/// A block as observed from outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    /// The time from its line that the window begins until its line that it has ended.
+    /// The time from its line that announces the start of the window to the line that announces its end.
     pub(crate) window: Nanos,
-    /// CPU time of all its processes meanwhile; `None` if they have ended.
+    /// CPU time of all its processes in that time; `None` if they have ended.
     pub(crate) cpu: Option<Nanos>,
-    /// The time that its threads and ours waited for a CPU, from the order until the end; zero if nobody counts it.
+    /// The time that its threads and ours waited for a CPU, from the order to the end; zero if the kernel does not
+    /// count it.
     pub(crate) waited: Nanos,
 }
 
-/// The order that the client had.
+/// The order that the client was given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
-    /// The number of connections at a time.
+    /// The number of concurrent connections.
     pub(crate) connections: u64,
     /// The most round trips, if they are counted.
     pub(crate) messages: Option<u64>,
@@ -30,7 +31,7 @@ pub(crate) struct Asked {
     pub(crate) is_closed: bool,
 }
 
-/// The reason for which a report cannot be true; `None` if it can.
+/// The reason why a report cannot be true; `None` if it can.
 pub(crate) fn contradiction(report: &Report, seen: Seen, asked: Asked) -> Option<String> {
     let times = report.round_trips.count();
     if times != report.ok {
@@ -45,8 +46,8 @@ pub(crate) fn contradiction(report: &Report, seen: Seen, asked: Asked) -> Option
         .or_else(|| asked.is_closed.then(|| in_flight(report, asked.connections)).flatten())
 }
 
-/// True if the CPU time that a client claims leaves out some that was seen, as that of a browser does which its driver
-/// starts.
+/// True if the CPU time that a client reports leaves out some that was observed, such as that of a browser started by
+/// its driver.
 pub(crate) fn is_less(said: Nanos, seen: Nanos) -> bool {
     float(said.0) * (1.0 + CPU_MORE_MAX) + float(CPU_SLACK.0) < float(seen.0)
 }
@@ -73,8 +74,8 @@ fn counts(report: &Report, asked: Asked) -> Option<String> {
     Some(format!("it says {} round trips, of {messages} that were asked for", report.ok))
 }
 
-/// On a connection with one message in flight, round trips lie one behind the other: together they are no longer than
-/// the window, but for the one that had begun before it.
+/// On a connection with one message in flight, round trips follow one another: their sum is no longer than the window,
+/// except for the one that began before it.
 fn in_flight(report: &Report, connections: u64) -> Option<String> {
     let sum = sum_ns(&report.round_trips);
     let mean = report.round_trips.mean_ns()?;
@@ -98,15 +99,16 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// The most by which the window may be off, as a share: clocks of two processes of one machine are the same.
+/// The most by which the window may be off, as a share: two processes of one machine have the same clock.
 const WINDOW_OFF_MAX: f64 = 0.05;
-/// And in time: what it says reaches us through a pipe.
+/// The additional slack in time: its lines reach us through a pipe.
 const WINDOW_SLACK: Nanos = Nanos::from_millis(50);
-/// And the wait for a CPU of its threads and ours, up to this: beside busy programs one line was 80 ms late.
+/// The most wait for a CPU, of its threads and ours, that is added to the slack: next to busy programs one line was 80
+/// ms late.
 const WAITED_MAX: Nanos = Nanos::from_millis(70);
-/// The most CPU time beyond what was seen that it may claim, as a share.
+/// The most CPU time beyond the observed time that it may report, as a share.
 const CPU_MORE_MAX: f64 = 0.2;
-/// And in time: it may count in ticks.
+/// The additional slack in time: it may count in ticks.
 const CPU_SLACK: Nanos = Nanos::from_millis(20);
 /// The share by which all round trips together may exceed the time of all connections.
 const SUM_MORE_MAX: f64 = 0.05;

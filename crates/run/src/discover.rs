@@ -1,4 +1,4 @@
-//! A look at a server that nobody has asked to echo: what speaks there? For people who write a conversation.
+//! A look at a server that was not asked to echo, to find out what it speaks. For people who write a conversation.
 
 use crate::RunError;
 use crate::by_hand::first_of;
@@ -9,12 +9,12 @@ use engine::clock::Clock;
 use std::sync::atomic::AtomicUsize;
 use wire::discovery::Finding;
 
-/// Finds out what listens at the URL of `asked`: of the first of its addresses that takes a connection. Nothing is sent
+/// Finds out what listens at the URL of `asked`, at the first of its addresses that accepts a connection. Sends nothing
 /// that the server did not invite.
 ///
 /// # Errors
 ///
-/// The name has no address, nobody listens there, it is public, or a signal came.
+/// The name has no address, nothing listens there, the address is public, or a signal arrived.
 pub fn discover(asked: Talk<'_>, interrupt: &AtomicUsize) -> Result<Finding, RunError> {
     let context = Context { clock: Clock::start(), interrupt };
     let way = Way::to(asked, None, context.clock)?;

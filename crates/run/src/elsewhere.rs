@@ -1,4 +1,4 @@
-//! Machines that measure in place of this one: the blocks that are asked of them, and their parts, merged.
+//! Machines that measure instead of this one: the blocks that they are asked for, and the merged parts.
 
 use crate::RunError;
 use crate::feed::{Cores, Tick};
@@ -12,19 +12,20 @@ use spec::{Experiment, Load};
 use std::sync::atomic::AtomicUsize;
 use units::{Instant, Nanos};
 
-/// Machines that measure in place of this one.
+/// Machines that measure instead of this one.
 pub trait Elsewhere {
-    /// Measures a block on all of them.
+    /// Measures a block on all of the machines.
     ///
-    /// The inner error is the reason why there is no such block; the run goes on.
+    /// The inner error is the reason why this block has no result; the run goes on.
     ///
     /// # Errors
     ///
-    /// Nothing can be measured any more; see [`RunError`]. After [`RunError::Over`] the record has the blocks before.
+    /// Nothing can be measured any more; see [`RunError`]. After [`RunError::Over`] the record keeps the blocks
+    /// measured before.
     fn measure(&mut self, asked: &Asked<'_>) -> Result<Result<Merged, String>, RunError>;
 }
 
-/// A block that others are to measure.
+/// A block that other machines are to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The index of its workload in the experiment.
@@ -33,21 +34,22 @@ pub struct Asked<'a> {
     pub number: (usize, usize),
     /// Its round, from 0.
     pub round: usize,
-    /// The load in place of that of the workload: of a step of a sweep.
+    /// The load that replaces the workload's, for a step of a sweep.
     pub load: Option<&'a Load>,
-    /// The whole load, as it is before it is divided.
+    /// The load before it is divided among the machines.
     pub measurement: &'a Measurement,
-    /// Time from its begin to its end at the latest, closing included. A guess where the load ends after a number of
+    /// The longest time from its start to its end, closing included. An estimate where the load ends after a number of
     /// messages or clients.
     pub lasts: Nanos,
-    /// The number of the signal that asks to stop; 0 if none did. Machines that were stopped by somebody else set it.
+    /// The number of the signal that asks to stop; 0 if none did. If the machines are stopped by someone else, they set
+    /// it.
     pub interrupt: &'a AtomicUsize,
     /// The clock of the run.
     pub clock: Clock,
 }
 
 impl Asked<'_> {
-    /// A second of the block, as the views of this machine are told of it. `start` counts from the start of the run.
+    /// One second of the block, as sent to the views of this machine. `start` counts from the start of the run.
     pub fn tick(&self, start: Instant, phase: Phase, traffic: Traffic) -> Tick {
         Tick {
             name: self.measurement.spec.name.as_str().into(),
@@ -66,23 +68,23 @@ impl Asked<'_> {
 /// All parts of a block together.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// The counts of all their workers, merged; instants count from the begin of the block.
+    /// The counts of all their workers, merged; instants count from the start of the block.
     pub outcome: Outcome,
-    /// The begin of the block, from the start of the run.
+    /// The start of the block, counted from the start of the run.
     pub began: Instant,
-    /// The largest share of the measurement that a worker of one of them was busy.
+    /// The busy share of the measurement of the busiest worker on any of the machines.
     pub busiest_worker: Option<f64>,
     /// Each part, in the order of names.
     pub agents: Vec<AgentPart>,
-    /// The reason why it is not the whole block, if it is not.
+    /// The reason why the block is incomplete, if it is.
     pub cut_short: Option<String>,
-    /// The server, as it was seen on its machine; or the reason why it was not.
+    /// The server as observed on its machine, or the reason why it was not observed.
     pub watched: Result<Watched, String>,
-    /// The replies that it sent in the measured window to all who asked; `None`: not all of them are known.
+    /// The replies that the server sent to all agents in the measured window; `None` if not all are known.
     pub replies: Option<u64>,
 }
 
-/// The request for a block of `experiment`, of which `measurement` is the workload at `place` or a step of it.
+/// The request for a block of `experiment`; `measurement` is its workload at `place`, or a step of that.
 pub(crate) fn asked<'a>(
     experiment: &Experiment,
     measurement: &'a Measurement,
@@ -108,5 +110,5 @@ pub(crate) fn asked<'a>(
     }
 }
 
-/// Room for the end of a block beside its phases.
+/// Allowance for the end of a block in addition to its phases.
 const BESIDES: Nanos = Nanos::from_secs(1);

@@ -1,7 +1,7 @@
 //! Makes the record of the blocks that ran.
 //!
-//! A record is a frame, which is known before the first block, and what the blocks came to. The frame alone goes into
-//! the journal, so that a run that was killed has a record too.
+//! A record is a frame, which is known before the first block, plus the results of the blocks. The frame goes into the
+//! journal separately, so that a run that was killed has a record too.
 
 use crate::results::Kept;
 use crate::setup::SetUp;
@@ -41,7 +41,7 @@ pub(crate) fn frame(plan: &Plan, host: &Host, order: &[Vec<usize>], set_up: &Set
     }
 }
 
-/// The record with its blocks and what they come to; nobody has judged it yet.
+/// The record with its blocks and their results, not judged yet.
 pub(crate) fn with_blocks(frame: RunRecord, kept: Vec<Kept>) -> RunRecord {
     let blocks: Vec<Block> = kept.into_iter().map(|kept| kept.block).collect();
     let results = record::results(&frame.plan, &blocks);
@@ -54,8 +54,8 @@ pub(crate) fn with_blocks(frame: RunRecord, kept: Vec<Kept>) -> RunRecord {
     RunRecord { blocks, results, added, precision, drifts, sides, ..frame }
 }
 
-/// The result of measuring; `None`, and the reason in `over`, if those who measure in place of this machine go on no
-/// further.
+/// The result of measuring; `None`, with the reason stored in `over`, if the machines that measure instead of this one
+/// cannot continue.
 pub(crate) fn unless_over<T>(
     measured: Result<T, RunError>,
     over: &mut Option<String>,
@@ -69,7 +69,7 @@ pub(crate) fn unless_over<T>(
     }
 }
 
-/// The reason why there is no record of a run without a block.
+/// The error of a run that ended without a block, which has no record.
 pub(crate) fn nothing(signal: usize, over: Option<String>) -> RunError {
     match over {
         Some(reason) if signal == 0 => RunError::Over { reason },
@@ -77,8 +77,8 @@ pub(crate) fn nothing(signal: usize, over: Option<String>) -> RunError {
     }
 }
 
-/// The record of a run that ended after `took`: by itself; by signal number `signal`, 0 for no signal; or for the
-/// reason `over` before its last block.
+/// The record of a run that ended after `took`: on its own; by signal number `signal`, 0 for none; or before its last
+/// block for the reason `over`.
 pub(crate) fn ended(
     record: RunRecord,
     signal: usize,
@@ -88,8 +88,8 @@ pub(crate) fn ended(
     RunRecord { duration_ns: took.0, ended: how(&record, signal, over), ..record }
 }
 
-/// Adds what shows itself in the numbers, each cause once for every workload, the verdict, and what became of
-/// requirements, relative ones by `baseline`.
+/// Adds warnings about causes visible in the numbers, each cause once per workload; the verdict; and the results of
+/// requirements, with relative ones compared with `baseline`.
 pub(crate) fn judge(mut record: RunRecord, baseline: Option<&Baseline>, feed: &Feed) -> RunRecord {
     for warning in record::signatures(&record) {
         feed.tell(&Event::Warning(warning.clone()));
@@ -106,14 +106,14 @@ pub(crate) fn judge(mut record: RunRecord, baseline: Option<&Baseline>, feed: &F
     record.requirements = record::checks(&record, baseline.map(|baseline| &baseline.record));
     if record.sweep.is_some() {
         record::judge_sweep(&mut record);
-        // A warning of one step mostly comes on many.
+        // A warning about one step mostly appears on many.
         let mut codes = BTreeSet::new();
         record.warnings.retain(|warning| codes.insert(warning.code.clone()));
     }
     record
 }
 
-/// A goal that was not reached, and about how long it would take; `None` for one that was.
+/// Describes a goal that was not reached, and about how long reaching it would take; `None` if it was reached.
 fn unreached(record: &RunRecord, found: &Precision, each: Option<Nanos>) -> Option<String> {
     let Precision { goal, workload, rounds, .. } = found;
     if found.is_reached {
@@ -153,11 +153,11 @@ fn how(record: &RunRecord, signal: usize, over: Option<String>) -> Ended {
         || blocks.iter().flat_map(|block| [Some(block.counts), block.warm_up]).flatten();
     let of = |it: Counts| it.failed() + it.unsent;
     let bad: u64 = all_counts().map(of).sum();
-    // The table beside it has the messages of the measured time alone.
+    // The table shown with this reason counts only messages of the measured time.
     let early: u64 = blocks.iter().filter_map(|block| block.warm_up).map(of).sum();
     let among =
         if early == 0 { String::new() } else { format!(" ({early} of them in the warm-up)") };
-    // Those that were handed to a server which we killed then are no surprise.
+    // Messages handed to a server that we then killed are expected to stay unacknowledged.
     let unacknowledged: u64 =
         blocks.iter().filter_map(|it| Some(it.deliveries.as_ref()?.counts.unacknowledged)).sum();
     let unfinished: u64 = all_counts().map(|it| it.in_flight_at_end).sum();

@@ -1,4 +1,4 @@
-//! The end of an experiment that has goals of precision: they are reached, or their time is over.
+//! The end of an experiment with precision goals: they are reached, or their time budget is used up.
 
 use crate::Plan;
 use crate::plan_record;
@@ -9,7 +9,7 @@ use spec::Until;
 use stats::precision;
 use units::Instant;
 
-/// The goals of an experiment, asked after each block.
+/// The goals of an experiment, checked after each block.
 pub(crate) struct Enough<'a> {
     pub(crate) plan: &'a Plan,
     /// The measurements of each round.
@@ -17,8 +17,8 @@ pub(crate) struct Enough<'a> {
 }
 
 impl Enough<'_> {
-    /// True if a round has ended and no other is to begin: every goal is reached at a round that is looked at
-    /// ([`precision::is_look`]), or the next round would end after the budget. False without goals.
+    /// True if a round has ended and no other is to begin: either every goal is reached, checked only after rounds that
+    /// [`precision::is_look`] selects, or the next round would end after the budget. False without goals.
     pub(crate) fn is_reached(&self, kept: &[Kept], set_up: &SetUp, now: Instant) -> bool {
         let Some(Until { goals, budget }) = &self.plan.experiment.until else { return false };
         let blocks: usize = kept.len();

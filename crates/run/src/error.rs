@@ -1,11 +1,11 @@
-//! The reasons for which a run could not be carried out. Faults inside of blocks are in the record instead.
+//! The reasons why a run could not be carried out. Faults within blocks are in the record instead.
 
 use engine::thread::ThreadError;
 use engine::{Address, ConnectionError};
 use std::net::IpAddr;
 use units::Nanos;
 
-/// The reasons for which nothing could be measured.
+/// The reasons why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -17,7 +17,7 @@ pub enum RunError {
         /// The reason.
         reason: String,
     },
-    /// The system refused something that the generator needs for itself.
+    /// The system refused a resource that the generator needs.
     #[error("cannot set up the generator: {0}")]
     Engine(ConnectionError),
     /// The baseline was measured under other conditions.
@@ -32,22 +32,22 @@ pub enum RunError {
         /// Everything that differs, with both values.
         differences: Vec<String>,
     },
-    /// Options of TLS contradict each other.
+    /// TLS options contradict each other.
     #[error("TLS: {0}")]
     InvalidTls(#[from] wire::tls::OptionsError),
     /// A server that several measurements share did not start.
     #[error("{0}")]
     NotStarted(String),
-    /// The machines that measure in place of this one go on no further.
+    /// The machines that measure instead of this one cannot continue.
     #[error("{reason}")]
     Over {
         /// The reason.
         reason: String,
     },
-    /// A part of the request cannot be said in the protocol.
+    /// A part of the request cannot be expressed in the protocol.
     #[error("{0}")]
     InvalidRequest(String),
-    /// A stop signal came before anything was measured.
+    /// A stop signal arrived before anything was measured.
     #[error("stopped by signal {signal} before anything was measured")]
     Interrupted {
         /// Its number.
@@ -56,10 +56,10 @@ pub enum RunError {
     /// A server of the user's did not come up.
     #[error("{0}")]
     Program(String),
-    /// The target is a public address, and nobody said that it may be loaded.
+    /// The target is a public address, and there was no consent to load it.
     #[error("{address} is a public address; pass --i-may-load-this-target if it is yours to load")]
     PublicTarget {
-        /// It.
+        /// The public address.
         address: IpAddr,
     },
     /// A part of the self-test could not be carried out.
@@ -68,7 +68,7 @@ pub enum RunError {
     /// The machine does not allow that many connections.
     #[error(transparent)]
     Shortage(#[from] probe::Shortage),
-    /// A server or client library of others did not come up, or cannot do what is asked of it.
+    /// A third-party server or client library did not start, or cannot do what it was asked for.
     #[error("{name}: {reason}")]
     Subject {
         /// Its name.
@@ -76,10 +76,10 @@ pub enum RunError {
         /// The reason.
         reason: String,
     },
-    /// The system refuses a thread.
+    /// The system refused to start a thread.
     #[error(transparent)]
     Thread(#[from] ThreadError),
-    /// Nobody answers, at none of the addresses.
+    /// No address answers.
     #[error("cannot reach {target}: {}; is a server listening there?", attempts_text(attempts))]
     Unreachable {
         /// The URL.
@@ -102,10 +102,10 @@ pub enum RunError {
     ResolveTimedOut {
         /// The name.
         name: String,
-        /// The time that was waited.
+        /// The time waited.
         timeout: Nanos,
     },
-    /// It answers, but not as it should. Nothing was timed.
+    /// The target answers, but not as expected. Nothing was timed.
     #[error("{target} does not answer as expected: {reason}; nothing was timed. {next}")]
     WrongAnswer {
         /// The URL.
@@ -130,7 +130,7 @@ fn attempts_text(attempts: &[(Address, String)]) -> String {
     texts.join("; ")
 }
 
-/// It is no source: the words of the error have it.
+/// Converts by value, without a source: the message includes the inner error's text.
 impl From<ConnectionError> for RunError {
     fn from(error: ConnectionError) -> Self {
         Self::Engine(error)

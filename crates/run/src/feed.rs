@@ -1,9 +1,8 @@
-//! The feed of a run: intervals and events while it goes on, for every view that shows them; and the commands that go
-//! the other way.
+//! The feed of a run: intervals and events during the run, for every view that shows them; and the commands in the
+//! other direction.
 //!
-//! A view is a [`Listener`] on a thread of its own. It never slows a run down: its queue is bounded, intervals that it
-//! is too slow for are dropped, the oldest first, and it can tell how many were. Without a listener nothing is
-//! collected for one.
+//! A view is a [`Listener`] on a thread of its own. It never slows a run down: its queue is bounded, and when it is too
+//! slow, intervals are dropped, the oldest first, and counted. Without a listener nothing is collected.
 //!
 //! Start reading at [`Event`].
 
@@ -18,11 +17,11 @@ use units::{Instant, Nanos, Rate};
 /// An event of a run.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The machine was looked at.
+    /// The facts about the machine have been read.
     Machine(Arc<Environment>),
     /// The servers are up, verified, and the first block begins.
     Begin {
-        /// The time from now to the last block's end, about.
+        /// The approximate time from now to the end of the last block.
         expected: Nanos,
     },
     /// About a fifth of a second of a block is over.
@@ -38,11 +37,11 @@ pub enum Event {
         /// The number of blocks that there will be.
         total: usize,
     },
-    /// A warning that is in the record too.
+    /// A warning, which is in the record too.
     Warning(Warning),
-    /// The set-up waits for something that takes longer than a moment, or agents have something to say.
+    /// The set-up is waiting for something that takes longer than a moment, or agents have a message.
     Waiting(Arc<str>),
-    /// An open loop fell far behind its schedule; told once for each block, as soon as it is seen.
+    /// An open loop fell far behind its schedule; sent once per block, as soon as it is detected.
     Behind(Behind),
 }
 
@@ -59,44 +58,44 @@ pub struct Tick {
     pub start: Instant,
     /// The end of its last interval; instants count from the start of the run.
     pub end: Instant,
-    /// Messages that are due each second while messages flow; `None` in a closed loop.
+    /// Messages due per second while messages flow; `None` in a closed loop.
     pub due_per_s: Option<f64>,
-    /// True if the run follows a wish for another rate ([`RateWish`]).
+    /// True if the run can follow a request for another rate ([`RateWish`]).
     pub has_rate: bool,
     /// The messages, times and bytes of all workers.
     pub traffic: Traffic,
-    /// The cores that were kept busy meanwhile.
+    /// The cores that were kept busy in that time.
     pub cores: Cores,
 }
 
-/// Cores that both sides kept busy; `None` where that is not known.
+/// Cores that each side kept busy; `None` where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cores {
     /// All threads of this program.
     pub generator: Option<f64>,
-    /// The processes of the server that were there when the block began.
+    /// The processes of the server that existed when the block began.
     pub server: Option<f64>,
 }
 
 /// The lag of an open loop behind its schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Behind {
-    /// Messages that are due each second.
+    /// Messages due per second.
     pub asked_per_s: f64,
-    /// Replies each second.
+    /// Replies per second.
     pub achieved_per_s: f64,
-    /// The share of the last second that each of our threads was busy on average, 0 to 1.
+    /// The share of the last second during which each of our threads was busy, on average, 0 to 1.
     pub generator_busy: f64,
 }
 
 impl Behind {
-    /// True if the generator cannot carry more, rather than the server or the way to it.
+    /// True if the generator is the bottleneck, rather than the server or the path to it.
     pub fn generator_is_full(&self) -> bool {
         self.generator_busy >= 0.9
     }
 }
 
-/// The side that cannot carry the load, and the next thing to do.
+/// Names the side that cannot carry the load, and the next thing to do.
 impl fmt::Display for Behind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { asked_per_s, achieved_per_s, generator_busy } = self;
@@ -114,13 +113,13 @@ impl fmt::Display for Behind {
     }
 }
 
-/// The end of the feed that a run writes to. It ends when this is dropped.
+/// The writing end of the feed, used by a run. The feed ends when this is dropped.
 #[derive(Debug, Default)]
 pub struct Feed {
     queues: Mutex<Vec<Arc<Queue>>>,
 }
 
-/// The end of the feed that a view reads from.
+/// The reading end of the feed, used by a view.
 #[derive(Debug)]
 pub struct Listener {
     queue: Arc<Queue>,
@@ -135,36 +134,36 @@ struct Queue {
 #[derive(Debug, Default)]
 struct State {
     events: VecDeque<Event>,
-    /// Intervals among the events.
+    /// The number of intervals among the events.
     intervals: usize,
     dropped: u64,
     is_closed: bool,
 }
 
 impl Feed {
-    /// A new listener, which hears everything from now on.
+    /// A new listener, which receives everything from now on.
     pub fn listen(&self) -> Listener {
         let queue = Arc::<Queue>::default();
         lock(&self.queues).push(Arc::clone(&queue));
         Listener { queue }
     }
 
-    /// Tells every listener some words of whoever carries out the run in place of this machine.
+    /// Sends every listener a message from the machines that carry out the run instead of this one.
     pub fn say(&self, words: &str) {
         self.tell(&Event::Waiting(words.into()));
     }
 
-    /// Tells every listener an interval that other machines measured.
+    /// Sends every listener an interval that other machines measured.
     pub fn interval(&self, tick: Tick) {
         self.tell(&Event::Interval(Arc::new(tick)));
     }
 
-    /// True if there is anybody to tell.
+    /// True if there is any listener.
     pub(crate) fn is_heard(&self) -> bool {
         !lock(&self.queues).is_empty()
     }
 
-    /// Tells every listener, and forgets those that are gone.
+    /// Sends an event to every listener, and forgets listeners that are gone.
     pub(crate) fn tell(&self, event: &Event) {
         lock(&self.queues).retain(|queue| {
             lock(&queue.state).push(event.clone());
@@ -207,7 +206,7 @@ impl State {
 }
 
 impl Listener {
-    /// The number of events that were dropped because this listener was too slow for them.
+    /// The number of events that were dropped because this listener was too slow.
     pub fn dropped(&self) -> u64 {
         lock(&self.queue.state).dropped
     }
@@ -218,14 +217,14 @@ impl Listener {
 pub enum Heard {
     /// An event.
     Event(Event),
-    /// No event came in that time.
+    /// No event arrived in that time.
     Nothing,
-    /// No event came, and none will: the run is over.
+    /// No event is left and none will arrive: the run is over.
     Over,
 }
 
 impl Listener {
-    /// Waits for the next event, for `most` at the longest.
+    /// Waits for the next event, for at most `most`.
     pub fn wait(&self, most: Nanos) -> Heard {
         let state = lock(&self.queue.state);
         let is_idle = |state: &mut State| state.events.is_empty() && !state.is_closed;
@@ -257,7 +256,7 @@ impl Iterator for Listener {
     }
 }
 
-/// A wish for another rate, which a run looks at ten times a second. A new one takes the place of one that it has not
+/// A request for another rate, which a run checks ten times per second. A new request replaces one that has not been
 /// seen yet.
 #[derive(Debug, Default)]
 pub struct RateWish {
@@ -266,18 +265,18 @@ pub struct RateWish {
 
 impl RateWish {
     /// Asks for `rate` from now to the end of the block. Only an open loop of messages (`--rate`) can follow; any other
-    /// load, and a run between two blocks, goes on as it is.
+    /// load, and a run between two blocks, is unaffected.
     pub fn ask(&self, rate: Rate) {
         *lock(&self.rate) = Some(rate);
     }
 
-    /// The rate that is asked for, once.
+    /// Takes the requested rate, so that it is returned only once.
     pub(crate) fn take(&self) -> Option<Rate> {
         lock(&self.rate).take()
     }
 }
 
-/// The commands to a run that goes on: the one way in which anything outside has a say in it.
+/// The commands to a running run: the only way to influence it from outside.
 #[derive(Clone, Copy, Debug)]
 pub struct Commands<'a> {
     /// The number of the signal that asks to stop; 0 if none did. A signal handler can store it.
@@ -286,41 +285,41 @@ pub struct Commands<'a> {
 }
 
 impl<'a> Commands<'a> {
-    /// Commands of which `stop` is the wish to stop: the number of a signal, 0 for none.
+    /// Commands whose stop flag is `stop`: the number of a signal, 0 for none.
     pub const fn new(stop: &'a AtomicUsize) -> Self {
         Self { stop, rate: None }
     }
 
-    /// The same with a wish for another rate.
+    /// The same commands with requests for another rate.
     #[must_use]
     pub const fn with_rate(self, rate: &'a RateWish) -> Self {
         Self { rate: Some(rate), ..self }
     }
 
-    /// The wish for another rate, if anybody can have one.
+    /// The requests for another rate, if the caller can make any.
     pub(crate) const fn rate_wish(&self) -> Option<&'a RateWish> {
         self.rate
     }
 
-    /// Asks the run to stop, as the signal of this number does. Its record is a partial one then.
+    /// Asks the run to stop, like a signal of this number. Its record is then a partial one.
     pub fn stop(&self, signal: usize) {
         self.stop.store(signal, Ordering::Relaxed);
     }
 
-    /// The wish to stop, as those see it who wait for something else.
+    /// The stop flag, for code that waits for something else.
     pub(crate) const fn stop_flag(&self) -> &'a AtomicUsize {
         self.stop
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panicked left a whole state behind: every change is one assignment or one call.
+    // A thread that panicked left a consistent state: every change is one assignment or one call.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number of intervals that wait for a listener at most: more than a second, of 1.3 MB each at most.
+/// The most intervals that wait for a listener: more than a second's worth, at most 1.3 MB each.
 const INTERVALS_MAX: usize = 16;
-/// The number of events that wait for a listener at most.
+/// The most events that wait for a listener.
 const EVENTS_MAX: usize = 1024;
 
 #[cfg(test)]

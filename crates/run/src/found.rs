@@ -1,7 +1,7 @@
-//! A server on this machine that somebody else started: its processes are found by the socket that it listens at, so
-//! that its CPU time and memory are known as those of servers of ours.
+//! A server on this machine that the run did not start: its processes are found by its listening socket, so that its
+//! CPU time and memory are known like those of our own servers.
 //!
-//! It is looked at, and never paused, bound or ended.
+//! It is only observed, never paused, pinned or ended.
 
 use crate::children::processes::Processes;
 use engine::Address;
@@ -9,7 +9,7 @@ use probe::{Listener, Topology, Unseen, place_beside};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-/// The processes of a server, and those of them that listen.
+/// The processes of a server, and which of them listen.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundServer {
     pub(crate) processes: Processes,
@@ -17,11 +17,11 @@ pub(crate) struct FoundServer {
 }
 
 impl FoundServer {
-    /// The server that listens at `address`, or process `pid` in its place.
+    /// The server that listens at `address`, or process `pid` instead if given.
     ///
     /// # Errors
     ///
-    /// The reason for which it is not seen.
+    /// The reason why it cannot be seen.
     pub(crate) fn find(address: &Address, pid: Option<u32>) -> Result<Self, String> {
         let found = match (pid, address) {
             (Some(pid), _) => {
@@ -34,7 +34,7 @@ impl FoundServer {
         Self::of(listeners)
     }
 
-    /// The server that these processes are.
+    /// The server that consists of these processes and their descendants.
     ///
     /// # Errors
     ///
@@ -47,14 +47,14 @@ impl FoundServer {
         Ok(Self { processes: Processes::found(&pids), listeners })
     }
 
-    /// The CPUs that it is bound to; empty if it may use all that there are.
+    /// The CPUs that it is pinned to; empty if it may use all CPUs.
     pub(crate) fn bound_to(&self, online: Option<u32>) -> Vec<usize> {
         let cpus = self.cpus();
         let is_bound = online.is_some_and(|online| cpus.len() < online as usize);
         if is_bound { cpus } else { Vec::new() }
     }
 
-    /// The CPUs for workers beside it; empty if it needs all of them.
+    /// The CPUs for workers beside it; empty if it needs all CPUs.
     pub(crate) fn beside(&self, topology: &Topology, threads: NonZeroUsize) -> Vec<usize> {
         place_beside(topology, &self.cpus(), threads)
     }
@@ -66,11 +66,11 @@ impl FoundServer {
     }
 }
 
-/// The processes that hold a socket which listens at `address`.
+/// The processes that hold a socket listening at `address`.
 ///
 /// # Errors
 ///
-/// The reason for which none is seen.
+/// The reason why none is seen.
 pub(crate) fn listeners(address: &Address) -> Result<Vec<Listener>, Unseen> {
     match address {
         Address::Tcp(address) => probe::tcp_listeners(*address),

@@ -3,13 +3,13 @@
 use crate::recovered;
 use record::RunRecord;
 
-/// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
+/// A corpus in `fuzz/corpus`, and the check for each of its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this crate.
 pub const TARGETS: &[Target] = &[("journal", journal)];
 
-/// A journal: what is recovered of it is a record that can be read.
+/// A journal: the record recovered from it can be read back.
 fn journal(bytes: &[u8]) {
     let Some(record) = recovered(bytes) else { return };
     let json = record.to_json();

@@ -1,8 +1,9 @@
-//! Servers that speak first: how many messages they say before a run that echoes can begin.
+//! Servers that speak first: the number of messages that they send before an echo run can begin.
 //!
-//! Listened for where nothing was said about messages, and only on protocols whose servers may be anybody's. What comes
-//! in [`SILENCE`] after a connection is open is a greeting: a message on WebSocket and lines; on a stream of bytes,
-//! which nothing cuts, a whole line. Bytes behind the last line feed are no greeting that a run can begin with.
+//! Greetings are listened for only where no option describes the messages, and only on protocols that other servers
+//! speak. What arrives within [`SILENCE`] after a connection opened is a greeting: a message on WebSocket and lines; on
+//! a byte stream, which has no message boundaries, a complete line. With bytes after the last line feed, a run cannot
+//! begin.
 //!
 //! Left out: the meaning of greetings (`wire::discovery`), and their place on each connection (`wire::greeted`).
 
@@ -17,15 +18,15 @@ use wire::discovery::{Finding, Manner};
 /// The greetings of a server, as far as they are known.
 #[derive(Debug)]
 pub(crate) struct Greetings {
-    /// `None` where they are not listened for.
+    /// The number of greetings known so far; `None` where they are not listened for.
     known: Option<u32>,
     is_stream: bool,
-    /// The words about a server that greets so.
+    /// The description of the server that sends these greetings.
     pub(crate) finding: Option<Finding>,
 }
 
 impl Greetings {
-    /// No greetings so far, of a server at `url`.
+    /// No greetings so far, for a server at `url`.
     pub(crate) fn of(url: &Endpoint, measurement: &Measurement) -> Self {
         let is_listened_for = url.protocol.has_other_servers()
             && matches!(measurement.peer, Peer::Given(_))
@@ -37,23 +38,23 @@ impl Greetings {
         Self { known: is_listened_for.then_some(0), is_stream, finding: None }
     }
 
-    /// The greetings that each connection of the run begins with.
+    /// The number of greetings that each connection of the run begins with.
     pub(crate) fn count(&self) -> Option<u32> {
         self.known.filter(|count| *count > 0)
     }
 
-    /// The greetings that a first connection begins with, where more are listened for.
+    /// The number of greetings that a first connection begins with, while more are listened for.
     pub(crate) fn listened_for(&self) -> Option<u32> {
         self.known
     }
 
-    /// The time in which they are listened for before the first message.
+    /// The time to listen for greetings before the first message.
     pub(crate) fn silence(&self) -> Nanos {
         self.known.map_or(Nanos::ZERO, |_| SILENCE)
     }
 
-    /// The greetings that came before the first message, if that is why a connection failed and a run can begin with
-    /// them.
+    /// The number of greetings that arrived before the first message, if they made a connection fail and a run can
+    /// begin with them.
     pub(crate) fn heard(&self, error: FirstError<'_>) -> Option<u32> {
         let (Some(known), Some((_, Tally { cause: Cause::Unasked(said), .. }))) =
             (self.known, error)
@@ -70,12 +71,12 @@ impl Greetings {
         u32::try_from(more).ok().map(|more| known + more).filter(|all| *all <= GREETINGS_MAX)
     }
 
-    /// Lets each connection begin with so many.
+    /// Lets each connection begin with `count` greetings.
     pub(crate) fn expect(&mut self, count: u32) {
         self.known = Some(count);
     }
 
-    /// The words about what was found, with those about the first `answer`.
+    /// Describes the greetings followed by the first `answer`.
     pub(crate) fn before(&self, answer: String) -> String {
         let Some(count) = self.count() else { return answer };
         let greeting = if self.is_stream { "line" } else { "message" };
@@ -85,18 +86,18 @@ impl Greetings {
         )
     }
 
-    /// Advice about a server that greets, and does not echo after that.
+    /// Advice about a server that greets, but does not echo after that.
     pub(crate) fn advice(&self, url: &Endpoint) -> String {
         self.finding.as_ref().map_or_else(String::new, |finding| next_of_finding(url, finding))
     }
 }
 
-/// True if the greeting is not that of a protocol that is known, so that an echo may be asked for behind it.
+/// True if the greeting belongs to no known protocol, so that an echo may be asked for after it.
 pub(crate) fn is_of_nobody(finding: &Finding) -> bool {
     finding.manner == Manner::Greets && finding.conversation.is_none()
 }
 
-/// The time in which a server that speaks first is given to do so.
+/// The time given to a server to speak first.
 const SILENCE: Nanos = Nanos::from_millis(300);
 
 /// The most greetings that a run begins with.

@@ -1,10 +1,10 @@
-//! Latency over time: how many messages of each fifth of a second took how long.
+//! Latency over time: the distribution of message times in each fifth of a second.
 
 use crate::feed::Tick;
 use std::collections::VecDeque;
 use units::{Instant, Nanos};
 
-/// A column for each fifth of a second, of which the last ones are kept; in each a band for 1, 2 and 5 of each power of
+/// One column per fifth of a second, of which the latest are kept; each column has bands at 1, 2 and 5 of each power of
 /// ten.
 #[derive(Clone, Debug, Default)]
 pub struct Heat {
@@ -20,7 +20,7 @@ struct Column {
 /// The bands of one line.
 #[derive(Debug, PartialEq)]
 pub struct HeatLine {
-    /// The shortest time that it shows.
+    /// The shortest time that the line shows.
     pub from: Nanos,
     /// Its share of the messages of each column, 0 to 1; the oldest column first.
     pub shares: Vec<f64>,
@@ -78,7 +78,7 @@ impl Column {
     }
 }
 
-/// The shortest time of a band; the first has everything below a microsecond too.
+/// The shortest time of a band; the first band includes everything below a microsecond.
 fn edge(band: usize) -> Nanos {
     let decade = u32::try_from(band / 3).expect("there are few bands");
     let at = Nanos([1_000, 2_000, 5_000][band % 3] * 10_u64.pow(decade));
@@ -99,7 +99,7 @@ mod tests {
     use drive::Phase;
     use record::Traffic;
 
-    /// A tick from `ms` on with so many messages of so many microseconds.
+    /// A tick that starts at `ms`, with messages given as pairs of microseconds and count.
     fn tick(ms: u64, times: &[(u64, u64)]) -> Tick {
         let mut traffic = Traffic::default();
         let micros = |us: u64| Nanos(us.saturating_mul(1_000));

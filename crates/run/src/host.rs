@@ -1,4 +1,4 @@
-//! The host of a run: the program that it is a part of.
+//! The host of a run: the program that it is part of.
 
 use crate::Baseline;
 use record::Tool;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Facts that the binary knows and a run needs.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// The way in which servers and clients are started, on any CPU.
+    /// The launch of servers and clients, on any CPU.
     pub launch: lab::Launch,
     /// The arguments as they were typed, without secrets.
     pub command_line: Vec<String>,
@@ -19,11 +19,11 @@ pub struct Host {
     pub tool: Tool,
     /// The kind of run, e.g. a ladder.
     pub kind: record::Kind,
-    /// The certificate of the last self-test since the start of this machine; `None` if there was none.
+    /// The certificate of the last self-test since this machine booted; `None` if there was none.
     pub selftest: Option<record::Certificate>,
-    /// The process of a server that runs already, where it is not to be found by its socket.
+    /// The process of a server that is already running, if it is not to be found by its socket.
     pub server_pid: Option<u32>,
-    /// The question of a lab, and what is known of it besides blocks.
+    /// The question of a lab, and what is known about it besides blocks.
     pub lab: Option<record::Lab>,
     /// The earlier record that requirements are relative to.
     pub baseline: Option<Arc<Baseline>>,

@@ -8,7 +8,8 @@ use units::{Instant, Nanos};
 /// Adds the intervals of all workers up.
 #[derive(Default)]
 pub(crate) struct Intervals {
-    /// All but that of seconds which are open. Replies of the drain are in its distributions, and in none of its rates.
+    /// All traffic except that of open seconds. Replies of the drain count in its distributions, but in none of its
+    /// rates.
     traffic: Traffic,
     measured_from: Option<Instant>,
     /// The last seconds, for which a worker may still hand intervals over.
@@ -17,17 +18,17 @@ pub(crate) struct Intervals {
     raw_times: RawTimes,
 }
 
-/// The times of a block, one by one, in no order.
+/// The individual times of a block, in no particular order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawTimes {
     /// The times; at most [`RawTimes::MAX`].
     pub kept: Vec<RawTime>,
-    /// The number of times that found no room.
+    /// The number of times left out for lack of room.
     pub left_out: u64,
 }
 
 impl RawTimes {
-    /// The most times that are kept: those of 1.4 million messages of an open loop, 64 MiB.
+    /// The most times that are kept: those of 1.4 million open-loop messages, 64 MiB.
     pub const MAX: usize = 1 << 22;
 
     fn take(&mut self, times: &mut Vec<RawTime>) {
@@ -46,7 +47,7 @@ struct OpenSecond {
 }
 
 impl Intervals {
-    /// Adds what a worker handed over; the rates of the drain are forgotten in it.
+    /// Adds an interval of a worker; in an interval of the drain, the rates are cleared.
     pub(crate) fn add(&mut self, interval: &mut Interval) {
         match interval.phase {
             Phase::Measure => {
@@ -64,12 +65,12 @@ impl Intervals {
         self.raw_times.take(&mut interval.raw_times);
     }
 
-    /// The start of the first interval that was measured.
+    /// The start of the first measured interval.
     pub(crate) fn measured_from(&self) -> Option<Instant> {
         self.measured_from
     }
 
-    /// The traffic of the block, its seconds, and its times one by one, if workers keep them.
+    /// The traffic of the block, its seconds, and its individual times, if workers keep them.
     pub(crate) fn finish(mut self) -> (Traffic, Vec<Second>, RawTimes) {
         while self.close_first() {}
         (self.traffic, self.series, self.raw_times)
@@ -138,7 +139,7 @@ mod tests {
     fn every_interval_is_in_one_second_and_in_the_whole() {
         let arrival = Arrival::Closed { in_flight: NonZeroU32::MIN, in_flight_max: None };
         let mut intervals = Intervals::default();
-        // Two workers, of which one is a second behind.
+        // Two workers, one of them a second behind.
         for tenth in 0..50 {
             for (start, replies) in [(tenth, 1), (tenth + 10, 100)] {
                 let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);

@@ -1,13 +1,12 @@
 //! The journal of a run: its blocks so far, so that none is lost when the process is killed or the power fails.
 //!
-//! A journal is a text file: the fingerprint of the plan on the first line, then lines of JSON: what the record has
-//! besides blocks, and each block when it has ended. It is on the disk before the next block begins. A line that was
-//! cut short by a crash is left out; its block runs again. Distributions need nothing of their own: a block has each of
-//! its histograms whole.
+//! A journal is a text file: the fingerprint of the plan on the first line, then lines of JSON: the record without its
+//! blocks, and each block when it has ended. A block is on disk before the next one begins. A line that a crash cut
+//! short is ignored; its block runs again. Distributions need no extra lines: a block contains its histograms in full.
 //!
-//! Left out: where the file lies, and when it is begun anew (the binary).
+//! Left out: the file's location, and when it is started anew (the binary).
 //!
-//! Start reading at [`Journal`]; [`recovered`] makes a record of a journal.
+//! Start reading at [`Journal`]; [`recovered`] makes a record from a journal.
 
 use crate::results::Kept;
 use crate::{Feed, ending};
@@ -18,22 +17,23 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Keeps the blocks of a run, and knows those of the same plan that were kept before.
+/// Keeps the blocks of a run, and returns those of the same plan that were kept before.
 pub trait Journal {
-    /// The blocks that need not be run, once.
+    /// Takes the blocks that need not be run again; empty after the first call.
     fn take(&mut self) -> Vec<Entry>;
-    /// The record without its blocks; again, before the block of which it knows more, when it has changed.
+    /// Takes the record without its blocks; called again, when the record has changed, before the block that it then
+    /// describes.
     fn begin(&mut self, frame: &RunRecord);
-    /// A block has ended.
+    /// Keeps a block that has ended.
     fn keep(&mut self, entry: &Entry);
 }
 
 /// A block that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// All that it came to.
+    /// The results of the block.
     pub block: Block,
-    /// Its server, where that is a subject: what version it was, and how it was warmed up.
+    /// Its server, where that is a subject: its version and warm-up.
     pub server: Option<Subject>,
     /// Its client, likewise.
     pub client: Option<Subject>,
@@ -47,7 +47,7 @@ enum Line {
     Frame(Box<RunRecord>),
 }
 
-/// Keeps nothing: for runs that are begun anew rather than gone on with.
+/// Keeps nothing: for runs that start anew instead of being resumed.
 #[derive(Clone, Copy, Debug)]
 pub struct NoJournal;
 
@@ -61,7 +61,7 @@ impl Journal for NoJournal {
     fn keep(&mut self, _: &Entry) {}
 }
 
-/// A journal in a file. There is none before the first block has ended.
+/// A journal in a file. The file does not exist before the first block has ended.
 #[derive(Debug)]
 pub struct JournalFile {
     path: PathBuf,
@@ -76,11 +76,11 @@ pub struct JournalFile {
 }
 
 impl JournalFile {
-    /// Goes on with the journal at `path` if it is of the plan with this `fingerprint`, and begins it anew if not.
+    /// Resumes the journal at `path` if it belongs to the plan with this `fingerprint`, else starts it anew.
     ///
     /// # Errors
     ///
-    /// The file cannot be read or written, or another process writes it.
+    /// The file cannot be read or written, or another process is writing it.
     pub fn open(path: &Path, fingerprint: &str) -> io::Result<Self> {
         let mut journal = Self {
             path: path.to_owned(),
@@ -99,7 +99,7 @@ impl JournalFile {
         file.0.read_to_end(&mut text)?;
         let found = Found::read(&text);
         if found.fingerprint == fingerprint {
-            // The rest is the line that a crash cut short.
+            // The rest is a line that a crash cut short.
             file.0.set_len(found.good_len)?;
             file.0.seek(SeekFrom::End(0))?;
             (journal.blocks, journal.entries) = (found.entries.len(), found.entries);
@@ -113,12 +113,12 @@ impl JournalFile {
         &self.path
     }
 
-    /// The number of blocks that it has of the plan.
+    /// The number of the plan's blocks that the file has.
     pub fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// Removes the file: the run is over, and its record has all of it.
+    /// Removes the file: the run is over, and its record contains everything.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl JournalFile {
                 let mut file = own(file)?;
                 file.0.set_len(0)?;
                 writeln!(file.0, "{}", self.fingerprint)?;
-                // Its name is to survive too.
+                // The file's name must survive a crash too.
                 File::open(folder)?.sync_all()?;
                 none.insert(file)
             }
@@ -180,8 +180,8 @@ impl Journal for JournalFile {
     }
 }
 
-/// The record of a run that was killed, from the text of its journal: every block that had ended, and what they come
-/// to. `None` if it is no journal, or has no block.
+/// The record of a run that was killed, from the text of its journal: every block that had ended, and their results.
+/// `None` if the text is not a journal, or has no block.
 pub fn recovered(text: &[u8]) -> Option<RunRecord> {
     let Found { frame, entries, .. } = Found::read(text);
     let mut frame = frame?;
@@ -193,7 +193,7 @@ pub fn recovered(text: &[u8]) -> Option<RunRecord> {
     }
     let ends = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns);
     frame.duration_ns = ends.max()?;
-    // The baseline is a file of then.
+    // The baseline file may have changed since.
     Some(ending::judge(ending::with_blocks(frame, kept), None, &Feed::default()))
 }
 
@@ -201,10 +201,10 @@ pub fn recovered(text: &[u8]) -> Option<RunRecord> {
 #[derive(Default)]
 struct Found {
     fingerprint: String,
-    /// The last one with a block after it: that of a sweep counts on the block that follows.
+    /// The last frame with a block after it: that of a sweep already counts the block that follows.
     frame: Option<RunRecord>,
     entries: Vec<Entry>,
-    /// The bytes of all whole lines.
+    /// The length in bytes of all complete lines.
     good_len: u64,
 }
 
@@ -229,12 +229,12 @@ impl Found {
     }
 }
 
-/// True if there is no such file, nor perhaps a folder for it.
+/// True if there is no such file, or not even its folder.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// `file`, locked for as long as it is open. A file system without locks is no obstacle.
+/// Locks `file` for as long as it is open. A file system without locks is accepted.
 fn own(file: File) -> io::Result<Locked> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {

@@ -1,10 +1,10 @@
 //! Executes a plan: servers up, verify, warm up, measure, drain, collect.
 //!
-//! Start reading at [`execute`]. A single run is a plan of one measurement and one round; a ladder is one of several,
-//! whose blocks are interleaved in random order. `block` runs one block on its worker threads; `block_record`,
-//! `results` and `ending` write the results down; `feed` tells what goes on meanwhile.
+//! Start reading at [`execute`]. A single run is a plan of one measurement and one round; a ladder is a plan of several
+//! measurements whose blocks are interleaved in random order. `block` runs one block on its worker threads;
+//! `block_record`, `results` and `ending` write the results down; `feed` reports progress meanwhile.
 //!
-//! Left out: arguments, files and output (the binary), and what a message goes through (crate `drive`).
+//! Left out: arguments, files and output (the binary), and the life of a message (crate `drive`).
 
 mod advice;
 mod answer;
@@ -92,8 +92,8 @@ use setup::{Known, SetUp};
 use std::sync::atomic::Ordering;
 use units::Instant;
 
-/// Executes `plan` and answers with its record, which is a partial one if `commands` stop it. Listeners of `feed` hear
-/// what goes on. Blocks that `journal` has are not run again, and it keeps those that are.
+/// Executes `plan` and returns its record, which is a partial one if `commands` stop it. Listeners of `feed` receive
+/// the progress. Blocks that `journal` has are not run again; blocks that are run are added to it.
 ///
 /// # Errors
 ///
@@ -108,8 +108,8 @@ pub fn execute(
     execute_on(plan, host, feed, journal, commands, None)
 }
 
-/// The same, with machines `elsewhere` that measure in place of this one. Its targets are looked for and verified from
-/// here too.
+/// Like [`execute`], but with machines `elsewhere` that measure instead of this one. The targets are still resolved and
+/// verified from here.
 ///
 /// # Errors
 ///
@@ -158,7 +158,7 @@ pub fn execute_on<'a>(
         let Some(mut one) = ending::unless_over(one, &mut over)? else { break };
         one.block.started_at_ns += before.unwrap_or(0);
         if interrupt.load(Ordering::Relaxed) != 0 && one.block.failed.is_some() {
-            // It is the interruption that it failed of.
+            // The block failed because of the interruption.
             break;
         }
         if interrupt.load(Ordering::Relaxed) == 0 && set_up.ready[place.workload].is_ok() {
@@ -202,7 +202,7 @@ fn places(order: &[Vec<usize>]) -> impl Iterator<Item = Place> {
     order.iter().enumerate().flat_map(of_round)
 }
 
-/// The blocks of `plan` that `journal` has, each once, and what their subjects were, by measurement.
+/// The blocks of `plan` that `journal` has, each once, and their subjects, by measurement.
 fn already(plan: &Plan, journal: &mut dyn Journal) -> (Vec<Kept>, Known) {
     let (mut kept, mut known): (Vec<Kept>, Known) = Default::default();
     for Entry { block, server, client } in journal.take() {

@@ -1,4 +1,4 @@
-//! The numbers of the line that is shown while a block goes on, from the ticks of the feed.
+//! The numbers of the status line during a block, from the ticks of the feed.
 
 use crate::feed::Tick;
 use crate::pursuit::flows;
@@ -7,17 +7,17 @@ use record::{Counts, Live, LiveOpenLoop, Merge, Traffic};
 use stats::per_second;
 use units::{Instant, Nanos};
 
-/// Turns the ticks of a run into the numbers to show: those of the last fifth of a second, of an open loop those of the
-/// last second.
+/// Turns the ticks of a run into the numbers to show: those of the last fifth of a second, or of the last second for an
+/// open loop.
 #[derive(Clone, Debug, Default)]
 pub struct LiveView {
-    /// The block that is shown; everything below is of it.
+    /// The block that is shown; the other fields belong to it.
     block: Option<(usize, usize)>,
     window: Window,
-    /// The numbers of the last whole window; a part of the first one is shown before that is over.
+    /// The numbers of the last complete window; until the first one is over, the part so far is shown.
     last: Option<Numbers>,
     phase: Option<Phase>,
-    /// Messages of this phase.
+    /// The message counts of this phase.
     counts: Counts,
     failed: u64,
 }
@@ -40,7 +40,7 @@ struct Numbers {
 }
 
 impl LiveView {
-    /// Takes a tick, and answers with what is to be shown.
+    /// Adds a tick, and returns what to show.
     pub fn add<'a>(&mut self, tick: &'a Tick) -> Live<'a> {
         if self.block != Some(tick.block) {
             let block = Some(tick.block);
@@ -137,8 +137,8 @@ mod tests {
     use crate::feed::Cores;
     use record::OpenLoopTimes;
 
-    /// The tick of the tenth number `tenth` of an open loop of 1000/s, in which so many were sent, answered in 1 ms,
-    /// and not sent.
+    /// The tick of tenth number `tenth` of an open loop of 1000/s, with the numbers of messages sent, answered in 1 ms,
+    /// and unsent.
     fn tick(tenth: u64, phase: Phase, [sent, replies, unsent]: [u64; 3]) -> Tick {
         let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);
         let mut times = OpenLoopTimes::default();

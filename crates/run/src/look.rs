@@ -1,4 +1,4 @@
-//! A look at a server that does not answer as expected: what is it? Carries out [`wire::discovery`].
+//! A look at a server that does not answer as expected, to find out what it is. Carries out [`wire::discovery`].
 
 use crate::RunError;
 use crate::by_hand::{Attempt, ByHand, News};
@@ -12,12 +12,12 @@ use wire::{Event, Kind, Message, Opening, Stack};
 /// The check for a signal that asks to stop.
 type Check<'a> = &'a dyn Fn() -> Result<(), RunError>;
 
-/// Finds out what listens at `address`, where `url` was asked for, with as few connections as that takes, one a second.
-/// `bytes` makes connections without framing, inside TLS where the URL is.
+/// Finds out what listens at `address`, where `url` was asked for, with as few connections as possible, one per second.
+/// `bytes` makes connections without framing, over TLS where the URL uses TLS.
 ///
 /// # Errors
 ///
-/// A signal came, or the system gives no engine.
+/// A signal arrived, or the system provides no engine.
 pub(crate) fn look(
     url: &Endpoint,
     address: &Address,
@@ -47,8 +47,8 @@ pub(crate) fn look(
     }
 }
 
-/// Asks a server that answers with JSON for an id, over a connection of its own protocol; `None` if it does not come
-/// back.
+/// Sends an id to a server that answers with JSON, over a connection of its own protocol; `None` if the id does not
+/// come back.
 ///
 /// # Errors
 ///
@@ -67,11 +67,11 @@ pub(crate) fn ask_for_id(
 /// An attempt that was carried out.
 struct Tried {
     seen: Seen,
-    /// The reason for which the connection could not be made, if it could not.
+    /// The reason why the connection could not be made, if it could not.
     not_there: Option<String>,
 }
 
-/// Makes one connection, waits for its first byte, and listens for the attempt's time from then on.
+/// Makes one connection, waits for its first byte, and listens for the attempt's time after that.
 fn tried(
     attempt: discovery::Attempt,
     url: &Endpoint,
@@ -134,8 +134,8 @@ const BETWEEN: Nanos = Nanos::from_secs(1);
 /// The time that a connection and its TLS may take.
 const OPENING_MAX: Nanos = Nanos::from_secs(2);
 
-/// The time between two looks for signals.
+/// The time between two checks for signals.
 const POLL: Nanos = Nanos::from_millis(50);
 
-/// The seed of a connection that has nothing random.
+/// The seed of a connection that uses no randomness.
 const SEED: u64 = 1;

@@ -1,29 +1,29 @@
-//! The memory budget of the generator: how much of it is for what waits to be sent, and how long a reply may be.
+//! The memory budget of the generator: its share for unsent bytes, and the longest reply.
 //!
-//! Half of the budget is for bytes that the kernel has not taken; beyond it messages of an open loop are left unsent.
-//! The other half is for replies of which only a part has come, on all connections at once. So what a server does, or
-//! does not, sets no amount of our memory. Pure.
+//! Half of the budget is for bytes that the kernel has not accepted yet; beyond it, messages of an open loop are left
+//! unsent. The other half is for partially received replies, on all connections at once. So no behaviour of a server
+//! can determine how much memory we use. Pure.
 
 use crate::RunError;
 use load::{Arrival, Expect, Workload};
 use record::Environment;
 use units::Bytes;
 
-/// The budget: what was asked for, or a quarter of what the machine or the container has, at most 1 GiB.
+/// The budget: the amount asked for, else a quarter of the memory of the machine or the container, at most 1 GiB.
 pub fn budget(asked: Option<Bytes>, environment: &Environment) -> Bytes {
     let container = environment.container.as_ref().and_then(|it| it.memory_max_bytes);
     let there = [environment.memory_total_bytes, container].into_iter().flatten().min();
     asked.unwrap_or_else(|| Bytes(there.map_or(USUAL_MAX, |bytes| (bytes / 4).min(USUAL_MAX))))
 }
 
-/// The unsent bytes that each of so many workers may keep.
+/// The unsent bytes that each of `workers` workers may keep.
 pub(crate) fn unsent_max(budget: Bytes, workers: usize) -> usize {
     usize::try_from(budget.0 / 2).unwrap_or(usize::MAX) / workers.max(1)
 }
 
-/// The longest reply that is taken, where one of `expected` bytes is due: its share of the budget if all connections
-/// receive one at once, and twice what is due, with its framing, in any case. One that is longer than a reply to a
-/// message known beforehand may be is given up early.
+/// The longest reply that is accepted where one of `expected` bytes is due: its share of the budget if all connections
+/// receive one at once, capped lower where the reply is known beforehand, and in any case at least twice the expected
+/// length with framing.
 pub(crate) fn reply_max(budget: Bytes, workload: &Workload, expected: usize) -> usize {
     let share = budget.0 / 2 / u64::from(workload.connections.get());
     let most = match workload.expect {
@@ -34,8 +34,8 @@ pub(crate) fn reply_max(budget: Bytes, workload: &Workload, expected: usize) -> 
     usize::try_from(share.min(most).max(due)).unwrap_or(usize::MAX)
 }
 
-/// Refuses a load whose messages in flight need more than the budget, where none can be left unsent: in all but an open
-/// loop.
+/// Refuses a load whose messages in flight need more than the budget, unless it is an open loop, where messages can be
+/// left unsent.
 ///
 /// # Errors
 ///
@@ -60,14 +60,14 @@ pub(crate) fn check(budget: Bytes, workload: &Workload) -> Result<(), RunError> 
     )))
 }
 
-/// The most that is taken without being asked for.
+/// The largest budget used by default.
 const USUAL_MAX: u64 = 1 << 30;
 
-/// The longest reply that is taken where its length is not known, and where it is.
+/// The longest reply that is accepted where its length is unknown, and where it is known.
 const UNKNOWN_MAX: u64 = 16 << 20;
 const KNOWN_MAX: u64 = 1 << 20;
 
-/// Room for what a protocol adds to a message.
+/// Allowance for what a protocol adds to a message.
 const FRAMING: u64 = 4096;
 
 #[cfg(test)]

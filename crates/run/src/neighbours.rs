@@ -5,7 +5,7 @@ use probe::{CpuTimes, RunQueue, cpu_pressure};
 use record::Neighbours;
 use units::Nanos;
 
-/// Waits for a CPU up to a boundary of the measurement; `None` for what the kernel does not tell.
+/// Waits for a CPU up to a boundary of the measurement; `None` for what the kernel does not report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waits {
     generator: Option<RunQueue>,
@@ -14,7 +14,7 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// The neighbours of now.
+    /// Reads the current waits.
     pub(crate) fn of(generator: &Processes, server: Option<&Processes>) -> Self {
         Self {
             generator: generator.run_queue(),
@@ -24,7 +24,7 @@ impl Waits {
     }
 }
 
-/// Both ends of a window, and what the CPUs of the machine did between them.
+/// The neighbours' use, from both ends of a window and what the machine's CPUs did in between.
 pub(crate) fn neighbours(
     [before, after]: [&Waits; 2],
     machine: Option<CpuTimes>,
@@ -94,7 +94,7 @@ mod tests {
         let before = Waits::of(&ourselves, None);
         let after = Waits::of(&ourselves, None);
         let found = neighbours([&before, &after], None, Nanos::from_secs(1));
-        // Kernels without the counters have none; there is no server.
+        // Kernels without the counters yield none; there is no server.
         assert_eq!(found.generator_wait_fraction.is_some(), before.generator.is_some());
         assert_eq!(found.server_wait_fraction, None);
     }

@@ -1,4 +1,4 @@
-//! One block of a measurement: its programs wake, it is measured or fails, they rest.
+//! One block of a measurement: its programs are resumed, it is measured or fails, they are paused.
 
 use crate::RunError;
 use crate::block::{Stage, Task};
@@ -13,7 +13,7 @@ use crate::tabs::Tabs;
 use record::Block;
 use spec::secrets::Secrets;
 
-/// Runs one block; one that cannot be run has failed with the reason.
+/// Runs one block; a block that cannot be run is recorded as failed with the reason.
 pub(crate) fn one_block(
     stage: &mut Stage<'_>,
     plan: &Plan,
@@ -45,7 +45,7 @@ pub(crate) fn one_block(
     })
 }
 
-/// `block` without the secrets that a server was given and has sent back.
+/// `block` without secrets that the server was given and has sent back.
 fn without_secrets(mut block: Block, secrets: &Secrets) -> Block {
     let errors = block.errors.iter_mut().map(|error| &mut error.example);
     for words in errors.chain(&mut block.failed).chain(&mut block.cut_short) {
@@ -54,7 +54,7 @@ fn without_secrets(mut block: Block, secrets: &Secrets) -> Block {
     block
 }
 
-/// The same, once its server runs.
+/// Runs the block once its server runs.
 fn block_awake(
     stage: &mut Stage<'_>,
     plan: &Plan,
@@ -146,12 +146,12 @@ fn block_awake(
     }))
 }
 
-/// The rest of a block of `measurement` when its server is looked at again. The block has failed if the server has
-/// ended meanwhile, or is a subject that has answered nothing and is ended for that; its counts are kept.
+/// The block of `measurement` after its server was checked again. The block fails, keeping its counts, if the server
+/// has ended in the meantime, or is a subject that answered nothing, which is then ended.
 ///
 /// # Errors
 ///
-/// The reason for which there is no block: the end of the server, if it has ended.
+/// The reason why there is no block: the end of the server, if it has ended.
 fn survived(
     set_up: &mut SetUp,
     measurement: &Measurement,
@@ -161,7 +161,7 @@ fn survived(
     let is_subject = matches!(measurement.peer, Peer::Subject(_) | Peer::Started(_));
     let died = match is_subject {
         true => server.died_in(block.as_ref().ok()),
-        // It is ours, and does not end by itself: nothing is worth waiting for.
+        // A server of ours does not end on its own: there is nothing to wait for.
         false => server.died_by_now(),
     };
     if let Some(died) = died {

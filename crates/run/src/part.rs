@@ -1,7 +1,7 @@
-//! A part of a block that begins when somebody else says so: the work of an agent.
+//! A part of a block that begins on request: the work of an agent.
 //!
-//! The part is made ready as every measurement is: looked up, verified by one message, all connections opened. Then it
-//! waits for its begin, which is an instant of its own clock.
+//! The part is prepared like every measurement: its name is resolved, one message verifies it, and all connections are
+//! opened. Then it waits for its start, an instant of its own clock.
 
 use crate::block::{Gate, Measured, Stage, Task};
 use crate::intervals::RawTimes;
@@ -22,17 +22,17 @@ use units::{Instant, Nanos};
 pub struct Part<'a> {
     /// The whole block: an experiment of one workload.
     pub plan: &'a Plan,
-    /// The place of this part among all.
+    /// The position of this part among all parts.
     pub part: &'a spec::Part,
     /// The host.
     pub host: &'a Host,
-    /// The clock that its begin is told by.
+    /// The clock by which its start is given.
     pub clock: Clock,
-    /// True if every time is kept beside the histograms.
+    /// True if every single time is kept in addition to the histograms.
     pub keeps_raw_times: bool,
 }
 
-/// Lets a part that is ready begin, or end.
+/// Starts or ends a part that is ready.
 #[derive(Clone, Debug)]
 pub struct Starter {
     control: Arc<Control>,
@@ -40,23 +40,23 @@ pub struct Starter {
 }
 
 impl Starter {
-    /// Lets it begin at `at`, by the clock that it was given. If it wakes up after `latest` it sends nothing.
+    /// Lets the part begin at `at`, by the clock that it was given. If it wakes up after `latest`, it sends nothing.
     pub fn begin(&self, at: Instant, latest: Instant) {
         *self.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(at);
         self.control.begin(at, latest);
     }
 
-    /// One of a part that has no workers: it is asked with [`Starter::begins`].
+    /// A starter for a part without workers, which polls [`Starter::begins`].
     pub(crate) fn alone() -> Self {
         Self { control: Arc::new(Control::waiting(0)), at: Arc::default() }
     }
 
-    /// The begin; `None` as long as nobody has said it.
+    /// The start; `None` until it has been given.
     pub(crate) fn begins(&self) -> Option<Instant> {
         *self.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Ends it; what was measured until then is kept.
+    /// Ends the part; what was measured until then is kept.
     pub fn stop(&self) {
         self.control.stop();
     }
@@ -65,31 +65,31 @@ impl Starter {
 /// The results of a part.
 #[derive(Clone, Debug)]
 pub struct PartMeasured {
-    /// The counts of its workers; instants count from its begin.
+    /// The counts of its workers; instants count from its start.
     pub outcome: Outcome,
-    /// Time from the planned begin of its measurement to the true one. `None`: it has not come so far.
+    /// Time from the planned start of its measurement to the actual one. `None` if the measurement did not start.
     pub late: Option<Nanos>,
     /// False if it sent nothing, not even to warm up.
     pub has_begun: bool,
-    /// The largest share of the measurement that one of its workers was busy.
+    /// The busy share of the measurement of its busiest worker.
     pub busiest_worker: Option<f64>,
-    /// The lateness of the timers of this machine, before it began; `None`: not known.
+    /// The lateness of this machine's timers before the part began; `None` if unknown.
     pub timer_floor: Option<TimerFloor>,
-    /// TCP segments that this machine sent again meanwhile.
+    /// TCP segments that this machine retransmitted in that time.
     pub retransmitted: Option<u64>,
     /// The reason why the load ended early, if it did.
     pub cut_short: Option<String>,
-    /// The times that the histograms of the outcome have, if they are kept one by one.
+    /// The individual times behind the outcome's histograms, if they are kept.
     pub raw_times: RawTimes,
 }
 
 impl Part<'_> {
-    /// Makes it ready, tells `ready` as soon as it is, waits for its begin, and measures. `None` if it was ended before
-    /// it began.
+    /// Prepares the part, calls `ready` as soon as it is ready, waits for its start, and measures. `None` if it was
+    /// ended before it began.
     ///
     /// # Errors
     ///
-    /// It cannot be measured; see [`RunError`].
+    /// The part cannot be measured; see [`RunError`].
     pub fn measure(
         &self,
         feed: &Feed,
@@ -111,7 +111,7 @@ impl Part<'_> {
         let mut stage = Stage::new(&mut set_up, context, feed);
         stage.gate = Some(&opened);
         stage.keeps_raw_times = self.keeps_raw_times;
-        // No two parts give a connection the same number.
+        // No two parts use the same connection number.
         stage.numbered = u64::from(self.part.index) << 32;
         let measurement = &plan.measurements[0];
         let reached = match &set_up.ready[0] {
@@ -134,7 +134,7 @@ impl Part<'_> {
         Ok(at.map(|at| self.measured(measured, at, warm_up, timer_floor)))
     }
 
-    /// All that the block came to, on a machine with this lateness of its timers.
+    /// The results of the block, on a machine with this lateness of its timers.
     fn measured(
         &self,
         measured: Measured,
@@ -157,7 +157,7 @@ impl Part<'_> {
     }
 }
 
-/// The gate of a part: tells once that it is ready.
+/// The gate of a part: reports once that the part is ready.
 struct Opened<F> {
     ready: Cell<Option<F>>,
     at: Arc<Mutex<Option<Instant>>>,

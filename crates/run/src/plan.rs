@@ -1,4 +1,4 @@
-//! An experiment made ready to be carried out: subjects found, payloads made, protocols and TLS set up.
+//! An experiment prepared for execution: subjects found, payloads generated, protocols and TLS set up.
 //!
 //! Start reading at [`Plan::new`]. Nothing here starts, connects or measures.
 
@@ -22,11 +22,11 @@ use wire::websocket::deflate;
 pub struct Plan {
     /// The description.
     pub experiment: Experiment,
-    /// The measurements: one for each workload; of a sweep, one more for each step.
+    /// The measurements: one per workload, and in a sweep one more per step.
     pub measurements: Vec<Measurement>,
 }
 
-/// The subject of a name and the folder that it is installed in, or the reason why there is none.
+/// Looks up a subject by name, with the folder that it is installed in, or the reason why there is none.
 pub type Installed<'a> = &'a dyn Fn(&str) -> Result<(lab::Subject, PathBuf), String>;
 
 impl Plan {
@@ -34,7 +34,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// The first workload and field that is not possible.
+    /// The first field of the first workload that is not possible.
     pub fn new(experiment: Experiment, installed: Installed<'_>) -> Result<Self, PlanError> {
         let ready = |(line, workload): (usize, &Workload)| {
             let is_public = experiment.public_allowed && safety::may_be_public(&workload.server);
@@ -46,7 +46,7 @@ impl Plan {
         Ok(Self { experiment, measurements })
     }
 
-    /// The time that all of it takes, about: its blocks, and before them the start and warm-up of subjects.
+    /// The approximate time of the whole experiment: its blocks, and before them the start and warm-up of subjects.
     pub fn expected(&self) -> Nanos {
         let blocks = vec![self.experiment.rounds as usize; self.measurements.len()];
         let started =
@@ -60,7 +60,7 @@ impl Plan {
         }
     }
 
-    /// The time that so many blocks of each measurement take, about, once everything stands.
+    /// The approximate time of the given number of blocks of each measurement, once everything is set up.
     pub(crate) fn expected_of(&self, blocks: &[usize]) -> Nanos {
         let of_measurement = |(measurement, blocks): (&Measurement, &usize)| {
             let warm_up = match measurement.compiles_while_it_runs() && *blocks > 0 {
@@ -81,39 +81,39 @@ pub(crate) struct Place {
     pub(crate) round: usize,
 }
 
-/// A field of a workload that is not possible.
+/// The error about a field of a workload that is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct PlanError {
     /// The field, as options name it.
     pub field: &'static str,
-    /// The reason, with the value and the cure.
+    /// The reason, with the value and the remedy.
     pub message: String,
 }
 
 /// A workload made ready.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The index of its workload in the experiment, which is that of the line if it is a step of a sweep.
+    /// The index of its workload in the experiment, which for a step of a sweep is that of the line.
     pub line: usize,
     /// The description.
     pub spec: Workload,
     /// The server.
     pub peer: Peer,
-    /// The client; `None`: this program.
+    /// The client; `None` is this program.
     pub client: Option<SubjectClient>,
-    /// The way to speak besides the messages.
+    /// Everything that is said besides the messages.
     pub speech: Speech,
-    /// The whole load, before it is divided among threads.
+    /// The load before it is divided among threads.
     pub workload: load::Workload,
-    /// True if the target may have a public address: the load begins gently, and says whose it is.
+    /// True if the target may have a public address: the load then ramps up gently, and identifies its origin.
     pub is_public: bool,
-    /// The source addresses that connections take turns with.
+    /// The source addresses that connections use in turn.
     pub sources: Vec<IpAddr>,
 }
 
 impl Measurement {
-    /// Makes a workload ready, against a target that is public or not.
+    /// Makes a workload ready, for a target that is public or not.
     pub(crate) fn new(
         spec: &Workload,
         is_public: bool,
@@ -168,7 +168,7 @@ impl Measurement {
     pub(crate) fn compiles_while_it_runs(&self) -> bool {
         let server = match &self.peer {
             Peer::Subject(server) => server.subject.manifest.jit,
-            // Nobody says that it does not.
+            // It may: no manifest says otherwise.
             Peer::Started(_) => true,
             Peer::Embedded(_) | Peer::Given(_) => false,
         };
@@ -176,7 +176,7 @@ impl Measurement {
     }
 }
 
-/// The load of the workers; its rate rises in the warm-up if it `ramps_up`.
+/// The load of the workers; if it `ramps_up`, its rate rises during the warm-up.
 fn workload(spec: &Workload, ramps_up: bool) -> Result<load::Workload, PlanError> {
     let content = content(spec)?;
     let connections = spec.load.connections();
@@ -240,7 +240,7 @@ fn content(spec: &Workload) -> Result<Content, PlanError> {
     content.for_oracle().ok_or_else(has_no_room)
 }
 
-/// The messages as they are asked for, or what fills the `${payload}` of a conversation.
+/// The messages as asked for, or the content of `${payload}` in a conversation.
 fn payload(spec: &Workload) -> Content {
     let text = spec.message.text;
     match &spec.message.content {
@@ -309,7 +309,7 @@ fn problem(field: &'static str, message: String) -> PlanError {
     PlanError { field, message }
 }
 
-/// The time that the subjects of a measurement take to start, about.
+/// The approximate time that the subjects of a measurement take to start.
 fn starting(measurement: &Measurement) -> Nanos {
     let is_program = matches!(measurement.peer, Peer::Subject(_) | Peer::Started(_));
     let count = u64::from(is_program) + u64::from(measurement.client.is_some());
@@ -321,13 +321,13 @@ const START: Nanos = Nanos::from_millis(700);
 /// A server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// One of our own, started for the run as a child process.
+    /// A server of our own, started for the run as a child process.
     Embedded(spec::Embedded),
-    /// A server that listens already.
+    /// A server that is already listening.
     Given(Endpoint),
-    /// One of the user's, started for the run as a child process.
+    /// A server of the user's, started for the run as a child process.
     Started(spec::Started),
-    /// A program of others, started for the run as a child process.
+    /// A third-party program, started for the run as a child process.
     Subject(SubjectServer),
 }
 
@@ -342,7 +342,7 @@ impl Peer {
         }
     }
 
-    /// True if its process is started, watched and ended by us.
+    /// True if we start, watch and end its process.
     pub const fn is_ours(&self) -> bool {
         match self {
             Self::Embedded(_) | Self::Started(_) | Self::Subject(_) => true,
@@ -350,7 +350,7 @@ impl Peer {
         }
     }
 
-    /// The URL of a server of the user's, as it was asked for.
+    /// The URL of a server of the user's, as given by the user.
     pub const fn url(&self) -> Option<&Endpoint> {
         match self {
             Self::Given(url) | Self::Started(spec::Started { url, .. }) => Some(url),
@@ -359,36 +359,36 @@ impl Peer {
     }
 }
 
-/// A server that others wrote. Measurements that want the same one, with the same reply, share its process.
+/// A third-party server. Measurements that need the same one, with the same reply, share its process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectServer {
     /// The subject.
     pub subject: Arc<lab::Subject>,
     /// The folder that it is installed in.
     pub installed: PathBuf,
-    /// The protocol that it is spoken to in; one of those that its manifest has.
+    /// The protocol used with it; one of those in its manifest.
     pub scheme: Scheme,
-    /// The path that is asked for in place of the one that it says, e.g. `/64` of a server that has files alone.
+    /// The path requested instead of the one that it reports, e.g. `/64` for a server that only serves files.
     pub path: Option<String>,
 }
 
-/// A client library that others wrote, with the small program that drives it.
+/// A third-party client library, with the small program that drives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectClient {
     /// The subject.
     pub subject: Arc<lab::Subject>,
     /// The folder that it is installed in.
     pub installed: PathBuf,
-    /// The host that it is to connect to in place of the one that the server says, e.g. `localhost`.
+    /// The host to connect to instead of the one that the server reports, e.g. `localhost`.
     pub host: Option<String>,
 }
 
 /// Everything that a protocol lets a client say besides its messages.
 #[derive(Clone, Debug)]
 pub struct Speech {
-    /// All of it but the length of replies, which follows from the messages, and the sessions of TLS.
+    /// All options but the length of replies, which follows from the messages, and the TLS sessions.
     pub options: wire::ClientOptions,
-    /// The TLS around the protocol; `Some` where the scheme is inside TLS, and only there.
+    /// The TLS around the protocol; `Some` if and only if the scheme uses TLS.
     pub tls: Option<Tls>,
 }
 
@@ -438,7 +438,7 @@ impl Speech {
         Ok(Self { options, tls })
     }
 
-    /// The way of connections that publish in rooms, where their other end is not that of receivers.
+    /// The speech of connections that publish in rooms, where they connect elsewhere than receivers do.
     pub(crate) fn of_publishers(spec: &Workload, scheme: Scheme) -> Result<Self, PlanError> {
         let conversation = spec.conversation.as_ref().map(|it| it.of_publishers());
         let payload = payload(spec);
@@ -459,16 +459,16 @@ const USER_AGENT: &str = "User-Agent";
 /// The TLS of a client.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// Versions, suites, resumption, ALPN, our certificate, and the authorities that are trusted. For a server that we
-    /// start the last are not looked at: its own authority is trusted, and no other.
+    /// Versions, suites, resumption, ALPN, our certificate, and the trusted authorities. For a server that we start,
+    /// these authorities are ignored: only its own is trusted.
     pub options: ClientOptions,
-    /// The name or address that the server's certificate is to have; `None`: that of the URL.
+    /// The name or address that the server's certificate must have; if `None`, that of the URL.
     pub server_name: Option<String>,
 }
 
 impl Tls {
-    /// The usual TLS of `scheme`: everything that rustls offers by itself, tickets, and `http/1.1` over HTTP. Nobody is
-    /// trusted yet. `None` where nothing is inside TLS.
+    /// The usual TLS of `scheme`: everything that rustls offers by default, tickets, and `http/1.1` over HTTP. No
+    /// authority is trusted yet. `None` if the scheme does not use TLS.
     pub fn usual(scheme: Scheme) -> Option<Self> {
         let options = ClientOptions {
             versions: Vec::new(),
@@ -511,9 +511,9 @@ impl Tls {
         let this = Self { options, server_name: tls.server_name.clone() };
         let url_name = workload.server.url().map_or("localhost", Endpoint::host);
         let name = this.server_name.as_deref().unwrap_or(url_name);
-        // Impossible requests are known before anything runs.
+        // Impossible options are rejected before anything runs.
         let checked = match workload.server.is_ours() {
-            // Its authority is known when it has been started.
+            // Its authority is known once it has been started.
             true => ClientOptions { trust: wire::tls::Trust::Anyone, ..this.options.clone() },
             false => this.options.clone(),
         };
@@ -547,7 +547,7 @@ fn trust(trust: &Trust, is_ours: bool) -> Result<wire::tls::Trust, PlanError> {
     })
 }
 
-/// The authorities that this system trusts.
+/// The authorities trusted by this system.
 fn of_system() -> Result<Vec<Vec<u8>>, PlanError> {
     let found = rustls_native_certs::load_native_certs();
     if !found.certs.is_empty() {
@@ -563,7 +563,7 @@ fn of_system() -> Result<Vec<Vec<u8>>, PlanError> {
     ))
 }
 
-/// The option that TLS refuses, with the file that it names.
+/// The error for the option that TLS refuses, with the file that the option names.
 #[expect(clippy::wildcard_enum_match_arm, reason = "errors of a library that may grow")]
 fn refused(error: &OptionsError, tls: &spec::Tls) -> PlanError {
     match error {

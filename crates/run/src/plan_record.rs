@@ -1,4 +1,4 @@
-//! The plan as the record has it.
+//! The plan in the form of the record.
 
 use crate::plan::{Measurement, Peer, Plan};
 use crate::setup::{SetUp, numbers};

@@ -1,7 +1,7 @@
-//! A conversation played once: it logs in if it has to, it opens, each kind of request is sent once and its reply
-//! awaited, what comes unasked is listened for, and it ends. For people who write the file of a conversation.
+//! A conversation played once: it logs in if necessary, opens, sends each kind of request once and waits for its reply,
+//! listens for unasked messages, and ends. For people who write conversation files.
 //!
-//! Left out: the way in which that is shown (the binary), and anything timed (`verify` and the blocks do that).
+//! Left out: displaying it (the binary), and anything timed (`verify` and the blocks do that).
 //!
 //! Start reading at [`play`].
 
@@ -22,15 +22,15 @@ use wire::{Event, Excerpt, Kind, Message, Opening, Verdict};
 /// A conversation that was played to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// The end of each kind of request, in the order of the file.
+    /// The result of each kind of request, in the order of the file.
     pub requests: Vec<Asked>,
-    /// The ways in which the ids of replies were found.
+    /// The counts of the ways in which reply ids were found.
     pub hits: Hits,
-    /// The kinds of requests whose replies are known by the bytes before their ids from now on, and those bytes.
+    /// The kinds of requests whose replies are recognized from now on by the bytes before their ids, and those bytes.
     pub learnt: Vec<(u16, Vec<u8>)>,
-    /// The messages that came of each `[push.NAME]`, in the order of the file.
+    /// The number of messages received for each `[push.NAME]`, in the order of the file.
     pub pushes: Vec<u64>,
-    /// The messages that nothing matches.
+    /// The number of messages that nothing matched.
     pub unexpected: u64,
 }
 
@@ -39,18 +39,18 @@ pub struct Played {
 pub struct Asked {
     /// Time from the request to its reply or the end of its stream; `None` for one that has no reply.
     pub took: Option<Nanos>,
-    /// The events of its stream before that.
+    /// The number of events in its stream before that.
     pub parts: u64,
     /// The verdict on the reply.
     pub verdict: Verdict,
 }
 
-/// Connects, plays the conversation of `asked` once, and tells every message with the time since the connect began.
+/// Connects, plays the conversation of `asked` once, and reports every message with the time since the connect began.
 ///
 /// # Errors
 ///
-/// The name has no address, nobody answers there, it is public, or the server says something else than the
-/// conversation expects: the error says where.
+/// The name has no address, nothing answers there, the address is public, or the server sends something that the
+/// conversation does not expect: the error says where.
 pub fn play(
     asked: Talk<'_>,
     interrupt: &AtomicUsize,
@@ -103,15 +103,15 @@ struct Player<'t> {
 enum Stage {
     /// The exchanges before the connection are under way.
     Before,
-    /// The connection is made and opens, since then.
+    /// The connection is being established and opened, since this instant.
     Opening(Instant),
     /// The request with this index is sent next.
     Ask(usize),
-    /// Its reply is awaited since then.
+    /// The reply to the request with this index has been awaited since this instant.
     Await(usize, Instant),
-    /// No request is left, and everything that comes unasked is heard out, until then.
+    /// No request is left; unasked messages are listened for until this instant.
     Listening(Instant),
-    /// The end is awaited, until then.
+    /// The end is awaited until this instant.
     Leaving(Instant),
 }
 
@@ -120,12 +120,12 @@ enum Stage {
 struct Heard {
     is_there: bool,
     is_open: bool,
-    /// The verdict on the reply that came.
+    /// The verdict on the reply that arrived.
     reply: Option<Verdict>,
     parts: u64,
-    /// The last message that nothing matches.
+    /// The last message that nothing matched.
     unexpected: Option<Vec<u8>>,
-    /// The end of the connection, in words.
+    /// The end of the connection, as text.
     ended: Option<String>,
     fault: Option<String>,
 }
@@ -198,7 +198,7 @@ impl Player<'_> {
         Ok(false)
     }
 
-    /// `Err` if what is under way since `since` has no time left.
+    /// Returns `Err` if the step under way since `since` has run out of time.
     fn check_opening(&self, since: Instant, now: Instant) -> Result<(), String> {
         let opening_max = self.timeouts.connect + self.timeouts.handshake;
         if now < since + opening_max {
@@ -251,7 +251,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Takes in what happened next; false if nothing did.
+    /// Handles the next event; false if there was none.
     fn take(&mut self) -> bool {
         let Self { by_hand, heard, tell, .. } = self;
         let (address, at) = (self.address, by_hand.now().since(self.began));
@@ -297,7 +297,7 @@ impl Player<'_> {
         has_happened
     }
 
-    /// Tells the messages that went and came, and counts those that no request asked for.
+    /// Reports the messages sent and received, and counts those that no request asked for.
     fn note(&mut self) {
         let at = self.by_hand.now().since(self.began);
         for note in &self.by_hand.notes() {
@@ -335,7 +335,7 @@ impl Player<'_> {
         self.played
     }
 
-    /// The reason for which the request with this index has no reply.
+    /// The reason why the request with this index has no reply.
     fn unanswered(&self, index: usize, reason: &str) -> String {
         let request = &self.conversation.requests[index];
         let count = self.conversation.requests.len();
@@ -375,7 +375,7 @@ impl Player<'_> {
     }
 }
 
-/// The reply that a request awaits, in words.
+/// Describes the reply that a request awaits.
 fn expected(request: &Request) -> String {
     match &request.reply {
         Reply::Match(matcher) => matcher_text(matcher),
@@ -388,8 +388,8 @@ fn expected(request: &Request) -> String {
     }
 }
 
-/// The time between two looks for signals.
+/// The time between two checks for signals.
 const POLL: Nanos = Nanos::from_millis(10);
 
-/// The longest wait for a server to end what it was asked to end.
+/// The longest wait for a server to end the connection after it was asked to.
 const LEAVING_MAX: Nanos = Nanos::from_secs(1);

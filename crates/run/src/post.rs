@@ -1,4 +1,4 @@
-//! Messages that are posted to a server beside the one that is measured: to a collector of metrics.
+//! Messages that are posted to a server other than the measured one: to a metrics collector.
 
 use crate::RunError;
 use crate::by_hand::Attempt;
@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicUsize;
 use units::Nanos;
 use wire::Kind;
 
-/// A place of HTTP that takes messages, each on a connection of its own.
+/// An HTTP endpoint that takes messages, each on its own connection.
 pub struct Post<'a> {
-    /// The server, and the way to speak to it. Its load is not looked at.
+    /// The server, and the way to speak to it. Its load is ignored.
     workload: &'a Workload,
-    /// The longest wait: for the name, for the connection, and for the answer.
+    /// The longest wait for each of name resolution, connection and answer.
     patience: Nanos,
     clock: Clock,
     /// The way that the last message took, if it arrived.
@@ -23,19 +23,19 @@ pub struct Post<'a> {
 }
 
 impl<'a> Post<'a> {
-    /// A place that nothing is sent to yet.
+    /// An endpoint to which nothing has been sent yet.
     pub fn new(workload: &'a Workload, patience: Nanos) -> Self {
         Self { workload, patience, clock: Clock::start(), way: None }
     }
 
-    /// Posts `message`. The answer, whose status is one of success.
+    /// Posts `message` and returns the answer, whose status is a success.
     ///
     /// # Errors
     ///
-    /// The fault, in words: nobody is there, nobody answers in time, or the answer says no.
+    /// The fault as text: the server cannot be reached, does not answer in time, or refuses.
     pub fn send(&mut self, message: &[u8]) -> Result<Vec<u8>, String> {
         let words = |error: RunError| error.to_string();
-        // After a fault the name is asked for again: it may stand for another server by then.
+        // After a fault the name is resolved again: it may point to another server by then.
         let way = match self.way.take() {
             Some(way) => way,
             None => {

@@ -1,6 +1,6 @@
-//! Rooms whose publishers connect elsewhere than receivers: to an application or a broker that the server hears.
+//! Rooms whose publishers connect elsewhere than receivers: to an application or a broker that feeds the server.
 //!
-//! Left out: what publishers and receivers say (their conversations) and what is owed (crate `drive`).
+//! Left out: the messages of publishers and receivers (their conversations) and what is owed (crate `drive`).
 
 use crate::RunError;
 use crate::children::program::Program;
@@ -10,18 +10,18 @@ use crate::reach::{Asked, Context, check_public, reachable_from, resolve, stack,
 use drive::Target;
 use spec::{Endpoint, Protocol, Workload};
 
-/// The carriers of the conversation of publishers; `None` if it is that of receivers.
+/// The carriers of the publishers' conversation; `None` if publishers use that of receivers.
 fn carriers(spec: &Workload) -> Option<&'static [Protocol]> {
     let publishers = spec.conversation.as_ref()?.publishers.as_ref()?;
     Some(publishers.carriers())
 }
 
-/// The place that publishers connect to: the one that was asked for, else that of receivers, at `url`, if it is spoken
-/// to there as publishers speak, else the one that a subject says.
+/// The place that publishers connect to: the one asked for; else that of receivers, at `url`, if its protocol can carry
+/// the publishers' conversation; else the one that a subject reports.
 ///
 /// # Errors
 ///
-/// The subject says none.
+/// The subject reports none.
 pub(crate) fn place(
     measurement: &Measurement,
     url: &Endpoint,
@@ -42,13 +42,13 @@ pub(crate) fn place(
     }
 }
 
-/// The other end of connections that publish, after a publication was answered there; `None` if they hold the
-/// conversation of receivers with the server of those, at `url`. `running` is that server, if we started it. A
-/// `program` that publishes is asked nothing: whatever it publishes counts.
+/// The target of connections that publish, after it has answered a publication; `None` if publishers use the receivers'
+/// conversation with the receivers' server, at `url`. `running` is that server, if we started it. A `program` that
+/// publishes is not asked to answer: whatever it publishes counts.
 ///
 /// # Errors
 ///
-/// As [`verify`]; the place is not known, or has a public address.
+/// As [`verify`]; or the place is unknown, or has a public address.
 pub(crate) fn target_of_publishers(
     measurement: &Measurement,
     url: &Endpoint,

@@ -1,4 +1,4 @@
-//! The watch over an open loop that falls behind its schedule.
+//! Detection of an open loop that falls behind its schedule.
 
 use crate::feed::Behind;
 use drive::{Interval, Phase};
@@ -8,7 +8,7 @@ use spec::Conduct;
 use stats::per_second;
 use units::{Instant, Nanos};
 
-/// Messages that are due each second; `None` in a closed loop, where none is.
+/// Messages due per second; `None` in a closed loop, where none is due.
 pub(crate) fn due_per_s(workload: &Workload) -> Option<f64> {
     match (&workload.arrival, workload.lifetime) {
         (Arrival::Closed { .. } | Arrival::Think { .. }, _) => None,
@@ -23,17 +23,17 @@ pub(crate) fn due_per_s(workload: &Workload) -> Option<f64> {
 
 /// The pursuit of a schedule by an open loop, a second at a time.
 ///
-/// A server that stalls for a moment, or takes a second for each reply, is not behind: it takes one second with hardly
-/// half of the replies, or two with too few of them, that none better comes between.
+/// A server that stalls for a moment, or takes a second for each reply, is not behind: being behind takes one second
+/// with less than about half of the replies, or two seconds in a row with too few.
 pub(crate) struct Pursuit {
-    /// Messages that are due each second.
+    /// Messages due per second.
     due_per_s: f64,
-    /// Replies that each is due: one, in rooms a delivery to each receiver.
+    /// Replies due for each message: one, or in rooms a delivery to each receiver.
     replies_each: f64,
     threads: f64,
     /// The start of the second that is counted; `None` before the first message.
     since: Option<Instant>,
-    /// The last look at the CPU time of this process: its instant, and the time used by then.
+    /// The last reading of this process's CPU time: its instant, and the time used by then.
     used: (Instant, Nanos),
     replies: u64,
     unsent: u64,
@@ -43,10 +43,10 @@ pub(crate) struct Pursuit {
 }
 
 impl Pursuit {
-    /// The pursuit of a block of `workload` on so many threads; `None` in a closed loop, which has no schedule, and for
-    /// sessions, which send most of their messages long after they began.
+    /// The pursuit for a block of `workload` on `threads` threads; `None` in a closed loop, which has no schedule, for
+    /// sessions, which send most of their messages long after they began, and where receivers are gone on purpose.
     pub(crate) fn of(workload: &Workload, threads: usize) -> Option<Self> {
-        // While receivers are gone on purpose, fewer deliveries come than are due.
+        // While receivers are gone on purpose, fewer deliveries arrive than are due.
         let are_gone = workload.rooms.is_some_and(|rooms| {
             let Conduct { storm, restart, .. } = rooms.all().conduct;
             storm.is_some() || restart.is_some()
@@ -72,17 +72,17 @@ impl Pursuit {
         }
     }
 
-    /// Another rate is asked for, and the second that is counted begins anew.
+    /// Sets another rate, and starts counting a new second.
     pub(crate) fn change_rate(&mut self, due_per_s: f64) {
         *self = Self::new(due_per_s, self.replies_each, self.threads);
     }
 
-    /// Takes what a worker handed over, and answers once, as soon as the loop is behind.
+    /// Adds an interval of a worker, and returns the lag once, as soon as the loop is behind.
     pub(crate) fn add(&mut self, interval: &Interval) -> Option<Behind> {
         if self.is_told || !flows(interval.phase) {
             return None;
         }
-        // Replies in the beginning are not those of messages due in it.
+        // Replies at the beginning do not belong to messages due then.
         let since = *self.since.get_or_insert_with(|| {
             self.used = (interval.end, own_cpu());
             interval.start + RUN_UP
@@ -130,9 +130,9 @@ fn cores((since, before): (Instant, Nanos), (now, after): (Instant, Nanos)) -> f
 const SECOND: Nanos = Nanos::from_secs(1);
 /// The time that an open loop runs before it can be behind.
 const RUN_UP: Nanos = Nanos::from_millis(500);
-/// The number of doubts that are a certainty.
+/// The number of doubts that amount to certainty.
 const DOUBTS_MAX: u32 = 2;
-/// The number of messages due in a second below which one more or less would be too large a share.
+/// The number of messages due in a second below which a single message would be too large a share.
 const DUE_MIN: f64 = 20.0;
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ pub(crate) mod tests {
         Arrival::Open { schedule, pick: Pick::Any, in_flight_max: NonZeroU32::MAX }
     }
 
-    /// The interval of the tenth number `tenth`, in which so many were sent, answered in 1 ms, and not sent.
+    /// The interval of tenth number `tenth`, with the numbers of messages sent, answered in 1 ms, and unsent.
     fn interval(tenth: u64, phase: Phase, [sent, replies, unsent]: [u64; 3]) -> Interval {
         let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);
         let mut interval = Interval::new(&open("1000/s"));
@@ -179,7 +179,7 @@ pub(crate) mod tests {
         interval
     }
 
-    /// After which tenth an open loop of 1000/s is told to be behind, if each of them is like `tenths` says.
+    /// The tenths after which an open loop of 1000/s is reported as behind, if each tenth is as `tenths` says.
     fn told_behind(tenths: impl Fn(u64) -> [u64; 3]) -> Vec<u64> {
         told_behind_with(&workload(open("1000/s")), tenths)
     }
@@ -220,7 +220,7 @@ pub(crate) mod tests {
         assert_eq!(told_behind(|_| [100, 99, 0]), none);
         // Replies that take a second.
         assert_eq!(told_behind(|tenth| [100, if tenth < 10 { 0 } else { 100 }, 0]), none);
-        // A server that stands still for 400 ms and then catches up.
+        // A server that stalls for 400 ms and then catches up.
         let stall = |tenth| match tenth {
             20..24 => [100, 0, 0],
             24 => [100, 500, 0],

@@ -1,5 +1,5 @@
-//! Turns a URL into a target that answers: names resolved, the safety rail, the protocol stack, and a first message
-//! whose echo is checked before anything is timed.
+//! Turns a URL into a target that answers: resolves names, applies the safety rail, builds the protocol stack, and
+//! checks the echo of a first message before anything is timed.
 
 use crate::advice::{FirstError, next_at_once, next_inside_tls, next_of_finding, next_of_protocol};
 use crate::answer;
@@ -36,11 +36,11 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Stops what is being set up.
+    /// Checks whether the set-up has to stop.
     ///
     /// # Errors
     ///
-    /// [`RunError::Interrupted`] if a signal came.
+    /// [`RunError::Interrupted`] if a signal arrived.
     pub(crate) fn check(self) -> Result<(), RunError> {
         match self.interrupt.load(Ordering::Relaxed) {
             0 => Ok(()),
@@ -49,16 +49,16 @@ impl Context<'_> {
     }
 }
 
-/// A place that was looked up.
+/// A resolved place.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
-    /// The addresses in the order of the resolver.
+    /// The addresses, in the resolver's order.
     pub(crate) addresses: Vec<Address>,
-    /// Time from the question to the answer; `None` where nothing had to be asked.
+    /// Time from the query to the answer; `None` if no query was needed.
     pub(crate) took: Option<Nanos>,
 }
 
-/// Looks the place of `url` up.
+/// Resolves the place of `url`.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub(crate) fn resolve(url: &Endpoint, timeout: Nanos, clock: Clock) -> Result<Re
     let began = clock.now();
     let (sender, receiver) = channel();
     let question = (name.clone(), port);
-    // On a thread of its own, because the system's resolver cannot be told when to give up.
+    // On its own thread, because the system's resolver has no configurable timeout.
     engine::thread::start("resolver", move || {
         drop(sender.send(question.to_socket_addrs().map(Iterator::collect::<Vec<_>>)))
     })?;
@@ -96,7 +96,8 @@ pub(crate) fn resolve(url: &Endpoint, timeout: Nanos, clock: Clock) -> Result<Re
     }
 }
 
-/// The addresses of the same family as the source addresses, all of which have one; all if there are no sources.
+/// The addresses of the same family as the source addresses, which all share one; all addresses if there are no
+/// sources.
 ///
 /// # Errors
 ///
@@ -122,7 +123,7 @@ pub(crate) fn reachable_from(
     }
 }
 
-/// Lets public addresses pass only with consent.
+/// Accepts public addresses only with consent.
 ///
 /// # Errors
 ///
@@ -139,8 +140,8 @@ pub(crate) fn check_public(addresses: &[Address], allowed: bool) -> Result<(), R
     Ok(())
 }
 
-/// The client's end of connections to `endpoint`, for replies of `reply_len` bytes, which only matters where nothing in
-/// the protocol says where they end.
+/// The client's end of connections to `endpoint`, for replies of `reply_len` bytes, which only matters where the
+/// protocol does not delimit them.
 ///
 /// # Errors
 ///
@@ -169,11 +170,11 @@ pub(crate) fn reply_len(workload: &Workload) -> usize {
     }
 }
 
-/// The TLS around it, if there is any. With `authority_pem` that authority is trusted, and no other.
+/// The TLS around the protocol, if there is any. With `authority_pem`, only that authority is trusted.
 ///
 /// # Errors
 ///
-/// [`RunError::InvalidTls`] if what was asked for does not fit together.
+/// [`RunError::InvalidTls`] if the options contradict each other.
 pub(crate) fn tls(
     url: &Endpoint,
     speech: &Speech,
@@ -188,7 +189,7 @@ pub(crate) fn tls(
     Ok(Some(Client::new(&options, name)?))
 }
 
-/// An address that answers as it should, and those before it that did not.
+/// An address that answers as expected, and those before it that did not.
 #[derive(Clone, Debug)]
 pub(crate) struct Reached {
     pub(crate) target: Target,
@@ -197,49 +198,50 @@ pub(crate) struct Reached {
     pub(crate) answer: String,
 }
 
-/// A target that answered as it should.
+/// A target that answered as expected.
 #[derive(Clone)]
 pub(crate) struct Ready {
     pub(crate) url: Endpoint,
     pub(crate) target: Target,
-    /// The time that its name took to be resolved.
+    /// The time that resolving its name took.
     pub(crate) resolve: Option<Nanos>,
-    /// The authority to trust, if it is ours and speaks TLS.
+    /// The authority to trust, if the run started the server and it speaks TLS.
     pub(crate) authority_pem: Option<Vec<u8>>,
-    /// Its reply, if it was asked for one because none was given, and a client subject has to know it.
+    /// Its reply, requested because none was given and a client subject has to know it.
     pub(crate) reply: Option<Vec<u8>>,
     /// Its answer to the first message, in words.
     pub(crate) answer: String,
-    /// Its processes, if it is not ours, or why they are not seen.
+    /// The processes of a server that the run did not start, or the reason why they cannot be seen.
     pub(crate) found: Option<Result<FoundServer, String>>,
 }
 
-/// The error of a single message: the reply that was wrong, rather than the bytes that came behind it.
+/// The error of a single message: a wrong reply takes precedence over errors about bytes after it.
 pub(crate) fn first_error(outcome: &Outcome) -> FirstError<'_> {
     let of_reply = outcome.errors.get_key_value(&ErrorClass::WrongReply);
     of_reply.or_else(|| outcome.errors.first_key_value())
 }
 
-/// The question by which a target is known to answer.
+/// The request that shows that a target answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// A message; of a conversation one of each kind.
+    /// A message; for a conversation, one request of each kind.
     Requests,
-    /// The opening of a receiver's connection: others publish.
+    /// The opening of a receiver's connection, where publishing is done elsewhere.
     Opening,
 }
 
-/// Makes the client's end of connections to a target that says so many messages first ([`wire::greeted`]).
+/// Makes the client's end of connections to a target that sends the given number of greetings first
+/// ([`wire::greeted`]).
 pub(crate) type Stacks<'a> = &'a dyn Fn(Option<u32>) -> Result<Stack, RunError>;
 
-/// Sends one message to each address in turn until one answers, and checks the answer; where that is `asked`, only
-/// opens a connection. Where nothing was said about messages it listens first, and a server that speaks is asked for an
-/// echo only if its greeting is not that of a protocol that is known.
+/// Sends one message to each address in turn until one answers, and checks the answer; with [`Asked::Opening`], only
+/// opens a connection. Where no option describes the messages, it listens first, and a server that speaks first is
+/// asked for an echo only if its greeting belongs to no known protocol.
 ///
 /// # Errors
 ///
-/// [`RunError::Unreachable`] if no address takes a connection, [`RunError::WrongAnswer`] if the first that does
-/// answers something else than expected, or nothing.
+/// [`RunError::Unreachable`] if no address accepts a connection, [`RunError::WrongAnswer`] if the first that does
+/// answers something unexpected, or nothing.
 pub(crate) fn verify(
     url: &Endpoint,
     addresses: &[Address],
@@ -314,21 +316,22 @@ pub(crate) fn verify(
     Err(RunError::Unreachable { target: url.to_string(), attempts: failed })
 }
 
-/// True for an error that took a connection: one before the connection of messages, such as a login's, counts too.
+/// True for an error that required a connection: one before the connection for messages, such as for a login, counts
+/// too.
 fn is_of_a_connection((class, _): (&ErrorClass, &Tally)) -> bool {
     !matches!(class, ErrorClass::ConnectFailed | ErrorClass::ConnectTimedOut)
 }
 
 /// The answers to the first messages to a server.
 enum Answers {
-    /// Each was answered as it should be; the last of them.
+    /// Each was answered as expected; this is the outcome of the last.
     Right(Outcome),
-    /// The first that was not, in words where there are several, and what came of it.
+    /// The first that was not: its description, where there are several, and its outcome.
     Wrong(Option<String>, Outcome),
 }
 
-/// Sends one message and takes its reply, of a conversation one of each kind until one does not end as it should. A
-/// kind that has no reply ends well when it is sent. A single message is sent after `silence`.
+/// Sends one message and checks its reply; for a conversation, one request of each kind until one does not end as
+/// expected. A kind without a reply ends well when it is sent. A single message is sent after `silence`.
 ///
 /// # Errors
 ///
@@ -362,7 +365,7 @@ fn first_answers(
     Ok(Answers::Right(last))
 }
 
-/// Opens the connection of a receiver, and says whether it opened as it should.
+/// Opens the connection of a receiver, and returns whether it opened as expected.
 ///
 /// # Errors
 ///
@@ -376,7 +379,7 @@ fn opening(
     let at_once = Workload {
         connections: NonZeroU32::MIN,
         rooms: None,
-        // Nobody comes to think of a message before it is over.
+        // The think time ends long after the connection, so no message is sent.
         arrival: Arrival::Think { think: Nanos::from_secs(3600) },
         phases: Phases { warm_up: Nanos::ZERO, stop: Stop::After(Nanos(1)), drain: LISTENING },
         ..workload.clone()
@@ -386,12 +389,12 @@ fn opening(
     Ok(if is_well { Answers::Right(outcome) } else { Answers::Wrong(None, outcome) })
 }
 
-/// The workload with requests of the kind at `index` alone.
+/// The workload with only requests of the kind at `index`.
 pub(crate) fn of_kind(workload: &Workload, requests: &Requests, index: usize) -> Workload {
     Workload { requests: Some(requests.only(index)), ..workload.clone() }
 }
 
-/// The message of a request, with its holes.
+/// The message of a request, with its placeholders.
 fn words(kind: &spec::conversation::Request) -> String {
     match &kind.send {
         spec::conversation::Send::Message(template) => format!("`{template}`"),
@@ -403,7 +406,7 @@ fn words(kind: &spec::conversation::Request) -> String {
     }
 }
 
-/// Sends one message to a target that was verified: the error if it is not answered as it should be, within its
+/// Sends one message to a verified target; the inner error is set if it is not answered as expected, within its
 /// time-outs and within `patience`.
 ///
 /// # Errors
@@ -427,19 +430,19 @@ pub(crate) fn ask(
     })
 }
 
-/// True if a server may well be one of another kind: it was to echo and answered something else, nothing at all, or
-/// not even the upgrade; or its response over HTTP does not end.
+/// True if the server may well be of another kind: it was to echo but sent something else, sent nothing at all, or did
+/// not even answer the upgrade; or its HTTP response does not end.
 fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>) -> bool {
     let Some((class, Tally { cause, .. })) = error else { return false };
     let is_echo = measurement.workload.expect == Expect::Echo;
     let is_other = match cause {
-        // Codes from 3000 on are those of applications (RFC 6455 §7.4.2); 1002 is what older servers of GraphQL say.
+        // Codes from 3000 on belong to applications (RFC 6455 §7.4.2); older GraphQL servers send 1002.
         Cause::Closed(code) => matches!(code, Some(1002 | 3000..=4999)),
         Cause::NoClose | Cause::Status { .. } => true,
-        // An alert is the answer of a server that speaks TLS.
+        // A TLS alert comes from a server that speaks TLS.
         Cause::Said(said) | Cause::Unasked(said) => !said.beginning().starts_with(b"\x15\x03"),
-        // Servers of Socket.IO leave an upgrade elsewhere without an answer, and those that want another subprotocol
-        // may cut the connection, with what they have not read.
+        // Socket.IO servers do not answer an upgrade on another path, and servers that want another subprotocol may cut
+        // the connection with data unread.
         Cause::Unknown
             if matches!(
                 class,
@@ -451,7 +454,7 @@ fn may_be_other(url: &Endpoint, measurement: &Measurement, error: FirstError<'_>
         Cause::Unknown => matches!(class, ErrorClass::WrongReply | ErrorClass::ReplyTimedOut),
         Cause::Before { .. } | Cause::Compression => false,
     };
-    // A good status is refused where its type is that of a stream.
+    // A success status is refused if its content type is that of a stream.
     let is_stream = matches!(cause, Cause::Status { code: 200..=299, .. })
         && measurement.speech.options.statuses.is_empty()
         && measurement.speech.options.method == "GET";
@@ -477,7 +480,7 @@ fn next_of_another(
     Ok(finding.map_or_else(|next| next, |finding| next_of_finding(url, &finding)))
 }
 
-/// The kind of a server, by what it has said already, or by a look at it; advice if that shows nothing.
+/// The kind of a server, from what it has already sent, or from a look at it; advice if that shows nothing.
 ///
 /// # Errors
 ///
@@ -511,7 +514,7 @@ fn finding(
     })
 }
 
-/// Connections to the place of `url`, inside TLS if it is, on which whatever arrives at once is a message.
+/// Makes connections to the place of `url`, over TLS if it uses TLS, on which the bytes of each read are a message.
 pub(crate) fn without_framing(url: &Endpoint, speech: &Speech) -> Result<Stack, RunError> {
     let is_unix = url.protocol == Protocol::Unix;
     let protocol = if is_unix { Protocol::Unix } else { Protocol::Tcp };
@@ -519,7 +522,7 @@ pub(crate) fn without_framing(url: &Endpoint, speech: &Speech) -> Result<Stack, 
     stack(&bytes, speech, 0, tls(url, speech, None)?)
 }
 
-/// Advice about a wrong answer of a server that was not spoken to in TLS, but may want to be.
+/// Advice about a wrong answer from a server that was not spoken to over TLS, but may require it.
 ///
 /// # Errors
 ///
@@ -535,8 +538,8 @@ fn next_without_tls(
         error.map(|(class, _)| class),
         Some(ErrorClass::HandshakeTimedOut | ErrorClass::ReplyTimedOut)
     );
-    // Whoever answers in this protocol does not want TLS; but 400 is what web servers say to those that should speak
-    // it.
+    // A server that answers in this protocol does not require TLS, except that web servers send 400 to clients that
+    // should use TLS.
     let is_answered = error.is_some_and(|(_, tally)| match tally.cause {
         Cause::Status { code, .. } => code != 400,
         Cause::Closed(_) | Cause::Compression => true,
@@ -557,7 +560,7 @@ fn next_without_tls(
     Ok(next_of_protocol(measurement, error))
 }
 
-/// True if the server completes a handshake of TLS, with any certificate, on one more connection.
+/// True if the server completes a TLS handshake, with any certificate, on one more connection.
 fn speaks_tls(
     url: &Endpoint,
     measurement: &Measurement,
@@ -583,7 +586,7 @@ fn one_message(
     messages(workload, NonZeroU64::MIN, target, context)
 }
 
-/// Sends so many messages on one connection, the next when the one before has its reply.
+/// Sends `count` messages on one connection, each when the one before has its reply.
 pub(crate) fn messages(
     workload: &Workload,
     count: NonZeroU64,
@@ -593,7 +596,7 @@ pub(crate) fn messages(
     run_once(once(workload, count), 0, target, context)
 }
 
-/// The workload of so many messages on one connection.
+/// The workload of `count` messages on one connection.
 fn once(workload: &Workload, count: NonZeroU64) -> Workload {
     Workload {
         connections: NonZeroU32::MIN,
@@ -611,7 +614,7 @@ fn once(workload: &Workload, count: NonZeroU64) -> Workload {
     }
 }
 
-/// Does all of a workload, on connections that are numbered from `first` on.
+/// Carries out a workload, on connections numbered from `first`.
 pub(crate) fn run_once(
     workload: Workload,
     first: u64,
@@ -621,7 +624,7 @@ pub(crate) fn run_once(
     run_after(Nanos::ZERO, workload, first, target, context)
 }
 
-/// Does all of a workload as [`run_once`], after it has listened for so long on its connections.
+/// Carries out a workload like [`run_once`], after listening on its connections for `silence`.
 fn run_after(
     silence: Nanos,
     workload: Workload,
@@ -638,8 +641,8 @@ fn run_after(
     Ok(worker.finish().0)
 }
 
-/// The longest wait for a handshake of TLS.
+/// The longest wait for a TLS handshake.
 const TLS_QUESTION: Nanos = Nanos::from_millis(300);
 
-/// The time after a request of a conversation in which is listened for what its rules do not name.
+/// The time after a request of a conversation to listen for messages that its rules do not name.
 const LISTENING: Nanos = Nanos::from_millis(100);

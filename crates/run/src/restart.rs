@@ -1,8 +1,8 @@
-//! The restart of a server in the middle of a block: it is killed when the load says so, and started again at once.
-//! A part of a server (`restart_of`) is only killed here; the program that started it starts it again.
+//! The restart of a server in the middle of a block: it is killed when the load asks for it, and started again at once.
+//! A part of a server (`restart_of`) is only killed here; the program that started the part starts it again.
 //!
-//! A thread of its own does it, so that workers and their collector go on meanwhile: they know the instants from
-//! [`Control`]. Left out: receivers that come back, which is up to workers (crate `drive`).
+//! It runs on its own thread, so that workers and their collector continue meanwhile; they learn the instants from
+//! [`Control`]. Left out: receivers that reconnect, which is up to workers (crate `drive`).
 
 use crate::RunError;
 use crate::children::processes::Processes;
@@ -19,16 +19,16 @@ use probe::tcp_addresses;
 use spec::Endpoint;
 use units::{Instant, Nanos};
 
-/// A restart that is to come.
+/// A planned restart.
 pub(crate) struct Restart<'a> {
     servers: &'a mut Servers,
     measurement: &'a Measurement,
-    /// Time from the begin of the traffic to the kill.
+    /// Time from the start of the traffic to the kill.
     after: Nanos,
     context: Context<'a>,
 }
 
-/// A restart that was.
+/// A completed restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Restarted {
     /// The instant at which the server was killed.
@@ -38,7 +38,7 @@ pub(crate) struct Restarted {
 }
 
 impl<'a> Restart<'a> {
-    /// The restart that the load of a measurement asks for, of one of these servers; `None` if it asks for none.
+    /// The restart of one of `servers` that the load of a measurement asks for; `None` if it asks for none.
     pub(crate) fn of(
         measurement: &'a Measurement,
         servers: &'a mut Servers,
@@ -49,8 +49,8 @@ impl<'a> Restart<'a> {
         Some(Self { servers, measurement, after, context })
     }
 
-    /// Waits for its time, kills the server, whose processes these are, and starts it again; `None` if the workers end
-    /// before.
+    /// Waits until the restart is due, kills the server, which consists of `processes`, and starts it again; `None` if
+    /// the workers end before.
     pub(crate) fn when_due(
         self,
         control: &Control,
@@ -83,8 +83,8 @@ impl<'a> Restart<'a> {
         }))
     }
 
-    /// Kills the processes of a program that the server has started, and waits until others of that name listen where
-    /// they did.
+    /// Kills the processes of a program that the server has started, and waits until new processes of that name listen
+    /// at the same addresses.
     fn of_part(self, program: &str, control: &Control) -> Result<Restarted, String> {
         let Self { servers, measurement, context, .. } = self;
         let clock = context.clock;
@@ -116,12 +116,11 @@ impl<'a> Restart<'a> {
     }
 }
 
-/// The processes of a server that the restart of a measurement is of; `None` if it is of all, or there is none.
+/// The processes of a server that the restart of a measurement kills; `None` if it kills all, or there is no restart.
 ///
 /// # Errors
 ///
-/// [`RunError::InvalidRequest`]: the server has no such processes, or they are those that receivers connect to, at
-/// `receivers`.
+/// [`RunError::InvalidRequest`]: the server has no such processes, or receivers connect to them, at `receivers`.
 pub(crate) fn part_of(
     measurement: &Measurement,
     server: Option<&RunningServer>,
@@ -134,7 +133,7 @@ pub(crate) fn part_of(
     let since = context.clock.now();
     let refused =
         |reason: String| RunError::InvalidRequest(format!("--restart-of {program}: {reason}"));
-    // The server may be ready before all that belongs to it.
+    // The server may be ready before all its parts are.
     let part = loop {
         context.check()?;
         let part = server.part(program);
@@ -165,7 +164,7 @@ pub(crate) fn listens_at(part: &Part, address: &Address) -> bool {
     there.iter().any(|listener| part.pids().contains(&listener.pid))
 }
 
-/// The URLs of a server that a measurement uses: its own, and that of publishers which connect elsewhere.
+/// The URLs of a server that a measurement uses: its own, and that of publishers, if they connect elsewhere.
 fn places(server: &RunningServer, measurement: &Measurement) -> Result<Vec<Endpoint>, String> {
     let scheme = match &measurement.peer {
         Peer::Embedded(embedded) => embedded_server(measurement, embedded).scheme,
@@ -177,7 +176,7 @@ fn places(server: &RunningServer, measurement: &Measurement) -> Result<Vec<Endpo
     Ok([url].into_iter().chain(publishers).collect())
 }
 
-/// The longest time from when a server is ready until a program that belongs to it listens as well.
+/// The longest time from the readiness of a server until a program that belongs to it listens as well.
 const PART_STARTS_MAX: Nanos = Nanos::from_secs(3);
-/// The longest time between two looks for the begin of the traffic, for its end, and for a program.
+/// The longest time between two checks for the start of the traffic, for its end, and for a program.
 const LOOK_EVERY: Nanos = Nanos::from_millis(5);

@@ -1,11 +1,11 @@
-//! Blocks with the distribution that sweeps judge them by.
+//! Blocks with the distribution by which sweeps judge them.
 
 use crate::plan::Place;
 use record::{Block, Summary};
 use spec::Load;
 use stats::Histogram;
 
-/// The block of one workload in one round, with the distribution that it is judged by.
+/// The block of one workload in one round, with the distribution by which it is judged.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) block: Block,
@@ -13,8 +13,8 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// A block under `load`; `None` if its distributions cannot be read. One of an open loop is judged by response
-    /// times, one of short-lived clients by their lives.
+    /// A block under `load`; `None` if its distributions cannot be read. A block of an open loop is judged by response
+    /// times; a block of short-lived clients by their lives.
     pub(crate) fn of(load: &Load, block: Block) -> Option<Self> {
         let times = match load {
             Load::Bots { .. }

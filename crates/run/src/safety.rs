@@ -1,7 +1,6 @@
-//! The safety rail: which addresses may be loaded without anybody's consent, and how gently one begins with which
-//! there is consent.
+//! The safety rail: which addresses may be loaded without consent, and how gently a load begins on those that need it.
 //!
-//! Pure. Names are looked up before (see `reach`): what counts is the address that a connection would go to.
+//! Pure. Names are resolved earlier (see `reach`): what counts is the address that a connection would go to.
 
 use spec::{Address, Lifetime, Phases, Server, Workload};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,16 +9,16 @@ use units::{Nanos, Rate};
 /// The distance of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
-    /// This machine: loopback, and the unspecified address, which leads there.
+    /// This machine: loopback, and the unspecified address, which reaches it.
     Loopback,
     /// The same site: private use (RFC 1918), shared by a provider's customers (RFC 6598), link-local (RFC 3927,
     /// RFC 4291), unique local (RFC 4193).
     Private,
-    /// Everything else, whatever a registry may have reserved it for.
+    /// Everything else, even if a registry has reserved it for some purpose.
     Public,
 }
 
-/// The distance of `address`. An IPv6 address that stands for an IPv4 one (`::ffff:10.0.0.1`) is as far as that.
+/// The distance of `address`. An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) counts as the IPv4 address.
 pub fn distance(address: IpAddr) -> Distance {
     match address.to_canonical() {
         IpAddr::V4(address) => distance_v4(address),
@@ -32,8 +31,8 @@ pub fn is_public(address: IpAddr) -> bool {
     distance(address) == Distance::Public
 }
 
-/// True unless the target is known to be no public one: it is ours, a path, or an address that is near. Names are not
-/// looked up.
+/// True unless the target is known not to be public: a server that we start, a path, or a local or private address.
+/// Names are not resolved.
 pub(crate) fn may_be_public(server: &Server) -> bool {
     let Some(endpoint) = server.url() else { return false };
     match &endpoint.address {
@@ -42,8 +41,7 @@ pub(crate) fn may_be_public(server: &Server) -> bool {
     }
 }
 
-/// The same load with a beginning that its target can follow: connections that last are opened, and a rate rises, over
-/// [`RAMP`] at least.
+/// The same load with a gradual start: long-lived connections are opened, and a rate rises, over at least [`RAMP`].
 pub(crate) fn gently(workload: &Workload) -> Workload {
     let lasts = workload.load.lifetime() == Lifetime::Long;
     let slow = Rate::new(workload.load.connections(), RAMP).filter(|_| lasts);
@@ -53,13 +51,13 @@ pub(crate) fn gently(workload: &Workload) -> Workload {
     Workload { connect_rate, phases, ..workload.clone() }
 }
 
-/// The User-Agent that tells the owner of a target what loads it, and whom to ask.
+/// The User-Agent that tells the owner of a target where the load comes from and whom to contact.
 pub(crate) fn user_agent(contact: Option<&str>) -> String {
     let contact = contact.map_or_else(String::new, |contact| format!("; {contact}"));
     format!("wirebench/{} (load test{contact})", env!("CARGO_PKG_VERSION"))
 }
 
-/// The shortest time in which a load on a public target reaches its height.
+/// The shortest time in which a load on a public target reaches its full height.
 const RAMP: Nanos = Nanos::from_secs(5);
 
 fn distance_v4(address: Ipv4Addr) -> Distance {

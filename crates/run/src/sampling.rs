@@ -1,6 +1,6 @@
-//! Samples of usage, ten times a second while a block is measured, from files that stay open.
+//! Samples of usage, taken ten times per second while a block is measured, from files that stay open.
 //!
-//! It costs CPU time of the collecting thread alone, which is measured and told.
+//! Sampling costs CPU time of the collecting thread only; that cost is measured and reported.
 
 use crate::children::processes::{Processes, Together};
 use engine::Address;
@@ -35,7 +35,7 @@ pub(crate) struct Samples {
     pub(crate) samples: Vec<Sample>,
     pub(crate) interface: Option<Interface>,
     pub(crate) memory: Option<Memory>,
-    /// CPU time that all of it took.
+    /// CPU time that the sampling took.
     pub(crate) cost: Nanos,
 }
 
@@ -52,8 +52,8 @@ struct Snapshot {
 }
 
 impl Sampler {
-    /// Opens the files that are read from then on. Values of a file that cannot be opened are unknown, which is no
-    /// error. The interface is the one to `target`, if that is given.
+    /// Opens the files to sample. Values of a file that cannot be opened are unknown, which is not an error. The
+    /// interface is the one to `target`, if that is given.
     pub(crate) fn new(server: Option<&Processes>, target: Option<&Address>) -> Self {
         let name = match target {
             Some(Address::Tcp(address)) => interface_to(address.ip()),
@@ -72,7 +72,7 @@ impl Sampler {
         }
     }
 
-    /// The measured window begins.
+    /// Starts the measured window.
     pub(crate) fn begin(&mut self, now: Instant) {
         let used = thread_cpu();
         let first = self.snapshot(now);
@@ -80,14 +80,14 @@ impl Sampler {
         self.pay(used);
     }
 
-    /// Takes a sample, if it is time.
+    /// Takes a sample if one is due.
     pub(crate) fn tick(&mut self, now: Instant) {
         if self.last.as_ref().is_some_and(|last| now.since(last.at) >= EVERY) {
             self.take(now);
         }
     }
 
-    /// The measured window has ended. The memory of the server is walked over once, which takes it a moment.
+    /// Ends the measured window. The kernel walks the server's memory once for this, which takes a moment.
     pub(crate) fn end(&mut self, now: Instant) {
         self.take(now);
         let Some(first) = self.first.take() else { return };
@@ -109,7 +109,7 @@ impl Sampler {
         self.pay(used);
     }
 
-    /// All that was taken.
+    /// The samples taken.
     pub(crate) fn finish(self) -> Samples {
         self.taken
     }
@@ -153,7 +153,7 @@ impl Sampler {
     }
 }
 
-/// The memory of both sides. That of the server is walked over once, which takes it a moment.
+/// Reads the memory of both sides. The kernel walks the server's memory once for this, which takes a moment.
 pub(crate) fn memory(server: Option<&mut Together>, generator: &mut Together) -> Memory {
     let rss = |together: &mut Together| Some(together.sample()?.rss.0);
     let mut memory = Memory { generator_rss_bytes: rss(generator), ..Memory::default() };
@@ -164,7 +164,7 @@ pub(crate) fn memory(server: Option<&mut Together>, generator: &mut Together) ->
     memory
 }
 
-/// The servers that a run has driven, each by the process that its others descend from.
+/// The servers that a run has driven, each identified by the process that its others descend from.
 #[derive(Debug, Default)]
 pub(crate) struct Driven(BTreeSet<u32>);
 
@@ -179,14 +179,14 @@ impl Driven {
         }
     }
 
-    /// A server is driven, or was since it was started again. True if it had not been before.
+    /// Notes that a server is driven, or has been since it was started again. True if it was not noted before.
     pub(crate) fn add(&mut self, server: &Processes) -> bool {
         server.origin().is_some_and(|origin| self.0.insert(origin))
     }
 }
 
 impl Snapshot {
-    /// The usage after `earlier`, which is some time ago.
+    /// The usage since `earlier`.
     fn since(&self, earlier: &Self) -> Sample {
         let time = self.at.since(earlier.at);
         let cores = |now: Nanos, then: Nanos| {
@@ -219,9 +219,9 @@ impl Snapshot {
     }
 }
 
-/// The time between two samples. A little less than the interval of workers, by which the collector is woken.
+/// The time between two samples. A little less than the interval of workers, which wakes the collector.
 const EVERY: Nanos = Nanos::from_millis(95);
-/// The number of samples that are kept of a block at most: ten minutes of them.
+/// The most samples that are kept of a block: ten minutes of them.
 const SAMPLES_MAX: usize = 6000;
 
 #[cfg(test)]
@@ -259,7 +259,7 @@ mod tests {
         let before = driven.before(&server);
         assert!(before.is_first && before.rss_bytes > Some(0) && before.pss_bytes > Some(0));
         assert!(!driven.before(&server).is_first);
-        // The one that took its place in the middle of a block was driven by that.
+        // The server that replaced it in the middle of a block has been driven by that block.
         server.go_on_as(Processes::one(1), None);
         assert!(driven.add(&server));
         assert!(!driven.before(&Processes::one(1)).is_first);

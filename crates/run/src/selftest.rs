@@ -1,15 +1,15 @@
-//! The self-test: what wirebench measures on this very machine, held against what is known to be true.
+//! The self-test: wirebench's measurements on this machine, compared with known truths.
 //!
-//! Servers with known delays, a server and a generator that are stopped for a known time, and a null subject, which is
-//! an echo within our own process. Each check comes to one line with what is true and what was measured; all of them
-//! together are a certificate. `stage` measures, `judge` decides: pure functions over numbers, so that a certificate
-//! can fail.
+//! It uses servers with known delays, a server and a generator that are stopped for a known time, and a null subject,
+//! which is an echo within our own process. Each check yields one line with the true and the measured values; all
+//! checks together are a certificate. `stage` measures; `judge` decides with pure functions over numbers, so that it
+//! can be tested that a certificate can fail.
 //!
-//! A check that misses is made twice again, and passes if it holds two times of three: what wirebench does wrongly it
-//! does each time, what others did to the machine they seldom do twice.
+//! A check that misses is repeated up to twice, and passes if it holds two times out of three: an error of wirebench
+//! recurs every time, a disturbance by other programs seldom recurs.
 //!
-//! Left out: where certificates are kept (the binary), and the same tests in virtual time, which are exact (the tests
-//! of crate `drive`).
+//! Left out: storing certificates (the binary), and the same tests in virtual time, which are exact (the tests of crate
+//! `drive`).
 //!
 //! Start reading at [`selftest`].
 
@@ -29,29 +29,29 @@ use units::Nanos;
 /// The findings of a self-test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The checks, in the order of time.
+    /// The checks, in chronological order.
     pub checks: Vec<Check>,
     /// The median round trip of one connection to the null subject.
     pub round_trip_floor: Option<Nanos>,
-    /// The messages a second that one thread carries with it.
+    /// The messages per second that one thread can exchange with it.
     pub messages_per_s_max: Option<u64>,
 }
 
 /// The progress of a self-test.
 #[derive(Clone, Copy, Debug)]
 pub enum Told<'a> {
-    /// This is being measured now.
+    /// The measurement that starts now.
     Begins(&'static str),
-    /// This is what came of it.
+    /// The check that was made.
     Checked(&'a Check),
 }
 
-/// Runs every check, which takes less than a minute, and again those that miss. A quantity that one of them cannot
-/// measure fails that check alone.
+/// Runs every check, which takes less than a minute, and repeats those that miss. A quantity that cannot be measured
+/// fails only its own check.
 ///
 /// # Errors
 ///
-/// [`RunError::Interrupted`] if a signal came.
+/// [`RunError::Interrupted`] if a signal arrived.
 pub fn selftest(
     host: &Host,
     tell: &mut dyn FnMut(Told<'_>),
@@ -90,12 +90,12 @@ pub fn selftest(
     Ok(found)
 }
 
-/// The stall test in full on every transport: 1000 messages a second for 20 s, of which the server is stopped for 2 s.
-/// Takes about four minutes.
+/// Runs the full stall test on every transport: 1000 messages per second for 20 s, with the server stopped for 2 s of
+/// them. Takes about four minutes.
 ///
 /// # Errors
 ///
-/// [`RunError::Interrupted`] if a signal came.
+/// [`RunError::Interrupted`] if a signal arrived.
 pub fn stall_tests(
     host: &Host,
     tell: &mut dyn FnMut(Told<'_>),
@@ -116,7 +116,8 @@ pub fn stall_tests(
 
 type Measure<'a> = &'a dyn Fn(&mut Found) -> Result<Check, RunError>;
 
-/// The check, repeated if it misses: the majority of three decides, and the evidence has every one that was made.
+/// Makes the check, and repeats it if it misses: the majority of three decides, and the evidence covers every
+/// repetition.
 fn two_of_three(mut check: impl FnMut() -> Result<Check, RunError>) -> Result<Check, RunError> {
     let first = check()?;
     if first.passed {
@@ -136,7 +137,7 @@ fn two_of_three(mut check: impl FnMut() -> Result<Check, RunError>) -> Result<Ch
     Ok(Check { code: made[0].code.clone(), passed, evidence })
 }
 
-/// A check that could not be made has failed; one that was interrupted ends everything.
+/// Turns a check that could not be made into a failed one; an interruption ends everything.
 fn settled(code: &str, check: Result<Check, RunError>) -> Result<Check, RunError> {
     match check {
         Err(error @ RunError::Interrupted { .. }) => Err(error),

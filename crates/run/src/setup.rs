@@ -1,4 +1,4 @@
-//! The set-up before the first block: the machine known, servers up, targets verified.
+//! The set-up before the first block: machine facts read, servers up, targets verified.
 
 use crate::children::clients::{Clients, beyond, misfit};
 use crate::children::processes::Processes;
@@ -37,36 +37,36 @@ use units::{Bytes, Nanos};
 /// The set-up of a run.
 pub(crate) struct SetUp {
     environment: Environment,
-    /// The sampler of the machine, and what the machine had done before the first block.
+    /// The sampler of the machine, and the machine's times before the first block.
     pub(crate) system: Option<SystemSampler>,
     system_before: Option<SystemTimes>,
     /// The CPUs of server and generator; `None` if they are left to the system.
     pub(crate) placement: Option<Placement>,
     pub(crate) generator_cpus: Vec<usize>,
-    /// The CPUs of servers of the user's that we start; empty: any.
+    /// The CPUs for servers of the user's that we start; if empty, any.
     pub(crate) program_cpus: Vec<usize>,
-    /// The cores that there are to place workers on, and the most workers of a measurement.
+    /// The cores available for workers, and the largest number of workers of a measurement.
     topology: Topology,
     threads: NonZeroUsize,
-    /// The process of a server that runs already, where it was named.
+    /// The process of a server that is already running, if the user named it.
     server_pid: Option<u32>,
     /// True if other machines measure: each checks its part against its own limits.
     is_elsewhere: bool,
     pub(crate) servers: Servers,
-    /// The programs that publish in rooms, by the lines of their measurements.
+    /// The programs that publish in rooms, by the line of their measurement.
     programs: BTreeMap<usize, Program>,
     /// The servers that blocks and warm-ups have driven.
     pub(crate) driven: Driven,
     pub(crate) clients: Clients,
-    /// The target of each measurement, or why there is none.
+    /// The target of each measurement, or the reason why there is none.
     pub(crate) ready: Vec<Result<Ready, String>>,
     /// Warnings about the set-up.
     pub(crate) warnings: Vec<Warning>,
-    /// The versions that subjects say to be, by name; `None` for one that does not say it.
+    /// The versions that subjects report, by name; `None` for a subject that does not report its version.
     versions: BTreeMap<String, Option<String>>,
-    /// The way in which each measurement was warmed up.
+    /// The warm-up of each measurement.
     warm: BTreeMap<usize, Warm>,
-    /// The subjects of each measurement as they were before the run was interrupted.
+    /// The subjects of each measurement before the run was interrupted.
     pub(crate) known: Known,
 }
 
@@ -75,18 +75,18 @@ pub(crate) type Known = BTreeMap<usize, (Option<Subject>, Option<Subject>)>;
 
 /// The warm-up of the subjects of a measurement.
 struct Warm {
-    /// The start of the server that it was for.
+    /// The count of the server's starts at that warm-up.
     server_starts: u32,
     warm_up: Option<WarmUp>,
 }
 
 impl SetUp {
-    /// Makes every measurement ready that is `wanted`: those of which no block is left are not.
+    /// Makes every `wanted` measurement ready; those without a block left are not wanted.
     ///
     /// # Errors
     ///
-    /// Errors that forbid the whole run: a limit of the machine, the safety rail; and, where there is only one target,
-    /// whatever is wrong with it.
+    /// Errors that prevent the whole run: a limit of the machine, the safety rail; and, where there is only one target,
+    /// any error about it.
     pub(crate) fn new(
         plan: &Plan,
         host: &Host,
@@ -99,7 +99,7 @@ impl SetUp {
         let topology = probe::topology();
         let mut environment = probe::machine();
         environment.cores_allowed = topology.cores().map(numbers).collect();
-        // Without an engine every row would fail, each with the same words.
+        // Without an engine every row would fail with the same message.
         let mut engine = Epoll::new(context.clock)?;
         measure_timer_floor(&mut environment, &mut engine);
         drop(engine);
@@ -164,7 +164,7 @@ impl SetUp {
             if let Some(server) = set_up.servers.of(measurement) {
                 server.pause();
             }
-            // Steps have one target: where it does not answer there is nothing to measure.
+            // Steps share one target: if it does not answer there is nothing to measure.
             let is_only = plan.measurements.len() == 1 || measurement.peer.url().is_some();
             match ready {
                 Err(error) if is_only && host.kind != Kind::Lab || !is_local(&error) => {
@@ -179,11 +179,11 @@ impl SetUp {
         Ok(set_up)
     }
 
-    /// Makes the target of a measurement ready: its server up, verified, and one message answered as it should be.
+    /// Makes the target of a measurement ready: starts and verifies its server, and checks the answer to one message.
     ///
     /// # Errors
     ///
-    /// The reason for which it cannot be measured.
+    /// The reason why it cannot be measured.
     fn prepare(
         &mut self,
         plan: &Plan,
@@ -213,7 +213,7 @@ impl SetUp {
                 let server = self.servers.started(measurement, context)?;
                 server.resume();
                 authority_pem = server.authority_pem().map(<[u8]>::to_vec);
-                // A relay says one of the schemes that it speaks there.
+                // A relay reports only one of the schemes that it speaks at that address.
                 let said = embedded_server(measurement, embedded).scheme;
                 let place = server.url(said).map_err(RunError::NotStarted)?.address;
                 Endpoint::new(embedded.scheme, place)
@@ -305,8 +305,8 @@ impl SetUp {
         Ok(Ready { url, target, resolve: resolved.took, authority_pem, reply, answer, found })
     }
 
-    /// True if what listens at an address where publishers were told to connect is not the server of a measurement,
-    /// which is at `own`.
+    /// True if publishers were told to connect to `address`, and what listens there is not the server of the
+    /// measurement, which is at `own`.
     fn is_other(&self, measurement: &Measurement, address: &Address, own: &[Address]) -> bool {
         if measurement.spec.publish_with.is_some() {
             return true;
@@ -314,13 +314,13 @@ impl SetUp {
         if measurement.spec.publish_to.is_none() || own.contains(address) {
             return false;
         }
-        // A server of ours may listen at several ports.
+        // A server that we started may listen at several ports.
         let ours = self.servers.of(measurement).map(RunningServer::pids).unwrap_or_default();
         let there = crate::found::listeners(address).unwrap_or_default();
         !there.iter().any(|listener| ours.contains(&listener.pid))
     }
 
-    /// The server of somebody else at an address, looked for once.
+    /// The server at an address that the run did not start; looked up once per address.
     fn server_at(&self, address: &Address) -> Result<FoundServer, String> {
         let mut before =
             self.ready.iter().flatten().filter(|ready| ready.target.address == *address);
@@ -332,7 +332,7 @@ impl SetUp {
     ///
     /// # Errors
     ///
-    /// Its end, if it is not started again.
+    /// The reason why it ended, if it is not started again.
     pub(crate) fn wake(
         &mut self,
         plan: &Plan,
@@ -343,7 +343,7 @@ impl SetUp {
         if self.ready[workload].is_ok()
             && let Err(gone) = self.servers.check(measurement)
         {
-            // The load that killed it has failed, and other loads go on.
+            // The load that killed it has failed; other loads continue.
             if restarts(measurement) || !self.servers.forget_killed(measurement) {
                 return Err(gone);
             }
@@ -364,7 +364,7 @@ impl SetUp {
         self.programs.get(&measurement.line)?.ended()
     }
 
-    /// Makes all measurements ready again that were, and have the server of this one.
+    /// Makes all measurements ready again that were ready and share the server of this one.
     fn prepare_anew(&mut self, plan: &Plan, measurement: &Measurement, context: Context<'_>) {
         let key = Key::of(measurement);
         for (index, other) in plan.measurements.iter().enumerate() {
@@ -380,8 +380,8 @@ impl SetUp {
         memory::budget(measurement.spec.memory_max, &self.environment)
     }
 
-    /// True if the workers of a measurement may look for what is due, in place of sleeping: each has a core for itself,
-    /// and so have a server on this machine and a client that receives beside them.
+    /// True if the workers of a measurement may poll for due messages instead of sleeping: each has a core for itself,
+    /// as do a server on this machine and a receiving client beside them.
     pub(crate) fn lets_workers_look(&self, measurement: &Measurement, target: &Address) -> bool {
         let is_local = match target {
             Address::Unix(_) => true,
@@ -394,8 +394,8 @@ impl SetUp {
             && have_a_core_each(parties, self.environment.cores_allowed.len(), quota)
     }
 
-    /// Asks a subject for its version, once. Says so while it waits for longer than a moment; a subject that does not
-    /// answer is warned about, because its version is then only that of its manifest.
+    /// Asks a subject for its version, once. Announces it if the wait takes longer than a moment; warns about a subject
+    /// that does not answer, because its version is then only that of its manifest.
     ///
     /// # Errors
     ///
@@ -439,7 +439,7 @@ impl SetUp {
         Ok(())
     }
 
-    /// The turn of a measurement is over.
+    /// Pauses the programs of a measurement whose turn is over.
     pub(crate) fn rest(&self, measurement: &Measurement, workload: usize) {
         self.clients.pause(workload);
         if let Some(server) = self.servers.of(measurement) {
@@ -452,14 +452,14 @@ impl SetUp {
         self.warm.get(&workload).is_some_and(|warm| warm.server_starts == server_starts)
     }
 
-    /// Keeps how a measurement was warmed up, if it was.
+    /// Records the warm-up of a measurement, if there was one.
     pub(crate) fn warmed(&mut self, workload: usize, warm_up: Option<WarmUp>, server_starts: u32) {
         if warm_up.is_some() {
             self.warm.insert(workload, Warm { server_starts, warm_up });
         }
     }
 
-    /// The subjects of a measurement, server and client, as the record has them.
+    /// The subjects of a measurement, server and client, in the form of the record.
     pub(crate) fn subjects(
         &self,
         measurement: &Measurement,
@@ -489,13 +489,13 @@ impl SetUp {
             subject(&client.subject, version)
         });
         match self.known.get(&workload) {
-            // Nothing of it ran since.
+            // It has not run since.
             Some(known) if self.ready.get(workload).is_none_or(Result::is_err) => known.clone(),
             _ => (server, client),
         }
     }
 
-    /// Says that some of the blocks were measured before an interruption.
+    /// Warns that some of the blocks were measured before an interruption.
     pub(crate) fn warn_resumed(&mut self, kept: usize, left: usize, feed: &Feed) {
         if kept == 0 {
             return;
@@ -514,7 +514,7 @@ impl SetUp {
     ///
     /// # Errors
     ///
-    /// The reason for which they are not seen.
+    /// The reason why they cannot be seen.
     pub(crate) fn server(
         &self,
         measurement: &Measurement,
@@ -531,16 +531,17 @@ impl SetUp {
         }
     }
 
-    /// The CPUs that a server is bound to which somebody else started; empty if it may use all.
+    /// The CPUs that a server not started by the run is pinned to; empty if it may use all.
     pub(crate) fn bound_to(&self, found: &FoundServer) -> Vec<usize> {
         found.bound_to(self.environment.cpus_online)
     }
 
-    /// Checks that the machine allows the connections of another measurement of the same target as measurement `like`.
+    /// Checks that the machine allows the connections of another measurement with the same target as measurement
+    /// `like`.
     ///
     /// # Errors
     ///
-    /// [`RunError::Shortage`] with what it does not allow.
+    /// [`RunError::Shortage`] with the limit exceeded.
     pub(crate) fn check(
         &self,
         like: usize,
@@ -552,7 +553,7 @@ impl SetUp {
         }
     }
 
-    /// The source addresses of a measurement from this machine: other machines choose their own.
+    /// The source addresses of a measurement from this machine; other machines choose their own.
     fn sources(
         &self,
         measurement: &Measurement,
@@ -564,7 +565,8 @@ impl SetUp {
         }
     }
 
-    /// Makes another measurement of the same target as measurement `like` ready, without asking it again; its index.
+    /// Makes another measurement with the same target as measurement `like` ready, without contacting the target again;
+    /// returns its index.
     ///
     /// # Errors
     ///
@@ -583,7 +585,7 @@ impl SetUp {
         Ok(self.ready.len() - 1)
     }
 
-    /// Says why the replies of an open loop cannot be told apart, where they cannot.
+    /// Warns with the reason if the replies of an open loop cannot be told apart.
     fn warn_without_identity(&mut self, measurement: &Measurement) {
         let workload = &measurement.workload;
         let is_numbered = workload.expect == Expect::InSequence;
@@ -611,17 +613,17 @@ impl SetUp {
         });
     }
 
-    /// The lateness of the timers of this machine; `None`: not known.
+    /// The lateness of this machine's timers; `None` if unknown.
     pub(crate) const fn timer_floor(&self) -> Option<TimerFloor> {
         self.environment.timer_floor
     }
 
-    /// The shortest stall: fifty times the lateness of a timer of this machine.
+    /// The shortest gap that counts as a stall: fifty times the p99 lateness of this machine's timers.
     pub(crate) fn stall_min(&self) -> Nanos {
         Nanos(self.timer_floor().map_or(0, |floor| floor.overshoot_p99_ns.saturating_mul(50)))
     }
 
-    /// The machine, with what it did since the set-up.
+    /// The machine, with its steal before and since the set-up.
     pub(crate) fn environment(&self) -> Environment {
         let mut environment = self.environment.clone();
         let after = SystemSampler::open().ok().and_then(|mut system| system.sample().ok());
@@ -662,7 +664,7 @@ fn restarts(measurement: &Measurement) -> bool {
     measurement.workload.rooms.is_some_and(|rooms| rooms.all().conduct.restart.is_some())
 }
 
-/// The reason for which the server of a measurement cannot be started again at its port, where it cannot.
+/// The reason why the server of a measurement cannot be started again at its port; `None` if it can.
 fn cannot_restart(measurement: &Measurement) -> Option<&'static str> {
     let is_of_all = restarts(measurement) && measurement.spec.restart_of.is_none();
     match &measurement.peer {
@@ -674,11 +676,11 @@ fn cannot_restart(measurement: &Measurement) -> Option<&'static str> {
     }
 }
 
-/// Checks that the subjects of a measurement can do it, as far as their manifests say.
+/// Checks that the subjects of a measurement can do it, according to their manifests.
 ///
 /// # Errors
 ///
-/// [`RunError::Subject`] with what it cannot do.
+/// [`RunError::Subject`] with what the subject cannot do.
 fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
     let client = measurement.client.as_ref();
     let of_client = client.and_then(|client| Some((&client.subject, misfit(measurement, client)?)));
@@ -709,12 +711,12 @@ fn check_limits(measurement: &Measurement) -> Result<(), RunError> {
     }
 }
 
-/// The URL at which a subject speaks the scheme of a measurement, after it has answered the questions of the short
-/// verification there, once.
+/// The URL at which a subject speaks the scheme of a measurement, after it has passed the short verification there,
+/// once.
 ///
 /// # Errors
 ///
-/// [`RunError::Subject`] with the first question that it failed.
+/// [`RunError::Subject`] with the first check that it failed.
 fn verified(
     running: &mut RunningServer,
     server: &SubjectServer,
@@ -724,7 +726,7 @@ fn verified(
     let SubjectServer { subject, scheme, .. } = server;
     let failed = |reason| RunError::Subject { name: subject.name.clone(), reason };
     let url = running.url(*scheme).map_err(failed)?;
-    // The requests of a conversation are verified one by one, as those to any server.
+    // The requests of a conversation are verified one by one, as for any server.
     let echoes = measurement.spec.conversation.is_none();
     if echoes && !running.verified.contains(scheme) {
         let Answer { reply, .. } = measurement.spec.server.answer();
@@ -745,13 +747,12 @@ fn verified(
     Ok(url)
 }
 
-/// CPUs as the record has them.
+/// CPU numbers in the form of the record.
 pub(crate) fn numbers(cpus: &[usize]) -> Vec<u32> {
     cpus.iter().map(|cpu| u32::try_from(*cpu).unwrap_or(u32::MAX)).collect()
 }
 
-/// Measures how late the waits of `engine` end on this machine, or notes the reason for which it cannot; takes about
-/// 0.1 s.
+/// Measures how late the waits of `engine` end on this machine, or notes the reason why it cannot; takes about 0.1 s.
 pub fn measure_timer_floor(environment: &mut Environment, engine: &mut Epoll) {
     let floor = probe::timer_floor(|length| {
         let began = engine.now();
@@ -766,11 +767,11 @@ pub fn measure_timer_floor(environment: &mut Environment, engine: &mut Epoll) {
     }
 }
 
-/// The source addresses of a measurement: those asked for, or as many of loopback as its ports make necessary.
+/// The source addresses of a measurement: those asked for, or as many loopback addresses as its ports require.
 ///
 /// # Errors
 ///
-/// [`RunError::Shortage`] with the number and the cure.
+/// [`RunError::Shortage`] with the number and the remedy.
 fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAddr>, RunError> {
     let each = measurement.peer.scheme().sockets();
     let connections = u64::from(measurement.workload.connections.get()) * each;
@@ -805,9 +806,10 @@ fn sources(measurement: &Measurement, addresses: &[Address]) -> Result<Vec<IpAdd
     Ok((first..first + count).map(|address| IpAddr::V4(Ipv4Addr::from(address))).collect())
 }
 
-/// The most ports that the connections of a measurement may have taken at one time. Those of short-lived clients stay
-/// taken for a while after the close, except over WebSocket, where the server closes first; and before half of an
-/// address's ports are used the kernel finds one at once, after that it searches.
+/// The most ports that the connections of a measurement may occupy at one time. Those of short-lived clients stay
+/// occupied for a while after the close, except over WebSocket, where the server closes first. They are counted twice
+/// then, because the kernel finds a free port at once only while less than half of an address's ports are used, and
+/// searches after that.
 fn ports(measurement: &Measurement) -> u64 {
     let workload = &measurement.workload;
     let scheme = measurement.peer.scheme();
@@ -826,11 +828,11 @@ fn ports(measurement: &Measurement) -> u64 {
     connections + if server_closes_first { clients } else { clients.saturating_mul(2) }
 }
 
-/// The reason for which a part of a block does not publish with a program.
+/// The reason why a part of a block does not publish with a program.
 pub(crate) const NO_PROGRAM: &str = "--publish-with: agents of a fleet start no programs; leave it out, or measure on this machine alone";
 
-/// Time after which the question for a version is worth a word.
+/// Time after which waiting for a version is announced.
 const VERSION_MOMENT: Nanos = Nanos::from_secs(1);
 
-/// More short-lived clients in a second than one thread can serve.
+/// More short-lived clients per second than one thread can serve.
 const CLIENTS_PER_S_MAX: u64 = 100_000;

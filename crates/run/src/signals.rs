@@ -1,4 +1,4 @@
-//! Waits for a client subject, which a signal that asks us to stop cuts short.
+//! Waits for a client subject that a stop signal can cut short.
 
 use engine::thread;
 use lab::{Client, ClientError};
@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use units::Nanos;
 
-/// Waits for the client to do something. A signal that asks us to stop ends it.
+/// Waits for the client to do something. A signal that asks us to stop ends the client.
 pub(crate) fn interruptibly<T>(
     client: &mut Client,
     interrupt: &AtomicUsize,
@@ -33,5 +33,5 @@ pub(crate) fn interruptibly<T>(
     })
 }
 
-/// Time between two looks for a signal.
+/// Time between two checks for a signal.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);

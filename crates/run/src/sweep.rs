@@ -1,9 +1,9 @@
-//! Steps of load, until it is known where each line bends and how much it carries within an objective.
+//! Raises the load in steps until each line's knee, and its capacity within an objective, are known.
 //!
-//! In every round each line that is not done runs one block, in random order, at the load that its search asks for:
-//! what drifts on the machine is shared by all lines. Each step is what `wirebench run` would do at that load.
+//! In every round, each line that is not done runs one block, in random order, at the load that its search asks for, so
+//! that drift of the machine affects all lines alike. Each step does what `wirebench run` would do at that load.
 //!
-//! Left out: which loads to measure (`stats::knee`), and what a step says (`steps`).
+//! Left out: choosing the loads (`stats::knee`), and the results of steps (`steps`).
 //!
 //! Start reading at [`sweep`].
 
@@ -30,8 +30,8 @@ use stats::knee::Range;
 use std::sync::atomic::Ordering;
 use units::{Instant, Nanos, Random};
 
-/// Sweeps and answers with the record, which has what is known until `commands` stop it. Listeners of `feed` hear what
-/// goes on; `journal` keeps the blocks, and after each what is known by then.
+/// Sweeps and returns the record, which has the results known when the sweep ended or `commands` stopped it. Listeners
+/// of `feed` receive the progress; `journal` keeps the blocks, and with each the results so far.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ fn first_steps(sweep: Sweep<'_>, plan: &Plan) -> Result<Plan, RunError> {
     Ok(Plan { experiment: plan.experiment.clone(), measurements })
 }
 
-/// A sweep that goes on.
+/// A sweep in progress.
 struct Run<'a, 'b> {
     sweep: Sweep<'a>,
     host: &'a Host,
@@ -86,7 +86,7 @@ struct Run<'a, 'b> {
 }
 
 impl Run<'_, '_> {
-    /// Runs one block on each line that is not done; whether there was one.
+    /// Runs one block on each line that is not done; true if there was one.
     fn round(&mut self, random: &mut Random) -> Result<bool, RunError> {
         let mut order: Vec<usize> = (0..self.lines.len()).collect();
         random.shuffle(&mut order);
@@ -103,7 +103,7 @@ impl Run<'_, '_> {
         Ok(self.kept.len() > before)
     }
 
-    /// The next load of a line, if there is one: a load whose connections the machine allows.
+    /// The next load of a line, if there is one; the machine allows its connections.
     fn next_of(&mut self, line: usize) -> Option<Asked> {
         loop {
             let load = self.lines[line].next()?;
@@ -129,7 +129,7 @@ impl Run<'_, '_> {
         Ok(workload)
     }
 
-    /// The largest load below `load`, which is not possible, that is; by halving what lies between.
+    /// The largest possible load below `load`, which is not possible; found by bisection.
     fn largest_possible(&self, line: usize, load: u64) -> u64 {
         let is_possible = |load| {
             let measurement = self.sweep.at(line, load, &self.plan.measurements[line]).ok();
@@ -191,7 +191,7 @@ impl Run<'_, '_> {
         let (server, client) = self.set_up.subjects(&self.plan.measurements[workload], workload);
         let entry = Entry { block: one.block.clone(), server, client };
         self.kept.push(one);
-        // First, because a block could not be recovered whose step is in no frame.
+        // The frame comes first, because a block whose step is in no frame could not be recovered.
         let frame = self.frame();
         self.journal.begin(&frame);
         self.journal.keep(&entry);
@@ -200,13 +200,13 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// The reason why the server has to be given up after this block, if it has: nothing succeeds any more.
+    /// The reason to give up on the server after this block because nothing succeeds any more, if there is one.
     fn silence(&mut self, block: &Block, workload: usize) -> Result<Option<String>, RunError> {
         let each = self.plan.measurements[workload].spec.load.replies_each();
         if block.failed.is_some() || line::is_kept(block, each) {
             return Ok(None);
         }
-        // Under an overload nearly everything may fail, and the server be well: it is asked.
+        // Under overload nearly everything may fail although the server is well, so it is asked.
         if block.cut_short.is_some() && block.counts.ok == 0 {
             return Ok(block.cut_short.clone());
         }
@@ -214,8 +214,8 @@ impl Run<'_, '_> {
         Ok(silent.map(|error| format!("nothing was answered in the {PATIENCE} after it: {error}")))
     }
 
-    /// Waits until the server answers again: what is left of an overload would be measured in the next block. Fails
-    /// with the last error if it does not within [`PATIENCE`]; the end of the budget, or a signal, is no failure.
+    /// Waits until the server answers again: the next block would otherwise measure the rest of an overload. Fails with
+    /// the last error if there is no answer within [`PATIENCE`]; the end of the budget, or a signal, is not a failure.
     fn recover(&mut self, workload: usize) -> Result<Result<(), String>, RunError> {
         let until = self.until();
         let Self { stage, set_up, plan, .. } = self;
@@ -243,14 +243,15 @@ impl Run<'_, '_> {
         Ok(recovered)
     }
 
-    /// The record as far as it is known, without its blocks.
+    /// The record so far, without its blocks.
     fn frame(&self) -> RunRecord {
         let found = steps::sweep(self.sweep, &self.plan, &self.lines, &self.kept);
         let frame = ending::frame(&self.plan, self.host, &self.rounds, &self.set_up);
         RunRecord { sweep: Some(found), ..frame }
     }
 
-    /// The record of all that was found, until it was `over` for a reason of others.
+    /// The record of all results; `over` is the reason if the machines that measure instead of this one ended the
+    /// sweep.
     fn finish(mut self, over: Option<String>) -> Result<RunRecord, RunError> {
         let signal = self.stage.interrupt.load(Ordering::Relaxed);
         if self.kept.is_empty() {
@@ -269,13 +270,13 @@ impl Run<'_, '_> {
         Ok(ending::judge(record, None, self.stage.feed))
     }
 
-    /// The time that all of it will take, about.
+    /// The approximate time that the sweep will take.
     fn expected(&self) -> Nanos {
         let block = self.plan.measurements.iter().map(block_time).max().unwrap_or(Nanos::ZERO);
         Nanos(block.0.saturating_mul(self.expected_blocks() as u64)).min(self.sweep.axis.budget)
     }
 
-    /// The number of its blocks, about: half of the way up, the halving, and the confirmation.
+    /// The approximate number of its blocks: half of the way up, the bisection, and the confirmation.
     fn expected_blocks(&self) -> usize {
         let Range { from, to, factor } = self.sweep.range();
         let log = |value: f64| value.ln() / factor.max(1.01).ln();
@@ -293,7 +294,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// The end of the sweep: partial, if the server of a line did not answer, or did not go on answering.
+/// The end of the sweep: partial if the server of a line did not answer, or stopped answering.
 fn ended(lines: &[Line<'_>]) -> Ended {
     let failed: Vec<String> = lines
         .iter()
@@ -302,7 +303,7 @@ fn ended(lines: &[Line<'_>]) -> Ended {
     if failed.is_empty() { Ended::Completed } else { Ended::Partial { reason: failed.join("; ") } }
 }
 
-/// The time of a block, about.
+/// The approximate time of a block.
 fn block_time(measurement: &Measurement) -> Nanos {
     let phases = measurement.workload.phases;
     match phases.stop {
@@ -313,7 +314,7 @@ fn block_time(measurement: &Measurement) -> Nanos {
 
 /// The pause before a server that has not answered is asked again.
 const ASKED_EVERY: Nanos = Nanos::from_millis(50);
-/// The shortest time that it is given for an answer.
+/// The shortest time that the server is given for an answer.
 const ASKED_MIN: Nanos = Nanos::from_millis(10);
 /// The time of connecting, draining and closing.
 const BESIDES: Nanos = Nanos::from_millis(300);

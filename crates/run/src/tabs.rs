@@ -1,9 +1,9 @@
-//! Deliveries to the tabs of a browser: a client subject says what each tab has had, and when by its own clock. Here
-//! that is held against what was published, and put on our clock.
+//! Deliveries to the tabs of a browser: a client subject reports what each tab has received, and when by the tab's
+//! clock. Here that is compared with what was published, and converted to our clock.
 //!
-//! A tab asks for our time, before and after the measurement. At the instant of our answer its own clock showed
-//! something between the question and the answer's coming: each exchange bounds the offset, and all of them together
-//! do so best.
+//! A tab asks for our time before and after the measurement. At the instant of our answer, its own clock was between
+//! its times of the request and of the reply: each exchange bounds the offset, and all of them together give the
+//! tightest bound.
 //!
 //! Start reading at [`Tabs::open`]; the arithmetic, which is pure, at [`Published::reached`].
 
@@ -26,7 +26,7 @@ pub(crate) struct Tabs<'a> {
     rooms: Rooms,
     time_out: Nanos,
     clock: Clock,
-    /// Our clock as time since 1970 when it showed zero; the same for all answers, whoever sets the wall clock
+    /// The time since 1970 at which our clock showed zero; the same for all answers, even if the wall clock is set
     /// meanwhile.
     epoch: Nanos,
     interrupt: &'a AtomicUsize,
@@ -37,7 +37,7 @@ impl<'a> Tabs<'a> {
     ///
     /// # Errors
     ///
-    /// The reason for which they have not.
+    /// The reason why they have not.
     pub(crate) fn open(
         client: &'a mut Client,
         url: &Endpoint,
@@ -57,11 +57,11 @@ impl<'a> Tabs<'a> {
         Ok(Self { client, rooms, time_out, clock, epoch, interrupt })
     }
 
-    /// Closes the tabs; `block` with what they have had of what `outcome` says was published.
+    /// Closes the tabs; returns `block` with the deliveries to them of what was published according to `outcome`.
     ///
     /// # Errors
     ///
-    /// The reason for which there is no such number: it is not said, or cannot be true.
+    /// The reason why there are no deliveries: the client does not report them, or the report cannot be true.
     pub(crate) fn close(self, outcome: &Outcome, block: Block) -> Result<Block, String> {
         let Self { client, rooms, time_out, clock, epoch, interrupt } = self;
         let patience = patience(rooms) + time_out;
@@ -90,34 +90,34 @@ fn now(clock: Clock, epoch: Nanos) -> Nanos {
     epoch + Nanos(clock.now().0)
 }
 
-/// The longest time until tabs are open, or closed and have said all.
+/// The longest time until tabs are open, or until they are closed and have reported everything.
 fn patience(rooms: Rooms) -> Nanos {
     let tabs = u64::from(rooms.count.get()) * u64::from(rooms.receivers.get());
     Nanos(tabs.saturating_mul(TAB_MAX.0)) + BESIDES_MAX
 }
 
-/// The publications of a block, and the rooms that they were for.
+/// The publications of a block, and their rooms.
 #[derive(Clone, Copy, Debug)]
 struct Published {
     rooms: Rooms,
-    /// The begin of the measurement: messages that were due before are not counted.
+    /// The start of the measurement: messages that were due before it are not counted.
     from: Instant,
-    /// The messages that count.
+    /// The number of messages that count.
     count: u64,
-    /// The time that one counts with which did not come.
+    /// The time with which a message that did not arrive is counted.
     time_out: Nanos,
-    /// Our clock as time since 1970 when it showed zero.
+    /// The time since 1970 at which our clock showed zero.
     epoch: Nanos,
-    /// The instant at which the report was there.
+    /// The instant at which the report had been read.
     read_at: Instant,
 }
 
 impl Published {
-    /// The deliveries that a report of tabs comes to.
+    /// The deliveries that follow from a report of tabs.
     ///
     /// # Errors
     ///
-    /// The reason for which it cannot be true.
+    /// The reason why it cannot be true.
     fn reached(&self, report: &Received) -> Result<TabDeliveries, String> {
         self.check_rooms(&report.receivers)?;
         let mut all = Counted::default();
@@ -145,7 +145,7 @@ impl Published {
                 ReceiverEnd::Waiting => counts.in_flight_at_end += missing,
             }
         }
-        // Nobody knows in which room they were.
+        // It is not known in which room they were published.
         match tabs.iter().all(|(tab, _)| tab.end == ReceiverEnd::Ended) {
             true => counts.lost += nowhere * receivers,
             false => counts.in_flight_at_end += nowhere * receivers,
@@ -168,7 +168,7 @@ impl Published {
         })
     }
 
-    /// Checks that each room has as many tabs as were asked for.
+    /// Checks that each room has as many tabs as asked for.
     fn check_rooms(&self, tabs: &[Receiver]) -> Result<(), String> {
         let (rooms, receivers) = (self.rooms.count.get(), self.rooms.receivers.get() as usize);
         let of_room = |room| tabs.iter().filter(|tab| tab.room == room).count();
@@ -182,7 +182,8 @@ impl Published {
         }
     }
 
-    /// The messages of the measurement that a tab has had, each once; the rest is added to `all`.
+    /// The messages of the measurement that a tab has received, each once; adds times, clock bounds and anomalies to
+    /// `all`.
     fn count(&self, tab: &Receiver, all: &mut Counted) -> Result<BTreeSet<Message>, String> {
         let offset = Offset::of(tab)?;
         if offset.ahead.unsigned_abs() > all.offset.unsigned_abs() {
@@ -239,13 +240,13 @@ struct Counted {
     bound: Nanos,
 }
 
-/// The clock of a tab against ours.
+/// The clock of a tab relative to ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Offset {
-    /// Its clock less ours, in nanoseconds.
+    /// Its clock minus ours, in nanoseconds.
     ahead: i128,
-    /// The most by which an instant of its clock is off once that is taken away: half of what the exchanges leave open,
-    /// and a step of its clock.
+    /// The largest error of an instant of its clock after the offset is subtracted: half of the range that the
+    /// exchanges leave open, plus one step of its clock.
     bound: Nanos,
 }
 
@@ -255,7 +256,7 @@ impl Offset {
     /// There is no exchange, or no offset fits all of them.
     fn of(tab: &Receiver) -> Result<Self, String> {
         let step = i128::from(tab.resolution.0);
-        // While we answered, its clock showed an instant between these two.
+        // When we answered, its clock showed an instant between these two.
         let least = |it: &ClockExchange| i128::from(it.asked.0) - step - i128::from(it.ours.0);
         let most = |it: &ClockExchange| i128::from(it.heard.0) + step - i128::from(it.ours.0);
         let least = tab.exchanges.iter().map(least).max();
@@ -274,9 +275,9 @@ impl Offset {
     }
 }
 
-/// The longest time for one tab to open, or to say what it has had.
+/// The longest time for one tab to open, or to report what it has received.
 const TAB_MAX: Nanos = Nanos::from_secs(3);
-/// The longest time for all else.
+/// The longest time for everything else.
 const BESIDES_MAX: Nanos = Nanos::from_secs(20);
 
 #[cfg(test)]
@@ -288,7 +289,7 @@ mod tests {
     use units::Random;
 
     const MS: u64 = 1_000_000;
-    /// Our clock showed zero then.
+    /// The time at which our clock showed zero.
     const EPOCH: u64 = 1_700_000_000_000 * MS;
     /// The clocks of tabs are ahead by this.
     const AHEAD: u64 = 3 * MS;
@@ -310,7 +311,7 @@ mod tests {
         }
     }
 
-    /// An exchange that began at an instant of our clock, with the times to us and back.
+    /// An exchange that began at instant `at` of our clock, with the travel times to us and back.
     fn exchange(at: u64, to: u64, back: u64, ahead: u64) -> ClockExchange {
         ClockExchange {
             asked: Nanos(EPOCH + at + ahead),
@@ -319,7 +320,8 @@ mod tests {
         }
     }
 
-    /// A tab that has had messages: publisher, number, due, and the time from then until it came, in milliseconds.
+    /// A tab that has received messages: publisher, number, due time, and the time from then to its arrival, in
+    /// milliseconds.
     fn tab(room: u32, messages: &[(u32, u32, u64, u64)]) -> Receiver {
         let message = |(connection, sequence, due, after): &(u32, u32, u64, u64)| {
             let (connection, sequence, due) = (*connection, *sequence, Nanos(due * MS));
@@ -378,7 +380,7 @@ mod tests {
         let times = counted(3).delivery.unwrap();
         assert_eq!(times.count, 11, "what is under way has no time");
         assert!(times.max_ns >= 4_990 * MS);
-        // One that no tab has had is lost if all have had the end mark.
+        // A message that no tab has received is lost if all tabs have received the end mark.
         assert_eq!(counted(4).counts, ends(16, [8, 1, 2, 5]));
         let both = report(vec![had(&[0]), had(&[0])]);
         let both = published(rooms(1, 1, 2), 2).reached(&both).unwrap();
@@ -436,7 +438,7 @@ mod tests {
             let (ahead, step) = (below(10_000_000), 1 + below(100_000));
             let ways: Vec<(u64, u64)> =
                 (0..=below(20)).map(|_| (below(5_000_000), below(5_000_000))).collect();
-            // A clock in steps shows an instant up to one of them too early.
+            // A stepped clock shows an instant up to one step too early.
             let stepped = |time: Nanos| Nanos(time.0 - time.0 % step);
             let exchanges = ways.iter().zip(0_u64..).map(|((to, back), index)| {
                 let it = exchange(index * 20 * MS, *to, *back, ahead);

@@ -1,6 +1,6 @@
-//! A conversation by hand: what is typed is sent, and everything that a server says is told, with its times.
+//! A conversation by hand: sends what is typed, and reports everything that a server sends, with times.
 //!
-//! Left out: who types, and the way in which all of it is shown (the binary).
+//! Left out: input and display (the binary).
 
 use crate::RunError;
 use crate::by_hand::{Attempt, ByHand, News, first_of};
@@ -16,23 +16,23 @@ use wire::conversation::Note;
 use wire::http1::{self, Delivery};
 use wire::{Event, Kind, Message, Opening, Response, Stack};
 
-/// Everything that is asked for.
+/// The parameters of a conversation by hand.
 #[derive(Clone, Copy, Debug)]
 pub struct Talk<'a> {
-    /// The server, a given one, and the way to speak to it. Its load and messages are not looked at.
+    /// The server, a given one, and the way to speak to it. Its load and messages are ignored.
     pub workload: &'a Workload,
     /// True if a public address may be talked to.
     pub public_allowed: bool,
-    /// The time to wait for what the server says after the last message.
+    /// The time to wait for what the server sends after the last message.
     pub wait: Nanos,
 }
 
-/// Something to say.
+/// A message to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The kind of the message, where the protocol tells text from bytes.
     pub kind: Kind,
-    /// The message; of HTTP a line as [`request_of`] reads it.
+    /// The message; over HTTP, a line in the form that [`request_of`] reads.
     pub bytes: Vec<u8>,
 }
 
@@ -41,21 +41,21 @@ pub struct Line {
 pub enum Said<'a> {
     /// The server ended the conversation, properly, with a code and a reason.
     Closed(Option<u16>, &'a str),
-    /// The connection to this address is there.
+    /// The connection to this address is established.
     Connected(&'a Address),
     /// A message of a conversation, and the part that it plays.
     Noted(&'a Note),
     /// The opening handshake is complete.
     Open,
-    /// The server sent a ping, and was answered.
+    /// The server sent a ping, which was answered.
     Ping(&'a [u8]),
-    /// The server said this.
+    /// The server sent this.
     Received(Kind, &'a [u8]),
-    /// HTTP: a response, or a part of one.
+    /// An HTTP response, or a part of one.
     Response(Response<'a>),
-    /// TLS was agreed on: version and suite.
+    /// TLS was negotiated, with this version and suite.
     Secured(String),
-    /// We said this.
+    /// We sent this.
     Sent(Kind, &'a [u8]),
 }
 
@@ -64,17 +64,17 @@ pub enum Said<'a> {
 pub struct Total {
     /// Messages that were sent.
     pub sent: u64,
-    /// Messages that came; of HTTP whole responses.
+    /// Messages that arrived; over HTTP, complete responses.
     pub received: u64,
 }
 
-/// Connects, sends every line of `lines` and tells all that happens, with the time since the connect began. It is over
-/// when the server ends it, when a signal asks for that, or when there are no more lines and as many messages came as
-/// were sent, or none for [`Talk::wait`].
+/// Connects, sends every line of `lines` and reports every event, with the time since the connect began. Ends when the
+/// server ends the conversation, when a signal asks for it, or when there are no more lines and either as many messages
+/// arrived as were sent, or none arrived for [`Talk::wait`].
 ///
 /// # Errors
 ///
-/// The name has no address, nobody answers there, it is public, or the server breaks the protocol.
+/// The name has no address, nothing answers there, the address is public, or the server breaks the protocol.
 pub fn talk(
     asked: Talk<'_>,
     lines: &Receiver<Line>,
@@ -118,12 +118,12 @@ pub(crate) struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    /// Resolves the name, and makes the machine ready. `exchanges` is the way in which HTTP hands out what is asked for
-    /// by whole requests, if it is.
+    /// Resolves the name, and prepares the state machine. `exchanges` is set if whole HTTP requests are sent, and says
+    /// how their responses are handed out.
     ///
     /// # Errors
     ///
-    /// Nobody can talk over the protocol of the URL; its host has no address, or a public one.
+    /// The protocol of the URL cannot be talked by hand; its host has no address, or a public one.
     pub(crate) fn to(
         asked: Talk<'a>,
         exchanges: Option<Delivery>,
@@ -151,12 +151,12 @@ impl<'a> Way<'a> {
         Ok(Self { url, measurement, addresses: resolved.addresses, stack })
     }
 
-    /// Talks to each address in turn until one takes the connection.
+    /// Tries each address in turn until one accepts the connection.
     ///
     /// # Errors
     ///
-    /// [`RunError::Unreachable`] if none does, [`RunError::WrongAnswer`] if something else came than was expected, and
-    /// those of `talk`.
+    /// [`RunError::Unreachable`] if none does, [`RunError::WrongAnswer`] if something unexpected arrived, and the
+    /// errors of `talk`.
     pub(crate) fn of_first_address<T>(
         &self,
         context: Context<'_>,
@@ -169,8 +169,8 @@ impl<'a> Way<'a> {
     }
 }
 
-/// The bytes of a request that a line stands for: `METHOD PATH BODY`, where a line that begins with a slash is asked
-/// for with `GET`, an empty one asks for the path of the URL, and any other is posted there.
+/// The bytes of the request that a line describes: `METHOD PATH BODY`; a line that begins with a slash is a `GET` of
+/// that path, an empty line a `GET` of the URL's path, and any other line is posted there.
 ///
 /// # Errors
 ///
@@ -208,14 +208,14 @@ enum End {
     Over,
 }
 
-/// One connection, and what is told of it.
+/// One connection, and the reports about it.
 struct Session<'t> {
     asked: Talk<'t>,
     address: &'t Address,
     speech: &'t Speech,
     by_hand: ByHand,
     began: Instant,
-    /// The last time that something was sent or came.
+    /// The last time at which something was sent or arrived.
     last: Instant,
     /// True once the connection is made.
     is_there: bool,
@@ -226,7 +226,8 @@ struct Session<'t> {
 }
 
 impl Session<'_> {
-    /// Sends what comes of `lines`, and tells what happens, until the end; within `opening_max` it has to be open.
+    /// Sends the lines that arrive in `lines`, and reports events, until the end; the connection has to open within
+    /// `opening_max`.
     fn play(
         &mut self,
         lines: &Receiver<Line>,
@@ -354,7 +355,7 @@ fn heard(
     }
 }
 
-/// The time between two looks for lines and signals.
+/// The time between two checks for lines and signals.
 const POLL: Nanos = Nanos::from_millis(10);
 
 /// The seed of mask keys.

@@ -1,15 +1,15 @@
 //! Verification of a subject before it is timed: a server answers every message, a client counts its messages.
 //!
-//! A server is asked for echoes of every length at which a protocol changes its form, for pongs and for its end; the
-//! report of a client is compared with servers that know better. Nothing here measures: a subject that passes may be
-//! timed, one that fails is shown as failed.
+//! A server is asked for echoes of every length at which a protocol changes its encoding, for pongs and for its close;
+//! the report of a client is compared with the counts of servers of our own. Nothing here measures: a subject that
+//! passes may be timed, one that fails is shown as failed.
 //!
-//! `server` and `client` have the questions for each, `held` those to a server that holds conversations, `content` the
-//! messages, `conversation` one connection to a server, `known` the servers that know better, `rooms` those to a relay
-//! and `receivers` those to a client that only receives from one. Start reading at
-//! [`verify_subject`].
+//! `server` and `client` have the questions for each, `held` those for a server with conversations, `rooms` those for a
+//! relay, and `receivers` those for a client that only receives from one; `content` has the messages, `conversation`
+//! one connection to a server, `known` our own servers to compare with. Start reading at [`verify_subject`].
 //!
-//! Left out: starting servers (crate `lab`, and [`crate::execute`]), and every reply while it is timed (crate `drive`).
+//! Left out: starting servers (crate `lab`, and [`crate::execute`]), and checking every reply during the measurement
+//! (crate `drive`).
 
 mod client;
 mod content;
@@ -47,7 +47,7 @@ pub(crate) fn reply_to(
     Ok(reply)
 }
 
-/// One thing that was asked of a subject, and what came of it.
+/// One question to a subject, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// The question, e.g. `echo of 65536 bytes, text`.
@@ -59,11 +59,11 @@ pub struct Check {
 /// The outcome of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did something else, or nothing.
+    /// The subject did something else, or nothing.
     Failed(String),
-    /// It was not asked, because of this.
+    /// The question was not asked, for this reason.
     NotAsked(String),
-    /// It did what it should.
+    /// The subject did what it should.
     Passed,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct ServerQuestions<'a> {
     pub(crate) url: &'a Endpoint,
     /// The authority that signed its certificate, where it speaks TLS.
     pub(crate) authority_pem: Option<&'a [u8]>,
-    /// Its limits, from its manifest; the default for a server that can do everything.
+    /// Its limits, from its manifest; the default means that it can do everything.
     pub(crate) limits: &'a lab::Limits,
     /// Its answer to every message; `None` for an echo.
     pub(crate) reply: Option<&'a [u8]>,
@@ -106,6 +106,6 @@ pub(crate) struct ServerQuestions<'a> {
 pub(crate) enum Extent {
     /// Everything.
     Full,
-    /// Questions that take no time to speak of, for a subject that is about to be timed.
+    /// Questions that take hardly any time, for a subject that is about to be timed.
     Short,
 }

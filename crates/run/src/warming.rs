@@ -1,9 +1,9 @@
-//! The warm-up of a subject that compiles while it runs, until it has come to its speed.
+//! The warm-up of a subject that compiles while it runs, until it has reached its speed.
 //!
-//! Throughput is looked at in windows of a quarter of a second. It is steady when the last three windows together are
-//! not above the three before them by more than 2 %. It takes a second at least, and is given up at a limit.
+//! Throughput is measured in windows of a quarter of a second. It is steady when the last three windows together are at
+//! most 2 % above the three before them. A warm-up takes at least a second, and is given up at a limit.
 //!
-//! Left out: who drives the subject meanwhile (`block` and `clients`).
+//! Left out: driving the subject meanwhile (`block` and `client_block`).
 
 use record::WarmUp;
 use units::Nanos;
@@ -27,7 +27,8 @@ impl Warming {
         Self { limit, windows: Vec::new(), until: Nanos::ZERO }
     }
 
-    /// Adds so many replies that came between two instants, counted from its begin; they are spread evenly over that.
+    /// Adds replies that arrived between two instants, counted from the start of the warm-up; they are spread evenly
+    /// over that time.
     #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 replies and nanoseconds")]
     pub(crate) fn add(&mut self, from: Nanos, until: Nanos, replies: u64) {
         self.until = self.until.max(until);
@@ -47,7 +48,7 @@ impl Warming {
         }
     }
 
-    /// Adds one window that was driven by itself.
+    /// Adds one window that was driven separately.
     pub(crate) fn add_window(&mut self, replies: f64) {
         self.windows.push(replies);
         self.until = Nanos(self.windows.len() as u64 * Self::WINDOW.0);
@@ -58,7 +59,7 @@ impl Warming {
         self.until
     }
 
-    /// Its result, if it is over; `took` is the time that it has taken in all.
+    /// The result of the warm-up, if it is over; `took` is the total time that it has taken.
     pub(crate) fn over(&self, took: Nanos) -> Option<WarmUp> {
         let whole = usize::try_from(self.until.0 / Self::WINDOW.0).unwrap_or(usize::MAX);
         let windows = &self.windows[..whole.min(self.windows.len())];
@@ -87,20 +88,20 @@ fn is_steady(windows: &[f64]) -> bool {
     }
 }
 
-/// The number of windows that are compared with as many before them.
+/// The number of windows that are compared with the same number before them.
 const COMPARED: usize = 3;
-/// The smallest rise, as a share.
+/// The largest rise that still counts as steady, as a share.
 const RISE_MAX: f64 = 0.02;
-/// No warm-up is shorter.
+/// The shortest warm-up.
 const TIME_MIN: Nanos = Nanos::from_secs(1);
-/// Ten minutes, which no limit allows.
+/// Ten minutes' worth, more than any limit allows.
 const WINDOWS_MAX: usize = 2400;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Drives one with windows of so many messages each; how many it took, and what it came to.
+    /// Drives a warm-up with `per_window` messages in each window, and returns its result.
     fn drive(limit: Nanos, per_window: impl Fn(usize) -> u64) -> WarmUp {
         let mut warming = Warming::new(limit);
         for index in 0.. {
@@ -150,7 +151,7 @@ mod tests {
         }
         assert!(warming.windows.iter().all(|window| (window - 250.0).abs() < 1e-6), "{warming:?}");
         assert_eq!(warming.windows.len(), 8);
-        // Two workers tell of the same time.
+        // Two workers report about the same time.
         warming.add(Nanos::ZERO, Nanos::from_millis(100), 50);
         assert!((warming.windows[0] - 300.0).abs() < 1e-6);
     }

@@ -1,4 +1,4 @@
-//! Hands over from the workers to the one who collects: intervals and the instants at which CPU time is read.
+//! The hand-over from workers to the collector: intervals, and CPU time read at phase boundaries.
 
 use crate::children::processes::Processes;
 use drive::{Control, Interval, Observer, Phase};
@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use units::{Instant, Nanos};
 
-/// News of a worker.
+/// A message from a worker.
 #[derive(Debug)]
 pub(crate) enum Told {
     /// A tenth of a second of work.
     Interval {
-        /// Its index: whom the interval goes back to.
+        /// The worker's index, to which the interval is returned.
         worker: usize,
         interval: Box<Interval>,
     },
@@ -22,7 +22,7 @@ pub(crate) enum Told {
     Boundary(Phase, CpuReading),
 }
 
-/// CPU time used so far, read by a worker at the very boundary of the measurement.
+/// CPU time used so far, read by a worker exactly at the boundary of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CpuReading {
     pub(crate) at: Instant,
@@ -30,13 +30,13 @@ pub(crate) struct CpuReading {
     pub(crate) server: Option<Nanos>,
 }
 
-/// Passes on what one worker hands over. Intervals come back empty and are used again.
+/// Passes on what one worker hands over. Intervals are returned empty and reused.
 #[derive(Debug)]
 pub(crate) struct Watch {
     worker: usize,
     told: SyncSender<Told>,
     returned: Receiver<Box<Interval>>,
-    /// The processes of the server, if they are ours.
+    /// The processes of the server, if they are known.
     server: Option<Processes>,
     arrival: Arrival,
     /// The instant at which the measurement began on this worker, and the CPU time of its thread then.
@@ -44,11 +44,11 @@ pub(crate) struct Watch {
     busy: Option<f64>,
 }
 
-/// The collecting end of one worker's [`Watch`]: where its intervals go back to.
+/// The collecting end of one worker's [`Watch`], through which its intervals are returned.
 pub(crate) type Returns = SyncSender<Box<Interval>>;
 
 impl Watch {
-    /// The watch of worker number `worker`, which tells `told`; the first worker reads the CPU time for all.
+    /// The watch of worker number `worker`, which sends to `told`; the first worker reads the CPU time for all.
     pub(crate) fn new(
         worker: usize,
         told: SyncSender<Told>,
@@ -62,7 +62,7 @@ impl Watch {
         (Self { worker, told, returned, server, arrival, began: None, busy: None }, returns)
     }
 
-    /// The share of the measurement that the worker's thread was busy, 0 to 1; `None` if that did not end.
+    /// The share of the measurement that the worker's thread was busy, 0 to 1; `None` if the measurement did not end.
     pub(crate) fn busy(&self) -> Option<f64> {
         self.busy
     }
@@ -70,7 +70,7 @@ impl Watch {
 
 impl Observer for Watch {
     fn interval(&mut self, interval: &mut Box<Interval>) {
-        // When the collector is late no buffer is left, and a new one is made.
+        // If the collector is late and no buffer is left, a new one is made.
         let empty =
             self.returned.try_recv().unwrap_or_else(|_| Box::new(Interval::new(&self.arrival)));
         let full = std::mem::replace(interval, empty);
@@ -96,7 +96,7 @@ impl Observer for Watch {
     }
 }
 
-/// Watches only for the wish to stop: for the message that just has to be answered.
+/// Watches only for a request to stop: for messages whose only purpose is to be answered.
 pub(crate) struct Impatient<'a> {
     pub(crate) interrupt: &'a AtomicUsize,
     pub(crate) control: Arc<Control>,
@@ -116,5 +116,5 @@ impl Observer for Impatient<'_> {
 /// The number of intervals of each worker in use; the collector returns them within a tenth of a second.
 const INTERVALS_KEPT: usize = 4;
 
-/// The most news that wait to be read: those of some seconds.
+/// The most messages that wait to be read: those of some seconds.
 pub(crate) const TOLD_MAX: usize = 1024;

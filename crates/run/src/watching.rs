@@ -1,9 +1,9 @@
-//! A server on this machine, looked at while other machines load it: the work of a watch in a fleet.
+//! A server on this machine, observed while other machines load it: the work of a watch in a fleet.
 //!
-//! It is looked at as a server is that this machine loads itself: its processes are found by their socket and sampled
-//! ten times a second, for the very window in which the load is measured, whose begin is an instant of this clock.
+//! It is observed like a server that this machine loads itself: its processes are found by their socket and sampled ten
+//! times per second, during exactly the window in which the load is measured, whose start is an instant of this clock.
 //!
-//! Left out: the interface, for nobody says by which one the agents come.
+//! Left out: the interface, because it is not known which one the agents' traffic uses.
 
 use crate::Commands;
 use crate::children::processes::{Processes, Together};
@@ -17,32 +17,32 @@ use record::{Memory, Sample, ServerMachine, Watched};
 use std::sync::atomic::Ordering;
 use units::{Instant, Nanos};
 
-/// The server that a watch looks at.
+/// The server that a watch observes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watching {
-    /// This process, with all that descend from it.
+    /// This process, with all its descendants.
     Pid(u32),
     /// The processes that listen at this TCP port.
     Port(u16),
 }
 
-/// The window of a block as a watch saw it.
+/// The window of a block as observed by a watch.
 #[derive(Clone, Debug)]
 pub struct Looked {
-    /// All that was read.
+    /// The values that were read.
     pub watched: Watched,
-    /// Time from the planned begin of the window to the first reading.
+    /// Time from the planned start of the window to the first reading.
     pub late: Nanos,
-    /// False if it was ended before the window was over.
+    /// False if the watch was ended before the window was over.
     pub is_whole: bool,
 }
 
 impl Watching {
-    /// The processes that it is now, as in `nginx (77), nginx (78)`.
+    /// The current processes of the server, as in `nginx (77), nginx (78)`.
     ///
     /// # Errors
     ///
-    /// The reason for which it is not seen, with the next thing to do.
+    /// The reason why it cannot be seen, with the next thing to do.
     pub fn processes(self) -> Result<String, String> {
         let found = self.find()?;
         let each = found.listeners.iter().map(|one| format!("{} ({})", one.name, one.pid));
@@ -68,12 +68,12 @@ impl Watching {
         FoundServer::of(found)
     }
 
-    /// Finds the server, tells `ready`, waits for the begin of the block, and looks at it in the measured window of
-    /// `phases`; `begins` is called in between. `None` if it was ended before a begin was told.
+    /// Finds the server, calls `ready`, waits for the start of the block, calls `begins`, and observes the server in
+    /// the measured window of `phases`. `None` if it was ended before a start was given.
     ///
     /// # Errors
     ///
-    /// The server is not seen, or the block has no end that a clock tells.
+    /// The server cannot be seen, or the block does not end after a set time.
     pub fn look(
         self,
         phases: Phases,
@@ -124,7 +124,7 @@ impl Watching {
     }
 }
 
-/// Waits for an instant; false if it was stopped before.
+/// Waits for an instant; false if stopped before.
 fn wait_until(at: Instant, clock: Clock, is_stopped: &dyn Fn() -> bool) -> bool {
     loop {
         let now = clock.now();
@@ -147,7 +147,7 @@ struct Window {
     before: Reading,
 }
 
-/// Usage up to an end of the window.
+/// Usage up to one end of the window.
 struct Reading {
     at: Instant,
     cpu: Option<Nanos>,
@@ -198,7 +198,7 @@ impl Window {
                 retransmitted_segments: tcp.and_then(|tcp| tcp.retransmitted_segments),
                 listen_overflows: tcp.and_then(|tcp| tcp.listen_overflows),
             },
-            // The generator is elsewhere: this program only looks.
+            // The generator is elsewhere: this program only observes.
             samples: samples
                 .into_iter()
                 .map(|sample| Sample { generator_cores_used: None, ..sample })
@@ -227,7 +227,7 @@ impl Reading {
     }
 }
 
-/// The longest time between two looks at the wish to stop.
+/// The longest time between two checks for a request to stop.
 const LOOK_EVERY: Nanos = Nanos::from_millis(10);
 /// The time between two samples.
 const SAMPLE_EVERY: Nanos = Nanos::from_millis(100);

@@ -1,11 +1,11 @@
-//! The certificate that the servers of a run show, as files, and the authority that signed it.
+//! The certificate that the servers of a run present, as files, and the authority that signed it.
 
 use lab::{PrivateFolder, TlsFiles};
 use serve::certificates::{Authority, KeyType, Leaf, Usage, Validity, local_names};
 use std::path::Path;
 use wire::tls::Identity;
 
-/// One certificate for all servers of a run, of an authority that signs nothing else.
+/// One certificate for all servers of a run, issued by an authority that signs nothing else.
 #[derive(Debug)]
 pub(crate) struct Certificates {
     pub(crate) files: TlsFiles,
@@ -14,11 +14,11 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    /// Makes them, for the names and addresses of this machine.
+    /// Makes the certificate, for the names and addresses of this machine.
     ///
     /// # Errors
     ///
-    /// The system gives no randomness, or the files cannot be written.
+    /// The system provides no randomness, or the files cannot be written.
     pub(crate) fn new(scratch: &Path) -> Result<Self, String> {
         let (identity, authority_pem) = server_identity()?;
         let folder = PrivateFolder::new(scratch, "certificates")?;
@@ -34,7 +34,7 @@ impl Certificates {
 ///
 /// # Errors
 ///
-/// The system gives no randomness.
+/// The system provides no randomness.
 pub(crate) fn server_identity() -> Result<(Identity, String), String> {
     let words = |error: serve::certificates::CertificateError| error.to_string();
     let now_unix_s = engine::clock::unix_seconds().unwrap_or(0);

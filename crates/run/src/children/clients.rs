@@ -1,6 +1,6 @@
 //! The client subjects of a run: a process for each measurement, kept over its blocks and paused between them.
 //!
-//! One that has ended is started again, once; one whose server listens elsewhere now is started anew.
+//! A client that has ended is started again, once; a client whose server has been started again is started anew.
 
 use crate::plan::{Measurement, SubjectClient};
 use crate::reach::Ready;
@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(crate) struct Clients {
     launch: Launch,
-    /// The way in which those start that only receive: a browser has many processes, and the CPUs that nobody else has;
-    /// where there are none, all.
+    /// The launch of clients that only receive: a browser has many processes, and gets the CPUs that nothing else uses,
+    /// or all CPUs where there are none.
     launch_receivers: Launch,
     /// The running clients, by measurement.
     all: BTreeMap<usize, RunningClient>,
@@ -25,20 +25,21 @@ pub(crate) struct Clients {
 #[derive(Debug)]
 struct RunningClient {
     client: Client,
-    /// The number of starts because the one before had ended, this one included.
+    /// The number of starts, including this one, counting restarts because the process before had ended.
     starts: u32,
-    /// The start of its server that it was made for.
+    /// The count of its server's starts when this client was started.
     server_starts: u32,
 }
 
 impl Clients {
-    /// Clients that start by `launch`, on its CPUs; those that only receive on those of the other.
+    /// Clients that start with `launch`, on its CPUs; those that only receive start with `launch_receivers`, on its
+    /// CPUs.
     pub(crate) fn new(launch: Launch, launch_receivers: Launch) -> Self {
         Self { launch, launch_receivers, all: BTreeMap::new(), files: None }
     }
 
-    /// The client of a measurement, running, and true if it was started now. `server_starts` is the number of times
-    /// that its server was started.
+    /// The running client of a measurement, and true if it was started by this call. `server_starts` is the number of
+    /// times that its server was started.
     ///
     /// # Errors
     ///
@@ -89,7 +90,7 @@ impl Clients {
         }
     }
 
-    /// The version of the library that the client of a measurement says to be, if it was started.
+    /// The version of the library that the client of a measurement reports, if it was started.
     pub(crate) fn version(&self, workload: usize) -> Option<String> {
         let library = self.all.get(&workload)?.client.library();
         Some(library.rsplit_once(' ').map_or(library, |(_, version)| version).to_owned())
@@ -140,7 +141,7 @@ fn url(server: &Endpoint, asked: &SubjectClient) -> Endpoint {
     }
 }
 
-/// The reply that every message has to get.
+/// The reply that every message must get.
 fn expected<'a>(measurement: &'a Measurement, ready: &'a Ready) -> Result<&'a [u8], String> {
     if measurement.workload.rooms.is_some() {
         return Ok(&[]); // It sends nothing.
@@ -160,7 +161,7 @@ fn expected<'a>(measurement: &'a Measurement, ready: &'a Ready) -> Result<&'a [u
     }
 }
 
-/// The reason for which a client subject cannot do a measurement; `None` if it can, as far as its manifest says.
+/// The reason why a client subject cannot do a measurement; `None` if its manifest allows it.
 pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Option<String> {
     let manifest = &client.subject.manifest;
     let scheme = measurement.peer.scheme();
@@ -197,7 +198,7 @@ pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Optio
     beyond(measurement, &manifest.limits)
 }
 
-/// The part of a measurement that is beyond the limits of a subject, with the reason in its manifest.
+/// Describes the part of a measurement that exceeds the limits of a subject, with the manifest's reason for the limit.
 pub(crate) fn beyond(measurement: &Measurement, limits: &Limits) -> Option<String> {
     let load = &measurement.workload;
     let (connections, size) = (load.connections.get(), load.content.payload().len() as u64);

@@ -7,10 +7,10 @@ use std::path::Path;
 /// A server of `wirebench serve`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EmbeddedServer {
-    /// The scheme that is wanted; a game server speaks two more. Of a relay it is WebSocket, beside which it speaks
-    /// the others.
+    /// The scheme asked for; a game server speaks two more. For a relay it is WebSocket, and the relay speaks the
+    /// others too.
     pub(crate) scheme: Scheme,
-    /// The arguments of `wirebench serve`, but for those of its settings.
+    /// The arguments of `wirebench serve`, except those of its settings.
     arguments: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ impl EmbeddedServer {
         Self::new(scheme, &kind.iter().copied().chain(options).collect::<Vec<_>>())
     }
 
-    /// The relay with the options of `embedded`, for whatever scheme it has.
+    /// The relay with the options of `embedded`, whatever its scheme.
     pub(crate) fn relay(embedded: &Embedded) -> Self {
         let options = embedded.options.iter().map(String::as_str);
         let scheme = Scheme { tls: embedded.scheme.tls, ..Protocol::WebSocket.plain() };
@@ -35,7 +35,7 @@ impl EmbeddedServer {
         Self::new(scheme, &kind.into_iter().chain(options).collect::<Vec<_>>())
     }
 
-    /// A server of `scheme` whose `delay`, written as on the command line, is known.
+    /// An oracle of `scheme` with a known `delay`, written as on the command line.
     pub(crate) fn oracle(scheme: Scheme, delay: &str) -> Self {
         Self::new(scheme, &["oracle", scheme.name(), "--delay", delay])
     }
@@ -45,8 +45,8 @@ impl EmbeddedServer {
         Self { scheme, arguments }
     }
 
-    /// The subject that is this server with `settings`, which it takes as arguments of `program`, our own. Over a Unix
-    /// socket it listens at `socket`.
+    /// This server as a subject: `program`, our own executable, with `settings` as arguments. Over a Unix socket it
+    /// listens at `socket`.
     pub(crate) fn subject(
         &self,
         program: &Path,
@@ -82,10 +82,10 @@ impl EmbeddedServer {
     }
 }
 
-/// Its only peer is the run, which has time-outs itself.
+/// Disables time-outs: its only peer is the run, which has its own.
 const PATIENT: [&str; 4] = ["--receive-timeout", "none", "--idle-timeout", "none"];
 
-/// True if a game server speaks it, which has one way in for each of these schemes.
+/// True if a game server speaks `scheme`; it has one entrance for each such scheme.
 fn is_game(scheme: Scheme) -> bool {
     scheme.facts().carries == Carries::Events
 }

@@ -1,4 +1,4 @@
-//! The processes of one program, a server or a client, looked at as one: CPU time, switches, memory.
+//! The processes of one program, a server or a client, observed as one: CPU time, switches, memory.
 
 use engine::clock::process_cpu;
 use probe::{
@@ -14,9 +14,9 @@ use units::{Bytes, Nanos};
 pub(crate) struct Processes {
     /// The processes whose later descendants are counted too.
     ancestors: Arc<[u32]>,
-    /// The processes that there were when this was made.
+    /// The processes that existed when this value was made.
     known: Arc<[u32]>,
-    /// The processes that took their place, once they were killed.
+    /// The processes that replaced them, once they have been killed and started again.
     next: Arc<OnceLock<Next>>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Processes {
 #[derive(Debug)]
 struct Next {
     processes: Processes,
-    /// The CPU time that those before had used.
+    /// The CPU time that the processes before had used.
     used_before: Option<Nanos>,
 }
 
@@ -39,41 +39,41 @@ impl Processes {
         Self { ancestors: Arc::new([]), known: pids.into(), next: Arc::default() }
     }
 
-    /// All that descend from `keeper`, now and later; itself not.
+    /// All descendants of `keeper`, now and later, without `keeper` itself.
     pub(crate) fn of(keeper: u32) -> Self {
         let known = descendants(keeper).into();
         Self { ancestors: Arc::new([keeper]), known, next: Arc::default() }
     }
 
-    /// Processes that somebody else started, with all that descend from them, now and later. This program, if it is one
-    /// of those, and its children are left out.
+    /// Processes that this run did not start, with all their descendants, now and later. If this program is among them,
+    /// it and its children are left out.
     pub(crate) fn found(pids: &[u32]) -> Self {
         let all = pids.iter().copied().chain(below(pids)).collect();
         let known = without_us(all).into_iter().collect();
         Self { ancestors: pids.into(), known, next: Arc::default() }
     }
 
-    /// From now on these processes are what the program is, which was killed after it had used so much CPU time. All
-    /// copies of this know it.
+    /// Replaces the processes from now on by those of the program started again; `used_before` is the CPU time used
+    /// before it was killed. The change applies to all clones of this value.
     pub(crate) fn go_on_as(&self, processes: Self, used_before: Option<Nanos>) {
-        // It is started again once in a block, and a block has its own.
+        // A server is started again at most once per block, and every block has its own value.
         drop(self.next.set(Next { processes, used_before }));
     }
 
-    /// The process that the others descend from, the first where there are several: it tells a program from the same
-    /// that was started again.
+    /// The process that the others descend from, the first where there are several; it distinguishes a program from the
+    /// same program started again.
     pub(crate) fn origin(&self) -> Option<u32> {
         let now = self.next().unwrap_or(self);
         now.ancestors.first().or_else(|| now.known.first()).copied()
     }
 
-    /// The processes that took the place of these; `None` while these are there.
+    /// The processes that replaced these; `None` while these have not been replaced.
     pub(crate) fn next(&self) -> Option<&Self> {
         self.next.get().map(|next| &next.processes)
     }
 
-    /// CPU time that those which were known from the start have used until now; `None` if none of them is left. It
-    /// takes a microsecond for each.
+    /// CPU time used so far by the processes known from the start; `None` if none of them is left. Costs a microsecond
+    /// per process.
     pub(crate) fn cpu(&self) -> Option<Nanos> {
         if let Some(Next { processes, used_before }) = self.next.get() {
             return Some((*used_before)? + processes.cpu()?);
@@ -82,7 +82,7 @@ impl Processes {
         used.reduce(|sum, one| sum + one)
     }
 
-    /// The processes that there are now: those of the first that are left, and all that descend from the ancestors.
+    /// The processes that exist now: those known from the start that are left, and all descendants of the ancestors.
     pub(crate) fn there(&self) -> BTreeSet<u32> {
         let now = self.next().unwrap_or(self);
         let mut there = without_us(below(&now.ancestors).collect());
@@ -90,8 +90,8 @@ impl Processes {
         there
     }
 
-    /// CPU time that the others of these, which are [there](Self::there), have used until now: processes that were
-    /// started later, and those that have ended and were waited for, in steps of 10 ms. It is slower to read, and
+    /// CPU time used so far by the program's other processes, given those that are [there](Self::there): processes that
+    /// were started later, and those that have ended and were waited for, in steps of 10 ms. It is slower to read, and
     /// changes rarely.
     pub(crate) fn cpu_besides(&self, there: &BTreeSet<u32>) -> Nanos {
         if let Some(next) = self.next() {
@@ -109,22 +109,22 @@ impl Processes {
             .fold(Nanos::ZERO, |sum, one| sum + one)
     }
 
-    /// All of it, to be read where no message waits for it.
+    /// All CPU time used so far; to be read where no message waits for it.
     pub(crate) fn cpu_in_all(&self) -> Option<Nanos> {
         self.cpu_of(&self.there())
     }
 
-    /// The same, where it is known which are [there](Self::there).
+    /// The same, given the processes that are [there](Self::there).
     pub(crate) fn cpu_of(&self, there: &BTreeSet<u32>) -> Option<Nanos> {
         Some(self.cpu()? + self.cpu_besides(there))
     }
 
-    /// The waits for a CPU of the threads of those that were known from the start; `None` if nothing is known of them.
+    /// The waits for a CPU of the threads of the processes known from the start; `None` if they cannot be read.
     pub(crate) fn run_queue(&self) -> Option<RunQueue> {
         run_queue(&self.known)
     }
 
-    /// Opens a sampler of the memory, threads and switches of those that are there now.
+    /// Opens a sampler of the memory, threads and switches of the processes that exist now.
     pub(crate) fn sampler(&self) -> Together {
         let mut together = Together::default();
         together.renew(&self.there());
@@ -142,7 +142,7 @@ fn below(pids: &[u32]) -> impl Iterator<Item = u32> {
     pids.iter().flat_map(|pid| descendants(*pid))
 }
 
-/// These processes without this program and what it started.
+/// These processes without this program and its descendants.
 fn without_us(mut pids: BTreeSet<u32>) -> BTreeSet<u32> {
     let us = std::process::id();
     if pids.remove(&us) {
@@ -153,14 +153,14 @@ fn without_us(mut pids: BTreeSet<u32>) -> BTreeSet<u32> {
     pids
 }
 
-/// Looks at each of some processes.
+/// Samples several processes together.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     each: BTreeMap<u32, ProcessSampler>,
 }
 
 impl Together {
-    /// Looks at these from now on. True if one that was looked at is not among them.
+    /// Samples these processes from now on. True if a process sampled before is not among them.
     pub(crate) fn renew(&mut self, there: &BTreeSet<u32>) -> bool {
         let before = self.each.len();
         self.each.retain(|pid, _| there.contains(pid));
@@ -175,7 +175,7 @@ impl Together {
         has_lost
     }
 
-    /// The sum over all; `None` if none is left. Pages that they share count for each.
+    /// The sum over all; `None` if none is left. Shared pages count for each process.
     pub(crate) fn sample(&mut self) -> Option<ProcessSample> {
         let now = self.each.values_mut().filter_map(|one| one.sample().ok());
         now.reduce(|sum, one| {
@@ -186,7 +186,7 @@ impl Together {
         })
     }
 
-    /// Their memory, pages that they share counted once; `None` where the kernel does not say.
+    /// Their memory, with shared pages counted once; `None` where the kernel does not report it.
     pub(crate) fn pss(&self) -> Option<Bytes> {
         let each = self.each.values().map(|one| Some(one.footprint().ok()?.pss?.0));
         Some(Bytes(each.sum::<Option<u64>>()?)).filter(|_| !self.each.is_empty())
@@ -235,7 +235,8 @@ mod tests {
 
     #[test]
     fn what_children_use_counts_while_they_run_and_when_they_have_ended() {
-        // Its child counts to some hundred thousand, and then says so; the shell waits for it, and then for us.
+        // Its child counts to some hundred thousand and then prints a word; the shell waits for the child, and then for
+        // us.
         let count = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         let script = format!("sh -c '{count}; echo counted; read go'; echo reaped; read go");
         let mut keeper = Command::new("sh")

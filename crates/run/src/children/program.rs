@@ -1,11 +1,11 @@
-//! A program of the user's that publishes in rooms: started once, and told on its stdin what to publish when that is
+//! A user's program that publishes in rooms: started once, and given on its stdin each message to publish when it is
 //! due.
 //!
-//! Workers speak with it as with any other end of publishers, over a Unix socket of ours. A thread takes their lines
-//! from there and writes each whole into the pipe that the program reads. While the pipe is full it takes none, so that
-//! workers find their socket full as well: they wait for nobody, and leave the message unsent.
+//! Workers write to it as to any other server, over a Unix socket of ours. A thread reads their lines from the socket
+//! and writes whole lines into the pipe that the program reads. While the pipe is full the thread reads nothing, so the
+//! workers' sockets fill up as well: they do not wait, and leave the message unsent.
 //!
-//! Left out: what becomes of a message, which is known by its receivers alone (crate `drive`).
+//! Left out: the fate of a message, which only its receivers know (crate `drive`).
 
 use super::servers::last_words;
 use crate::reach::Context;
@@ -31,16 +31,17 @@ pub(crate) struct Program {
     /// True once nobody publishes any more.
     is_over: Arc<AtomicBool>,
     teller: Option<JoinHandle<()>>,
-    /// The folder of the socket, which lives as long as this.
+    /// The folder of the socket, which lives as long as this value.
     _folder: PrivateFolder,
 }
 
 impl Program {
-    /// Starts the program of a shell's line, for the server at `url`, whose place may be left open in the line.
+    /// Starts the program of a shell command `line` for the server at `url`; the line may contain placeholders for the
+    /// server's place.
     ///
     /// # Errors
     ///
-    /// The reason for which it is not started; then nothing of it is left running.
+    /// The reason why it did not start; then no process of it is left running.
     pub(crate) fn start(
         line: &str,
         url: &Endpoint,
@@ -76,12 +77,12 @@ impl Program {
         Ok(Self { process, socket, is_over, teller: Some(teller), _folder: folder })
     }
 
-    /// The place where workers say what it is to publish.
+    /// The address to which workers write what it is to publish.
     pub(crate) fn place(&self) -> Endpoint {
         Endpoint::new(Protocol::Unix.plain(), spec::Address::Unix(self.socket.clone()))
     }
 
-    /// Its end in words, if it has ended, or reads no more of what it is told.
+    /// Describes its end, if it has ended or has stopped reading its stdin.
     pub(crate) fn ended(&self) -> Option<String> {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..END_POLLS {
@@ -89,7 +90,7 @@ impl Program {
                 let said = last_words(&process.stderr());
                 return Some(format!("the program of --publish-with has ended: {status}{said}"));
             }
-            // Its end takes a moment to be seen.
+            // Its end takes a moment to become visible.
             match &self.teller {
                 Some(teller) if teller.is_finished() => sleep(END_POLL),
                 Some(_) | None => return None,
@@ -102,7 +103,7 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        // Whoever waits for it to read goes on when nobody can.
+        // A thread blocked in writing to it returns once its process is gone.
         self.process.get_mut().unwrap_or_else(PoisonError::into_inner).end();
         if let Some(teller) = self.teller.take() {
             drop(teller.join());
@@ -110,7 +111,7 @@ impl Drop for Program {
     }
 }
 
-/// The line of a shell with the place of the server in it.
+/// The shell command with the server's place filled in.
 fn placed(line: &str, url: &Endpoint) -> String {
     let line = line.replace("{url}", &url.to_string());
     match &url.address {
@@ -119,10 +120,10 @@ fn placed(line: &str, url: &Endpoint) -> String {
     }
 }
 
-/// Passes lines on.
+/// Passes lines on to the program.
 struct Teller {
     pipe: ChildStdin,
-    /// The begin of a line that has no end yet, of each connection at its index.
+    /// For each connection, by its index, the start of a line whose end has not arrived yet.
     begun: Vec<Vec<u8>>,
     is_over: Arc<AtomicBool>,
     rx: Box<[u8]>,
@@ -152,7 +153,8 @@ impl Node<Epoll> for Teller {
 }
 
 impl Teller {
-    /// Passes on all whole lines of the connection at an index that has said so many more bytes; false if nobody reads.
+    /// Passes on all complete lines of the connection at `index`, which has received `len` more bytes; false if the
+    /// program no longer reads.
     fn tell(&mut self, index: usize, len: usize) -> bool {
         if self.begun.len() <= index {
             self.begun.resize_with(index + 1, Vec::new);
@@ -165,7 +167,7 @@ impl Teller {
         is_read
     }
 
-    /// The connection at an index is gone: a line that it has begun is never told.
+    /// Drops the unfinished line of the connection at `index`, which is gone.
     fn forget(&mut self, index: usize) -> bool {
         self.begun.get_mut(index).into_iter().for_each(Vec::clear);
         true
@@ -174,9 +176,9 @@ impl Teller {
 
 /// The most that is read at once.
 const RX_LEN: usize = 64 << 10;
-/// Time between two looks at whether all is over.
+/// Time between two checks of whether publishing is over.
 const LOOK_EVERY: Nanos = Nanos::from_millis(50);
-/// Time between two looks for the end of a program that reads no more, and the most looks: for 1 s.
+/// Time between two checks for the end of a program that has stopped reading, and the most checks: for 1 s.
 const END_POLL: Nanos = Nanos::from_millis(5);
 const END_POLLS: u32 = 200;
 

@@ -1,6 +1,7 @@
-//! The servers of a run: ours and those of others, each started once for all measurements that want the same.
+//! The servers of a run: ours and those of others, each started once for all measurements that need the same one.
 //!
-//! A server is paused while none of its measurements has its turn. A subject that has ended is started again, once.
+//! A server is paused while it is not the turn of any of its measurements. A subject that has ended is started again,
+//! once.
 
 use super::certificates::Certificates;
 use super::embedded::EmbeddedServer;
@@ -17,12 +18,12 @@ use std::path::PathBuf;
 use units::Nanos;
 use wire::tls::Trust;
 
-/// The difference between servers: measurements that agree in all of it share one.
+/// The identity of a server: measurements with the same key share one server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
-    /// An embedded one, with its answer.
+    /// An embedded server, with its answer.
     Embedded(EmbeddedServer, Answer),
-    /// A server of the user's.
+    /// A server started from the user's command.
     Started(spec::Started),
     /// A subject by its name, its answer, the number of its CPUs, and true if it speaks TLS too.
     Subject(String, Answer, usize, bool),
@@ -46,7 +47,7 @@ impl Key {
     }
 }
 
-/// The number of CPUs that the server of a measurement, a subject, is to have.
+/// The number of CPUs for a measurement's server, which is a subject.
 fn cpu_count(measurement: &Measurement) -> usize {
     measurement.spec.server.cpus().map_or(1, |cpus| cpus.get() as usize)
 }
@@ -60,7 +61,7 @@ pub(crate) struct RunningServer {
     authority_pem: Option<Vec<u8>>,
     /// The number of times that it has been started.
     pub(crate) starts: u32,
-    /// The number of times that it has ended by itself.
+    /// The number of times that it has ended on its own.
     ends: u32,
     /// The schemes for which it was verified.
     pub(crate) verified: Vec<Scheme>,
@@ -113,7 +114,7 @@ impl RunningServer {
         speech
     }
 
-    /// Ends it, because it is of no use any more.
+    /// Ends it, because it is not needed any more.
     pub(crate) fn end(&mut self) {
         self.server.process_mut().end();
     }
@@ -128,12 +129,12 @@ impl RunningServer {
         self.server.process().pids()
     }
 
-    /// The processes of it whose program has this name.
+    /// Its processes whose program has this name.
     pub(crate) fn part(&self, program: &str) -> Part {
         self.server.process().part(program)
     }
 
-    /// The names of its programs, as a list in words.
+    /// The names of its programs, as a comma-separated list.
     pub(crate) fn programs(&self) -> String {
         let names: Vec<String> = self.server.process().names().into_iter().collect();
         names.join(", ")
@@ -156,13 +157,13 @@ impl RunningServer {
         Some(format!("{} has ended: {status}{said}", self.name))
     }
 
-    /// Its end, if it has ended by now: if no process of it is left, its end is about to be seen.
+    /// Its end, if it has ended by now. Where none of its processes is left, waits for its end to become visible.
     pub(crate) fn died_by_now(&mut self) -> Option<String> {
         self.died_within(0)
     }
 
-    /// Its end during a block; `None` for a block that came to nothing. The end of a program takes a moment to be seen,
-    /// longer where it took its connections with it while others wanted the CPU.
+    /// Its end during a block; `block` is `None` if the block yielded nothing. The end of a program takes a moment to
+    /// become visible, longer where its connections were lost while others wanted the CPU.
     pub(crate) fn died_in(&mut self, block: Option<&Block>) -> Option<String> {
         let Some(Block { counts, connections, .. }) = block else {
             return self.died_within(END_POLLS);
@@ -175,7 +176,7 @@ impl RunningServer {
         }
     }
 
-    /// Looks so many times, and more often while none of its processes is left.
+    /// Checks `polls` times for its end, and more often while none of its processes is left.
     fn died_within(&mut self, polls: u32) -> Option<String> {
         for poll in 0..END_POLLS_MAX {
             let died = self.died();
@@ -192,24 +193,24 @@ impl RunningServer {
 #[derive(Debug)]
 pub(crate) struct Servers {
     launch: Launch,
-    /// The CPUs that subjects may have at most; the first is that of all others. Empty where nothing is pinned.
+    /// The CPUs that subjects may use; all other servers use the first one. Empty where nothing is pinned.
     cpus: Vec<usize>,
-    /// The same for servers of the user's, which may have other CPUs.
+    /// The launch of servers of the user's, which may have other CPUs.
     launch_of_users: Launch,
     all: BTreeMap<Key, Result<RunningServer, String>>,
-    /// Servers that `--restart` has killed and that are not back, with the number of times that they had been started.
+    /// Servers that `--restart` has killed and that have not come back, with their number of starts up to then.
     killed: BTreeMap<Key, u32>,
     certificates: Option<Certificates>,
     sockets: Option<PrivateFolder>,
-    /// The number of sockets that were named.
+    /// The number of socket paths handed out.
     sockets_used: u32,
-    /// Remarks on how they were started, which nobody has taken yet.
+    /// Warnings about their start that have not been taken yet.
     warnings: Vec<Warning>,
 }
 
 impl Servers {
-    /// Servers that start by `launch`, on the first of these CPUs or as many as they are to have, and those of the
-    /// user's by another.
+    /// Servers that start with `launch`, on the first of `cpus` or as many of them as they are to have; the user's
+    /// servers start with `launch_of_users`.
     pub(crate) fn new(launch: Launch, cpus: Vec<usize>, launch_of_users: Launch) -> Self {
         let first = cpus.first().copied().into_iter().collect();
         Self {
@@ -225,17 +226,17 @@ impl Servers {
         }
     }
 
-    /// The way in which programs of the user's start.
+    /// The launch of the user's programs.
     pub(crate) fn launch_of_users(&self) -> &Launch {
         &self.launch_of_users
     }
 
-    /// The CPUs of the server of a measurement, one of ours or a subject; empty where it is not pinned.
+    /// The CPUs of a measurement's server, which is one of ours or a subject; empty where it is not pinned.
     pub(crate) fn cpus_of(&self, measurement: &Measurement) -> &[usize] {
         self.cpus.get(..cpu_count(measurement)).unwrap_or_default()
     }
 
-    /// The way in which a subject of a measurement starts.
+    /// The launch of a measurement's subject.
     ///
     /// # Errors
     ///
@@ -252,7 +253,7 @@ impl Servers {
         Ok(Launch { cpus, ..self.launch.clone() })
     }
 
-    /// The server of a measurement, which is ours to start; started now if it has not been.
+    /// The server of a measurement, which the run has to start; starts it if it has not been started.
     ///
     /// # Errors
     ///
@@ -277,34 +278,34 @@ impl Servers {
         })
     }
 
-    /// The server of a measurement, if it is ours and was started.
+    /// The server of a measurement, if the run has started it.
     pub(crate) fn of(&self, measurement: &Measurement) -> Option<&RunningServer> {
         self.all.get(&Key::of(measurement)?)?.as_ref().ok()
     }
 
-    /// Forgets the server of a measurement if `--restart` has killed it and it is not back: it is started anew when it
-    /// is wanted. True if so.
+    /// Forgets the server of a measurement if `--restart` has killed it and it has not come back; it is started anew
+    /// when it is needed. True if it was forgotten.
     pub(crate) fn forget_killed(&mut self, measurement: &Measurement) -> bool {
         let key = Key::of(measurement).filter(|key| self.killed.contains_key(key));
         key.is_some_and(|key| self.all.remove(&key).is_some())
     }
 
-    /// The server of a measurement is not known to be gone.
+    /// Checks that the server of a measurement is not known to be gone.
     ///
     /// # Errors
     ///
-    /// The reason for which it was not started again.
+    /// The reason why it was not started again.
     pub(crate) fn check(&self, measurement: &Measurement) -> Result<(), String> {
         let found = Key::of(measurement).and_then(|key| self.all.get(&key));
         found.map_or(Ok(()), |server| server.as_ref().map(drop).map_err(Clone::clone))
     }
 
-    /// The same, to be changed.
+    /// Like [`Self::of`], but mutable.
     pub(crate) fn of_mut(&mut self, measurement: &Measurement) -> Option<&mut RunningServer> {
         self.all.get_mut(&Key::of(measurement)?)?.as_mut().ok()
     }
 
-    /// Starts the subject that serves a measurement once more, in place of the one that has ended.
+    /// Starts the subject that serves a measurement again, to replace the one that has ended.
     ///
     /// # Errors
     ///
@@ -317,11 +318,11 @@ impl Servers {
     ) -> Result<(), String> {
         let Some(key) = Key::of(measurement) else { return Ok(()) };
         let known = self.of(measurement).map_or((0, 0), |server| (server.starts, server.ends));
-        // The end of one of ours is a bug, not to be hidden by a new one.
+        // The end of one of our own servers is a bug, which a new one must not hide.
         if matches!(key, Key::Embedded(..)) || known.1 >= ENDS_MAX {
             return Err(died.to_owned());
         }
-        // The old one ends before there is a new one.
+        // The old one is ended before a new one is started.
         self.all.insert(key.clone(), Err(died.to_owned()));
         let mut server =
             self.start(measurement, None, context).map_err(|error| error.to_string())?;
@@ -330,11 +331,11 @@ impl Servers {
         Ok(())
     }
 
-    /// Kills the server of a measurement and starts it again at the port where it was, the first of its `places`.
+    /// Kills the server of a measurement and starts it again at its former port, that of the first of its `places`.
     ///
     /// # Errors
     ///
-    /// It does not start, or has other places then; it is tried again for measurements that do not restart it.
+    /// It does not start, or its places have changed; it is tried again for measurements that do not restart it.
     pub(crate) fn kill_and_start(
         &mut self,
         measurement: &Measurement,
@@ -370,8 +371,8 @@ impl Servers {
         started.map_err(Clone::clone)
     }
 
-    /// Ends the server of a measurement, of which a part was killed and is not back, for that reason; it is tried again
-    /// for measurements that do not restart it.
+    /// Ends the server of a measurement because a part of it was killed and has not come back, as `reason` says; it is
+    /// tried again for measurements that do not restart it.
     pub(crate) fn end_without_part(&mut self, measurement: &Measurement, reason: &str) {
         let key = Key::of(measurement).expect("only servers of ours are killed");
         if let Some(Ok(was)) = self.all.insert(key.clone(), Err(reason.to_owned())) {
@@ -379,12 +380,12 @@ impl Servers {
         }
     }
 
-    /// Takes the remarks on how servers were started.
+    /// Takes the warnings about the start of servers.
     pub(crate) fn take_warnings(&mut self) -> Vec<Warning> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// Starts the server of a measurement, at the port that it had before, if that is given.
+    /// Starts the server of a measurement, at `port`, the one that it had before, if that is given.
     fn start(
         &mut self,
         measurement: &Measurement,
@@ -439,7 +440,7 @@ impl Servers {
         self.start_embedded_at(embedded, Answer::default(), 0)
     }
 
-    /// Starts one of our own servers at a port; 0 for any that is free.
+    /// Starts one of our own servers at a port; 0 for any free one.
     fn start_embedded_at(
         &mut self,
         embedded: &EmbeddedServer,
@@ -471,7 +472,7 @@ impl Servers {
         Ok(RunningServer { server, name, authority_pem, starts: 1, ends: 0, verified: Vec::new() })
     }
 
-    /// The settings of a server of `scheme`, with a certificate if that is inside TLS.
+    /// The settings of a server of `scheme`, with a certificate if the scheme uses TLS.
     fn settings(
         &mut self,
         Answer { reply, work }: Answer,
@@ -485,7 +486,7 @@ impl Servers {
         Ok(ServerSettings { reply, work, tls, ..ServerSettings::default() })
     }
 
-    /// A path for a Unix socket, which no other server has.
+    /// A path for a Unix socket that no other server has.
     fn socket(&mut self) -> Result<PathBuf, String> {
         let sockets = match self.sockets.take() {
             Some(sockets) => sockets,
@@ -496,7 +497,7 @@ impl Servers {
     }
 }
 
-/// The server of ours that a measurement wants: in rooms the relay.
+/// The embedded server that a measurement needs: in rooms, the relay.
 pub(crate) fn embedded_server(
     measurement: &Measurement,
     embedded: &spec::Embedded,
@@ -515,7 +516,7 @@ fn port(url: &Endpoint) -> Option<u16> {
     }
 }
 
-/// The last words of a program, to stand behind the reason; empty if it said nothing.
+/// The last output of a program, to be appended to the reason; empty if there was none.
 pub(crate) fn last_words(said: &str) -> String {
     let mut lines: Vec<&str> =
         said.lines().filter(|line| !line.trim().is_empty()).rev().take(LAST_LINES).collect();
@@ -528,18 +529,18 @@ pub(crate) fn last_words(said: &str) -> String {
     }
 }
 
-/// The most lines and characters of them.
+/// The most lines and characters of that output.
 const LAST_LINES: usize = 3;
 const LAST_WORDS_LEN_MAX: usize = 400;
-/// Time between two looks for its end, and the most looks: for 0.1 s, for 1 s where connections were lost, and for 3 s
-/// while none of its processes is left.
+/// Time between two checks for its end, and the most checks: for 0.1 s, for 1 s where connections were lost, and for 3
+/// s while none of its processes is left.
 const END_POLL: Nanos = Nanos::from_millis(5);
 const END_POLLS: u32 = 20;
 const END_POLLS_LOST: u32 = 200;
 const END_POLLS_MAX: u32 = 600;
 /// A subject that has ended is started again once.
 const ENDS_MAX: u32 = 1;
-/// The reason for which there is no server while it is started again.
+/// The reason why there is no server while it is started again.
 const GONE: &str = "it was killed by --restart";
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-//! Servers of the user's that the run starts: the place where one is to listen is free before, and its own after.
+//! Servers of the user's that the run starts: before the start, the place where one is to listen must be free; after
+//! it, the place must belong to the server.
 //!
-//! A server that was there before is never measured in its stead, nor is one that takes the place meanwhile: the socket
-//! that listens has to be held by a process of the one that was started. A port that was chosen here, and that another
-//! program took before the server did, is chosen anew.
+//! Neither a server that was there before nor one that takes the place in between is ever measured instead: the
+//! listening socket must be held by a process of the server that was started. If another program takes a port that was
+//! chosen here before the server does, another port is chosen.
 
 use crate::found::listeners;
 use crate::reach::{Context, resolve};
@@ -15,13 +16,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use units::Nanos;
 
-/// Starts a server of the user's, and waits until it listens at its URL, whose name may take `resolve_timeout` to be
-/// looked up. `port` is the one that it had before, if it is started again. With a warning for each port that was free,
-/// and that another program took before the server did.
+/// Starts a server of the user's, and waits until it listens at its URL, whose name may take up to `resolve_timeout` to
+/// be resolved. `port` is the one that it had before, if it is started again. Returns the server with a warning for
+/// each port that was free and that another program took before the server did.
 ///
 /// # Errors
 ///
-/// The reason for which it does not listen there; then nothing of it is left running.
+/// The reason why it does not listen there; then no process of it is left running.
 pub(super) fn start(
     started: &Started,
     port: Option<u16>,
@@ -54,14 +55,14 @@ pub(super) fn start(
     }
 }
 
-/// The reason for which a server does not listen.
+/// The reason why a server does not listen.
 struct Failure {
     reason: String,
     /// True if another program has its port.
     is_of_port: bool,
 }
 
-/// The warning about a port that was free, and then was not.
+/// The warning about a port that was free and then was taken.
 fn warning(started: &Started, url: &Endpoint, failure: &Failure) -> Warning {
     Warning {
         code: "port_taken".to_owned(),
@@ -109,14 +110,14 @@ fn start_at(
     };
     let launch = Launch { ready_timeout: start_timeout, ..launch.clone() };
     Server::of_user(server, &launch, &listens).map_err(|error| {
-        // Nothing of it is left: whoever listens there now is another program.
+        // No process of it is left: whatever listens there now is another program.
         let has_stranger = || places.iter().any(|place| holders(place).is_some());
         let is_of_port = error.says_port_is_taken() || has_stranger();
         Failure { reason: error.to_string(), is_of_port: is_of_port && context.check().is_ok() }
     })
 }
 
-/// The URL and the command with a port that is free, or with the one that is given, where it takes one.
+/// The URL and the command, with a free port or the given one filled in where they take a port.
 fn placed(
     started: &Started,
     port: Option<u16>,
@@ -142,7 +143,7 @@ fn placed(
     Ok((url, started.command.replace(Started::PORT, &free.to_string())))
 }
 
-/// The addresses at which it may listen.
+/// The addresses at which the server may listen.
 fn places(
     url: &Endpoint,
     resolve_timeout: Nanos,
@@ -159,7 +160,7 @@ fn ip(place: Address) -> Option<IpAddr> {
     }
 }
 
-/// The processes that hold a socket which listens at `place`, as far as they are seen; `None` if there is no such
+/// The processes that hold a socket listening at `place`, as far as they can be seen; `None` if there is no such
 /// socket.
 fn holders(place: &Address) -> Option<Vec<u32>> {
     let place = match place {
@@ -173,7 +174,7 @@ fn holders(place: &Address) -> Option<Vec<u32>> {
     }
 }
 
-/// The address that a connection to `address` comes to: that of loopback in place of the unspecified one.
+/// The address that a connection to `address` reaches: loopback instead of the unspecified address.
 fn reached(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => {

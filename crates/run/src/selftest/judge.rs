@@ -1,4 +1,4 @@
-//! The comparison of what was measured with what is true: pure, so that each check can be seen to pass and to fail.
+//! The comparison of measured with true values: pure, so that tests can make each check pass and fail.
 
 use record::{Check, TimerFloor};
 use stats::{Histogram, Stall, kolmogorov_smirnov_beyond};
@@ -9,7 +9,7 @@ use units::{Count, Nanos};
 pub(super) struct Null {
     /// The median round trip of one connection.
     pub(super) floor: Nanos,
-    /// Replies a second over many connections.
+    /// Replies per second over many connections.
     pub(super) messages_per_s: u64,
     /// Messages that did not get their reply.
     pub(super) failed: u64,
@@ -73,12 +73,12 @@ impl SendLag {
     }
 }
 
-/// The times measured of a server whose delays are known.
+/// The times measured on a server with known delays.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     /// Times from sent to received.
     pub(super) measured: Histogram,
-    /// The server's own times of the same messages.
+    /// The server's own times for the same messages.
     pub(super) truth: Histogram,
     pub(super) failed: u64,
 }
@@ -154,11 +154,11 @@ impl StalledServer {
 pub(super) struct StalledGenerator {
     /// The length of the stop.
     pub(super) stopped: Nanos,
-    /// Messages that were due meanwhile.
+    /// Messages that were due during the stop.
     pub(super) due: u64,
-    /// The longest gap that it found in itself.
+    /// The longest gap that the generator found in itself.
     pub(super) longest: Nanos,
-    /// Messages that it says were affected.
+    /// Messages that it reports as affected.
     pub(super) affected: u64,
     /// True if its verdict names a stalled generator.
     pub(super) is_named: bool,
@@ -258,26 +258,28 @@ fn whole(ns: f64) -> Nanos {
     Nanos(ns as u64)
 }
 
-/// A machine that takes longer for a round trip without any network or server cannot tell servers apart.
+/// A machine that takes longer for a round trip within one process cannot tell servers apart.
 const FLOOR_MAX: Nanos = Nanos::from_millis(1);
-/// Ten times what the other checks ask for.
+/// Ten times the rate that the other checks use.
 const CEILING_MIN: u64 = 10_000;
 
-/// Send lag may be so many times the timer floor, which was measured on a thread that did nothing else, and more: from
-/// the wake-up on, earlier messages of the same instant are written first.
+/// Send lag may be this many times the timer floor, which was measured on an otherwise idle thread, plus an allowance:
+/// after the wake-up, earlier messages of the same instant are written first.
 const LAG_OF_FLOOR: u64 = 2;
 const LAG_P50_MORE: Nanos = Nanos::from_micros(50);
 const LAG_P99_MORE: Nanos = Nanos::from_micros(250);
 
-/// The largest errors at known delays (docs/METHOD.md, section 7): at p50; at p99, where 3 % may be more.
+/// The largest errors at known delays (docs/METHOD.md, section 7): at p50; and at p99, where 3 % is allowed if that is
+/// more.
 const P50_OFF_MAX: Nanos = Nanos::from_micros(100);
 const P99_OFF_MAX: Nanos = Nanos::from_micros(150);
 const P99_OFF_PERCENT: u64 = 3;
-/// The share of all that may be further off than the p50.
+/// The share of all messages that may be further off than the error allowed at p50.
 const DISTANCE_MAX: f64 = 0.05;
 
-/// The windows of the stall test by what is true. For 2 s of 20 s at 1000/s that are p95 in [0.95, 1.20] s of 1.050 s,
-/// p99 in [1.70, 1.95] s of 1.810 s, p99.9 in [1.93, 2.10] s of 1.981 s, mean in [0.095, 0.130] s of 0.105 s.
+/// The windows of the stall test, relative to the true values. For 2 s of 20 s at 1000/s they are p95 in [0.95, 1.20] s
+/// of 1.050 s, p99 in [1.70, 1.95] s of 1.810 s, p99.9 in [1.93, 2.10] s of 1.981 s, mean in [0.095, 0.130] s of 0.105
+/// s.
 const QUANTILE_BOUNDS: [(&str, f64, [f64; 2]); 3] = [
     ("p95", 0.95, [0.95 / 1.05, 1.20 / 1.05]),
     ("p99", 0.99, [1.70 / 1.81, 1.95 / 1.81]),
@@ -289,7 +291,7 @@ const MEAN_BOUNDS: [f64; 2] = [0.095 / 0.105_263, 0.130 / 0.105_263];
 const GAP_OFF_MAX: Nanos = Nanos::from_millis(50);
 /// The largest error of its count of affected messages.
 const AFFECTED_OFF_PERCENT: u64 = 10;
-/// A server is not blamed if what it seems to take is less than this share of the stop.
+/// The server is not blamed if its apparent service time is less than this share of the stop.
 const BLAME_MAX: f64 = 0.1;
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    /// Starts it.
+    /// Starts the echo.
     ///
     /// # Errors
     ///
@@ -59,7 +59,8 @@ impl Drop for Echo {
     }
 }
 
-/// Tells where it listens, then serves. Engines do not move between threads.
+/// Reports the address that it listens at, then serves; the engine is made here because engines do not move between
+/// threads.
 fn serve(
     stack: Stack,
     stop: Arc<AtomicBool>,

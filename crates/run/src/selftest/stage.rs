@@ -1,4 +1,4 @@
-//! Measures what the checks are about.
+//! The measurements that the checks judge.
 
 use super::judge::{Delays, Null, SendLag, StalledGenerator, StalledServer};
 use super::null::Echo;
@@ -18,13 +18,13 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicUsize;
 use units::{Bytes, Count, Nanos, Rate};
 
-/// The means that all checks have in common.
+/// The context that all checks share.
 pub(super) struct Stage<'a> {
     host: &'a Host,
     interrupt: &'a AtomicUsize,
 }
 
-/// A delay that a server is known to have.
+/// A known delay of a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     code: &'static str,
@@ -56,18 +56,18 @@ impl Known {
     }
 }
 
-/// A stall test: a constant rate, of which the server is stopped for a while.
+/// A stall test: a constant rate, during which the server is stopped for a while.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopTest {
     scheme: Scheme,
     measured: Nanos,
-    /// The start of the stop, in the measurement.
+    /// The start of the stop, counted from the start of the measurement.
     after: Nanos,
     stopped: Nanos,
 }
 
 impl StopTest {
-    /// A test of 10 s, which a p99.9 needs.
+    /// A test of 10 s, the time that a p99.9 needs.
     pub(super) const fn short() -> Self {
         Self {
             scheme: Protocol::WebSocket.plain(),
@@ -93,7 +93,7 @@ impl<'a> Stage<'a> {
         Self { host, interrupt }
     }
 
-    /// Floor and ceiling, each in a second.
+    /// Measures floor and ceiling, for a second each.
     pub(super) fn null(&self) -> Result<Null, RunError> {
         let echo = Echo::start()?;
         let closed =
@@ -170,7 +170,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// The generator is a process of its own, as anybody starts it.
+    /// Measures a generator that runs as its own process, started as a user would start it.
     pub(super) fn stalled_generator(&self) -> Result<StalledGenerator, RunError> {
         let embedded = EmbeddedServer::of(&Protocol::WebSocket.plain().into());
         let (url, _server) = self.start(&mut self.servers(), &embedded)?;
@@ -200,7 +200,7 @@ impl<'a> Stage<'a> {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // It may be standing still when we are killed.
+        // It may be stopped at the moment when we are killed.
         let mut child = end_with_this_thread(&mut command)
             .spawn()
             .map_err(|error| failed(format!("{}: {error}", self.host.launch.program.display())))?;
@@ -221,7 +221,7 @@ impl<'a> Stage<'a> {
             failed(format!("{error}; {}", String::from_utf8_lossy(&output.stderr).trim()))
         })?;
         let measured = Measured { record };
-        // A busy machine may have stopped it at other times as well.
+        // A busy machine may have stalled it at other times as well.
         let stalls = &measured.block()?.stalls.first;
         let longest =
             stalls.iter().max_by_key(|stall| stall.duration_ns).copied().unwrap_or_default();
@@ -241,7 +241,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Runs one measurement through all that a run goes through.
+    /// Runs one measurement through all stages of a run.
     fn measure(&self, url: &Endpoint, load: Load, feed: &Feed) -> Result<Measured, RunError> {
         self.measure_with(url, Speech::usual(url.scheme()), load, feed)
     }
@@ -267,7 +267,7 @@ impl<'a> Stage<'a> {
         Servers::new(launch.clone(), launch.cpus.clone(), launch.clone())
     }
 
-    /// Starts a server of ours, on any CPU; its URL, and what ends it when dropped.
+    /// Starts a server of ours, on any CPU; returns its URL, and the handle that ends it when dropped.
     fn start(
         &self,
         servers: &mut Servers,
@@ -279,24 +279,24 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The load of a check. Everything else is the same in all of them.
+/// The load of a check. Everything else is the same in all checks.
 #[derive(Clone, Debug)]
 struct Load {
     connections: u32,
     /// True for a closed loop, false for [`rate`].
     is_closed: bool,
     time: Nanos,
-    /// True if the server tells its true delay.
+    /// True if the server reports its true delay.
     oracle: bool,
 }
 
 impl Load {
-    /// 1000 messages a second on 10 connections, for so long.
+    /// 1000 messages per second on 10 connections, for `time`.
     fn of(time: Nanos) -> Self {
         Self { connections: CONNECTIONS, is_closed: false, time, oracle: false }
     }
 
-    /// One block of it at `url`, spoken to by `speech`.
+    /// The plan of one block of this load against `url`, using `speech`.
     fn plan(self, url: &Endpoint, speech: Speech) -> Result<Plan, RunError> {
         let options = Options {
             connections: Some(Count(self.connections.into())),
@@ -306,7 +306,7 @@ impl Load {
             oracle: self.oracle,
             duration: Some(self.time),
             warm_up: Some(Nanos::from_millis(300)),
-            // Whom to trust is in `speech`.
+            // `speech` says whom to trust.
             insecure: url.tls,
             ..Options::default()
         };
@@ -365,7 +365,7 @@ fn rate() -> Rate {
     per_second(1000)
 }
 
-/// The rate at which a server of ours works off its backlog, at least; the windows allow for more.
+/// The lowest rate at which a server of ours works off its backlog; the windows allow for more.
 fn drain_rate() -> Rate {
     per_second(20_000)
 }
@@ -379,7 +379,7 @@ const fn nonzero(count: u32) -> NonZeroU32 {
 }
 
 const CONNECTIONS: u32 = 10;
-/// The number of connections that a rung of the ladder has.
+/// The number of connections of a rung of the ladder.
 const CONNECTIONS_MANY: u32 = 50;
 /// Far more than a stop of 2 s leaves outstanding.
 const IN_FLIGHT_MAX: u32 = 20_000;

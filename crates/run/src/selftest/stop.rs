@@ -8,13 +8,13 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Nanos;
 
-/// A child process of ours that can be stopped. Holds on to the process itself: its number may be another's by the
-/// time at which it is stopped.
+/// A child process of ours that can be stopped. Holds a descriptor of the process itself: its id may belong to another
+/// process by the time it is stopped.
 #[derive(Debug)]
 pub(super) struct Stoppable(OwnedFd);
 
 impl Stoppable {
-    /// The process `pid`, which must run still.
+    /// The process `pid`, which must still be running.
     ///
     /// # Errors
     ///
@@ -28,8 +28,8 @@ impl Stoppable {
         opened.map(Self).map_err(failed)
     }
 
-    /// Stops it for `length` and says how long it stood: from just after the signal that stops it to just before the
-    /// one that lets it go on. It goes on in any case, also if a signal asks us to stop.
+    /// Stops the process for `length` and returns how long it was stopped: from just after the stop signal to just
+    /// before the continue signal. The process is continued in any case, even if a signal asks us to stop.
     ///
     /// # Errors
     ///
@@ -53,11 +53,11 @@ impl Stoppable {
     }
 }
 
-/// Lets so much time pass.
+/// Waits for `length`.
 ///
 /// # Errors
 ///
-/// [`RunError::Interrupted`], a hundredth of a second after a signal came.
+/// [`RunError::Interrupted`], within a hundredth of a second after a signal arrived.
 pub(super) fn wait(length: Nanos, interrupt: &AtomicUsize) -> Result<(), RunError> {
     let clock = Clock::start();
     loop {

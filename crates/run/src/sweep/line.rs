@@ -1,4 +1,4 @@
-//! One line of a sweep: its searches, and what every load came to.
+//! One line of a sweep: its searches, and the results of every load.
 
 use super::loads::Sweep;
 use crate::plan::Plan;
@@ -17,36 +17,36 @@ pub(super) struct Line<'a> {
     sweep: Sweep<'a>,
     index: usize,
     knee: Search,
-    /// Begins when the knee is known.
+    /// The search for the capacity, which begins when the knee is known.
     capacity: Option<Search>,
     /// The result of each load.
     loads: BTreeMap<u64, AtOneLoad>,
-    /// Why it cannot be measured, or no longer: its server does not answer.
+    /// The reason why the line cannot be measured, or no longer: its server does not answer.
     failed: Option<String>,
-    /// Why no more is offered than was, if something of the machine forbids it.
+    /// The reason why no larger load is offered, if the machine does not allow it.
     limited: Option<String>,
-    /// Why the search ended before its end.
+    /// The reason why the search ended early.
     stopped: Option<String>,
 }
 
-/// The blocks of one load that did not fail, and the sums of their messages.
+/// The blocks of one load that did not fail, with the sums of their messages.
 #[derive(Clone, Debug, Default)]
 struct AtOneLoad {
     /// The index of its step in the plan.
     workload: usize,
-    /// The blocks: true if it was kept, and true if the objective was met too.
+    /// For each block: true if the load was kept, and true if the objective was met too.
     blocks: Vec<(bool, bool)>,
-    /// The number of blocks that were not kept because of the generator.
+    /// The number of blocks whose load was not kept because of the generator.
     generator_bound: usize,
     /// Replies that were due; in rooms a reply is a delivery.
     due: f64,
-    /// The most of them that may be lost to the edges of blocks.
+    /// The most due replies that may be lost at the edges of blocks.
     edges: f64,
     /// Replies within the measurement.
     replies: f64,
     /// Replies that were due and failed, or never came.
     unanswered: f64,
-    /// Responses, and those of them that were not below the objective.
+    /// The number of responses, and of responses that were not below the objective.
     responses: [f64; 2],
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Asked {
 }
 
 impl<'a> Line<'a> {
-    /// The lines of the sweep, whose first steps are the plan.
+    /// The lines of the sweep; `plan` has their first steps.
     pub(super) fn all(sweep: Sweep<'a>, plan: &Plan, set_up: &SetUp) -> Vec<Self> {
         let failed = |index: usize| set_up.ready[index].as_ref().err().cloned();
         (0..plan.measurements.len()).map(|index| Self::new(sweep, index, failed(index))).collect()
@@ -78,7 +78,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The load that is to be measured next; `None` if all is known, or nothing more can be.
+    /// The load to measure next; `None` if everything is known, or nothing more can be measured.
     pub(super) fn next(&mut self) -> Option<u64> {
         if self.failed.is_some() || self.stopped.is_some() {
             return None;
@@ -96,7 +96,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Takes what a block at this load came to, each of whose messages has so many replies.
+    /// Takes the result of a block at `load`; `each` is the number of replies per message.
     pub(super) fn learn(&mut self, load: u64, each: f64, kept: &Kept) {
         if let Some(reason) = &kept.block.failed {
             self.failed =
@@ -125,8 +125,8 @@ impl<'a> Line<'a> {
         self.failed = self.loss();
     }
 
-    /// The loss that does not depend on the load, if there is one: a server that carries so many messages and no more
-    /// misses fewer of them at a quarter of the load.
+    /// Describes a loss that does not depend on the load, if there is one: a server that is merely at its limit would
+    /// lose a smaller share at a quarter of the load.
     fn loss(&self) -> Option<String> {
         let not_kept = || self.loads.iter().filter(|(_, at)| at.due > 0.0 && !at.is_kept());
         let is_same = |(less, at): (&u64, &AtOneLoad), (more, above): (&u64, &AtOneLoad)| {
@@ -150,7 +150,7 @@ impl<'a> Line<'a> {
         ))
     }
 
-    /// The step of this load in the plan is now this.
+    /// Sets the step of `load` in the plan.
     pub(super) fn know(&mut self, load: u64, workload: usize) {
         self.loads.insert(load, AtOneLoad { workload, ..AtOneLoad::default() });
     }
@@ -164,7 +164,7 @@ impl<'a> Line<'a> {
         self.limited = Some(reason);
     }
 
-    /// Ends the search as far as it is.
+    /// Ends the search where it stands.
     pub(super) fn stop(&mut self, reason: String) {
         self.stopped = Some(reason);
     }
@@ -182,7 +182,7 @@ impl<'a> Line<'a> {
         Some(self.loads.get(&load)?.workload)
     }
 
-    /// Loads in ascending order, with their steps in the plan, that were measured.
+    /// The measured loads in ascending order, with their steps in the plan.
     pub(super) fn measured(&self) -> impl Iterator<Item = Asked> {
         let measured = self.loads.iter().filter(|(_, known)| !known.blocks.is_empty());
         measured.map(|(load, known)| Asked { load: *load, workload: known.workload })
@@ -204,40 +204,40 @@ impl<'a> Line<'a> {
         self.limited.as_deref()
     }
 
-    /// The interval of the knee, in units of load, if what is missing above it was the server's to answer.
+    /// The interval of the knee, in units of load, if the server caused what is missing above it.
     pub(super) fn knee(&self) -> Option<Interval> {
         self.knee
             .interval()
             .filter(|found| self.failed.is_none() && !self.is_generator_bound(found))
     }
 
-    /// The largest load of whose messages, of all its blocks together, enough were answered.
+    /// The largest load at which enough messages were answered, over all its blocks together.
     pub(super) fn largest_carried(&self) -> Option<u64> {
         let kept = self.loads.iter().rev().find(|(_, at)| at.due > 0.0 && at.is_kept());
         kept.map(|(load, _)| *load)
     }
 
-    /// The smallest load that was not kept, from the knee on if one was found.
+    /// The smallest load that was not kept; at or above the knee, if one was found.
     pub(super) fn beyond(&self) -> Option<u64> {
         let from = self.knee.interval().map_or(0.0, |found| found.low);
         let not_kept = self.loads.iter().filter(|(_, at)| at.due > 0.0 && !at.is_kept());
         not_kept.map(|(load, _)| *load).find(|load| float(*load) >= from)
     }
 
-    /// Messages a second for each unit of load; in rooms deliveries.
+    /// Messages per second for each unit of load; in rooms, deliveries.
     pub(super) fn per_s(&self) -> f64 {
         self.sweep.axis.per_s(&self.sweep.experiment.workloads[self.index])
     }
 
-    /// The number of blocks of a load that were kept, and of those that met the objective too.
+    /// The number of blocks in which a load was kept, and of those that also met the objective.
     pub(super) fn agreed(&self, load: u64) -> [usize; 2] {
         let blocks = self.loads.get(&load).map_or(&[][..], |at| &at.blocks);
         let count = |of: fn(&(bool, bool)) -> bool| blocks.iter().filter(|block| of(block)).count();
         [count(|(is_kept, _)| *is_kept), count(|(_, meets)| *meets)]
     }
 
-    /// The largest load whose messages, of all its blocks together, met the objective, with the interval that the
-    /// search left; `None` if it was not looked for, or no load met it.
+    /// The largest load whose messages, over all its blocks together, met the objective, with the interval from the
+    /// search; `None` without an objective, for a failed line, or if no load met it.
     pub(super) fn capacity(&self) -> Option<Within> {
         let slo = self.sweep.axis.slo.filter(|_| self.failed.is_none())?;
         let early;
@@ -269,7 +269,8 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// True if what was not kept from the knee on was the fault of the generator rather than of the server.
+    /// True if the generator, rather than the server, is to blame for most blocks that were not kept at and above the
+    /// knee.
     fn is_generator_bound(&self, knee: &Interval) -> bool {
         let above = self.loads.range(rounded(knee.low)..).map(|(_, at)| at);
         let (bound, not_kept) = above.fold((0, 0), |(bound, not_kept), at| {
@@ -279,7 +280,7 @@ impl<'a> Line<'a> {
         bound * 2 > not_kept
     }
 
-    /// A search below the knee that knows all that was measured.
+    /// A search below the knee that includes everything measured so far.
     fn search_of_capacity(&self) -> Search {
         let to = self.knee.interval().map(|knee| rounded(knee.high).max(1));
         let to = to.unwrap_or_else(|| self.largest_measured());
@@ -296,12 +297,12 @@ impl<'a> Line<'a> {
 }
 
 impl AtOneLoad {
-    /// True if 99 % of all that was due was answered in time.
+    /// True if 99 % of all due replies arrived in time.
     fn is_kept(&self) -> bool {
         is_enough(self.due, self.replies, self.edges)
     }
 
-    /// The share of all that was due that was answered in time.
+    /// The share of all due replies that arrived in time.
     fn share(&self) -> f64 {
         self.replies / self.due.max(1.0)
     }
@@ -317,30 +318,30 @@ pub(super) struct Within {
     pub(super) is_confirmed: bool,
 }
 
-/// A measurement of a load that met the objective, or did not; how much of it would have met it is not known.
+/// The trial of a load that met the objective, or did not; the part of the load that would have met it is unknown.
 fn within(load: u64, meets: bool) -> Trial {
     Trial { load, is_kept: meets, carried: 0.0 }
 }
 
-/// The responses of a block, and those of them that were not below the objective. A closed loop has none.
+/// The number of responses of a block, and of those not below the objective. A closed loop has none.
 fn responses(slo: Objective, kept: &Kept) -> [f64; 2] {
-    // The share that is not below is known of any number of samples; a percentile needs many.
+    // The share not below the objective is known for any number of samples; a percentile needs many.
     let late = |times: &Histogram| float(times.count_between(slo.below, Nanos::MAX));
     kept.headline.response().map_or([0.0; 2], |times| [float(times.count()), late(times)])
 }
 
-/// True if so few responses were not below the objective that it was met.
+/// True if few enough responses were not below the objective for it to be met.
 fn is_met(slo: Objective, [all, late]: [f64; 2]) -> bool {
     all > 0.0 && late <= (1.0 - slo.quantile) * all
 }
 
-/// True if 99 % of what was due was answered in the time in which it was due; each message has so many replies. A
-/// message at either edge of the window may be answered on the other side of it.
+/// True if 99 % of what was due was answered within the window in which it was due; `each` is the number of replies per
+/// message. A message at either edge of the window may be answered on the other side of it.
 pub(super) fn is_kept(block: &Block, each: f64) -> bool {
     is_enough(due(block, each), replies(block), EDGES * each)
 }
 
-/// The same of all messages of some blocks, which may lose so many replies to their edges.
+/// The same for the sums over several blocks, which may lose `edges` replies at their edges.
 fn is_enough(due: f64, replies: f64, edges: f64) -> bool {
     due > 0.0 && due - replies <= ((1.0 - KEPT_MIN) * due).max(edges)
 }
@@ -350,7 +351,7 @@ pub(super) fn due(block: &Block, each: f64) -> f64 {
     float(block.counts.planned) * each
 }
 
-/// The replies of them that never came, or were failures; in rooms also those to receivers that were not there.
+/// The due replies that never arrived, or were failures; in rooms also those to receivers that were not present.
 fn unanswered(block: &Block, each: f64) -> f64 {
     match &block.deliveries {
         Some(deliveries) => (due(block, each) - float(deliveries.counts.delivered)).max(0.0),
@@ -368,8 +369,8 @@ pub(super) fn replies(block: &Block) -> f64 {
     block.messages_per_s * Nanos(block.measured_ns).as_secs_f64()
 }
 
-/// The share of a core that the busiest worker used, if that was all it could and the server had some to spare: what
-/// was not achieved then says nothing of the server.
+/// The share of a core that the busiest worker used, if it was at its limit and the server had capacity to spare: what
+/// was not achieved then says nothing about the server.
 pub(super) fn generator_share(block: &Block) -> Option<f64> {
     let cpu = &block.cpu;
     let busy = cpu.busiest_worker_fraction.or(cpu.generator_cores_used)?;
@@ -377,7 +378,7 @@ pub(super) fn generator_share(block: &Block) -> Option<f64> {
     (busy >= BUSY_MIN && has_slack).then_some(busy)
 }
 
-/// Messages a second of a step, and from how many connections.
+/// The messages per second of a step, and the number of its connections.
 pub(super) fn offered(arrival: &Arrival, connections: u32) -> (f64, u64) {
     let per_s = match arrival {
         Arrival::Open { schedule, .. } | Arrival::Sessions { schedule, .. } => {
@@ -405,13 +406,13 @@ fn rounded(load: f64) -> u64 {
     load.round() as u64
 }
 
-/// The share of a core from which on nothing is to spare.
+/// The share of a core from which nothing is left to spare.
 pub(super) const BUSY_MIN: f64 = 0.9;
-/// The share of what is due that has to be achieved.
+/// The share of what is due that must be achieved.
 const KEPT_MIN: f64 = 0.99;
-/// A loss that has nothing to do with the load is seen at two loads of which one is so many times the other.
+/// The smallest ratio of two loads that shows that a loss does not depend on the load.
 const LOSS_FROM: f64 = 3.5;
-/// Messages of a block that may be lost to its edges.
+/// Messages of a block that may be lost at its edges.
 const EDGES: f64 = 2.0;
 
 #[cfg(test)]
@@ -422,11 +423,11 @@ mod tests {
     use spec::{Axis, AxisOf, Experiment};
     use units::Random;
 
-    /// The response times of a block: so many of 1000 are late by the objective, the others in time.
+    /// The number of responses out of 1000 in a block that are late by the objective; the others are in time.
     type Late = u64;
 
-    /// The capacity of a line of blocks, in the order in which they were measured, each at a load that was kept; and of
-    /// each load the late share of all its messages.
+    /// The capacity of a line with these blocks, in the order in which they were measured, each at a load that was
+    /// kept; and for each load the late share of all its messages.
     fn capacity(blocks: &[(u64, Late)]) -> (Option<Within>, BTreeMap<u64, f64>) {
         let axis = axis();
         let experiment = Experiment::default();
@@ -459,7 +460,7 @@ mod tests {
         }
     }
 
-    /// A second at a load, all of it answered.
+    /// A block of one second at a load, with every message answered.
     fn block(load: u64, late: Late) -> Kept {
         let mut block = Block::empty(0, 0, 0, "not looked at");
         block.measured_ns = 1_000_000_000;
@@ -473,8 +474,8 @@ mod tests {
 
     #[test]
     fn a_load_whose_messages_missed_the_objective_is_never_the_answer() {
-        // Two of three blocks at 3957/s kept the objective, and all their messages together did not. At 4000/s two
-        // blocks missed it, and all messages together kept it.
+        // At 3957/s two of three blocks met the objective, but all messages together did not. At 4000/s two blocks
+        // missed it, but all messages together met it.
         let blocks = [(3957, 0), (3957, 0), (3957, 60), (4000, 12), (4000, 12), (4000, 3)];
         let (found, late) = capacity(&blocks);
         assert!(late[&3957] > 0.01 && late[&4000] < 0.01, "{late:?}");
@@ -497,7 +498,7 @@ mod tests {
         };
         assert_eq!(carried(&[(1000, 1000), (2000, 2000), (4000, 3000)]), Some(2000));
         assert_eq!(carried(&[(1000, 900)]), None);
-        // Two of three blocks kept it, and a tenth of all its messages is missing.
+        // Two of three blocks kept the load, but a tenth of all its messages is missing.
         assert_eq!(carried(&[(1000, 1000), (2000, 2000), (2000, 2000), (2000, 1400)]), Some(1000));
     }
 

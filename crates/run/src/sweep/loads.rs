@@ -12,14 +12,14 @@ pub(super) struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// The loads to look between.
+    /// The range of loads to search.
     pub(super) fn range(&self) -> Range {
         let Axis { from, to, factor, .. } = *self.axis;
         Range { from, to, factor }
     }
 
-    /// A line at a load, in place of `first`, which is the same line at the first load. No peer is waited for longer
-    /// than the budget.
+    /// A line at `load`, derived from `first`, the same line at the first load. No wait for a peer is longer than the
+    /// budget.
     pub(super) fn at(
         &self,
         line: usize,

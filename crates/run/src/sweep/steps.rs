@@ -9,7 +9,7 @@ use spec::AxisOf;
 use stats::knee::Interval;
 use units::Nanos;
 
-/// All that was found, as the record has it; nothing is judged yet.
+/// All results in the form of the record, not judged yet.
 pub(super) fn sweep(
     sweep: Sweep<'_>,
     plan: &Plan,
@@ -142,7 +142,7 @@ impl Found<'_> {
         }
     }
 
-    /// The resource that ran out, in words.
+    /// Describes the resource that ran out.
     fn ran_out(&self) -> String {
         if let Some(reason) = self.line.failed() {
             return reason.to_owned();
@@ -167,14 +167,14 @@ impl Found<'_> {
         self.steps.iter().find(|step| step.workload == workload)
     }
 
-    /// Messages a second of a load, whether it was measured or not.
+    /// The messages per second of a load, measured or not.
     fn offered(&self, load: f64) -> f64 {
         self.line.per_s() * load
     }
 }
 
-/// The server's machine over all blocks of a step, where somebody watched it there: the mean of what was idle, and sums
-/// of what was counted.
+/// The server's machine over all blocks of a step, if it was watched there: the mean of the idle share, and the sums of
+/// the counts.
 fn server_machine<'a>(blocks: impl Iterator<Item = &'a Block>) -> Option<ServerMachine> {
     let machines: Vec<ServerMachine> = blocks.filter_map(|block| block.server_machine).collect();
     let sum = |of: fn(&ServerMachine) -> Option<u64>| machines.iter().map(of).sum();
@@ -186,7 +186,8 @@ fn server_machine<'a>(blocks: impl Iterator<Item = &'a Block>) -> Option<ServerM
     })
 }
 
-/// The parties that had nothing to spare on a step that was not kept, and connections that the server did not take.
+/// Describes the party that had nothing to spare on a step that was not kept, and connections that the server did not
+/// accept.
 fn at_its_limit(step: &SweepStep) -> String {
     let at_limit = cpu_at_its_limit(step);
     match step.server_machine.and_then(|machine| machine.listen_overflows) {
@@ -233,7 +234,7 @@ fn cpu_at_its_limit(step: &SweepStep) -> String {
     }
 }
 
-/// The middle one of the blocks'.
+/// The median over the blocks.
 fn last_1000(mut of_blocks: Vec<u64>) -> Option<u64> {
     of_blocks.sort_unstable();
     of_blocks.get(of_blocks.len() / 2).copied()
@@ -250,5 +251,5 @@ fn per_second(count: u64, block: &Block) -> Option<f64> {
     (time > 0.0).then(|| float(count) / time)
 }
 
-/// The idle share of the machine below which nobody has anything to spare.
+/// The idle share of the machine below which nothing is to spare.
 const IDLE_MIN: f64 = 0.05;

@@ -1,4 +1,4 @@
-//! The questions to a client: it works against servers of ours, which know what it did.
+//! The questions to a client: it works against servers of ours, which count what it does.
 
 use super::content::payload;
 use super::known::{Answers, Known, Secrets};
@@ -23,16 +23,16 @@ pub(super) struct ClientQuestions<'a> {
     pub(super) installed: &'a Path,
     /// The scheme that it is to speak.
     pub(super) scheme: Scheme,
-    /// The way in which it is started.
+    /// The way to start it.
     pub(super) launch: &'a Launch,
     /// The extent of the check.
     pub(super) extent: Extent,
 }
 
-/// Lets a client work against servers that know better, and says what came of each question, in their order: it has
-/// done exactly as much as it says; a delay that is known is in its times; wrong replies are errors to it.
+/// Lets a client work against servers of ours, and returns the outcome of each question, in order: it has done exactly
+/// as much as it reports; a known delay shows in its times; it counts wrong replies as errors.
 ///
-/// `interrupt` holds the number of the signal that asks to stop; what is asked after that fails.
+/// `interrupt` has the number of the signal that asks to stop; questions after that fail.
 pub(super) fn verify_client(
     questions: &ClientQuestions<'_>,
     interrupt: &AtomicUsize,
@@ -57,15 +57,15 @@ pub(super) fn verify_client(
     }
 }
 
-/// Starts a client, which does one block.
+/// Starts a client, which runs one block.
 type Start<'s> = dyn FnMut(&ClientSettings, &Run) -> Result<Report, Failure> + 's;
 
-/// The reasons for which a client has no report.
+/// The reasons why a client has no report.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// Anything else.
     Other(String),
-    /// It does not do this, and says so.
+    /// The client reports that it does not support this.
     Unsupported(String),
 }
 
@@ -77,7 +77,7 @@ impl From<String> for Failure {
 
 /// Servers to work against, and the files that a client reads.
 pub(super) struct Asking {
-    /// The most that the times of a client may be above the delay of a server that is known.
+    /// The most by which a client's shortest round trip may exceed the known delay of a server.
     pub(super) delay_over_max: Nanos,
     files: PrivateFolder,
     scheme: Scheme,
@@ -115,7 +115,7 @@ impl Task {
 impl Asking {
     /// # Errors
     ///
-    /// There is no server of ours that speaks it, or no place for files.
+    /// No server of ours speaks the scheme, or there is no place for files.
     pub(super) fn new(scheme: Scheme, scratch: &Path) -> Result<Self, String> {
         drop(Known::start(scheme.protocol.plain(), 1, Answers::Echo, None)?);
         let secrets = scheme.tls.then(|| Secrets::new(scheme)).transpose()?;
@@ -175,7 +175,7 @@ impl Asking {
         checks
     }
 
-    /// Its count is the server's.
+    /// Checks that its count agrees with the server's.
     fn counted(&self, task: Task, start: &mut Start<'_>) -> Result<(), Failure> {
         let (connections, until) = (u64::from(task.connections), task.until);
         let (report, totals) = self.work(task, start)?;
@@ -184,13 +184,13 @@ impl Asking {
             return Err(format!("{} round trips reported, {MESSAGES} asked for", report.ok).into());
         }
         consistent(&report, connections)?;
-        // Others may be on their way when the last one is done.
+        // Other messages may be under way when the last one is done.
         let possible = report.ok..=report.ok + connections - 1;
         if !possible.contains(&totals.messages) {
             let (ok, messages) = (report.ok, totals.messages);
             return Err(format!("{ok} round trips reported, the server had {messages}").into());
         }
-        // A request of HTTP may have a connection of its own.
+        // An HTTP request may have its own connection.
         if self.scheme.protocol != Protocol::Http && totals.connections != connections {
             let came = totals.connections;
             return Err(format!("{connections} connections asked for, {came} came").into());
@@ -198,7 +198,7 @@ impl Asking {
         Ok(())
     }
 
-    /// Short-lived clients.
+    /// Checks short-lived clients.
     fn lives(&self, kind: Kind, start: &mut Start<'_>) -> Result<(), Failure> {
         let task = Task {
             connections: 2,
@@ -227,8 +227,8 @@ impl Asking {
         Ok(())
     }
 
-    /// A server that keeps every message for as long as is known. A neighbour may lengthen most round trips, and not
-    /// all: the shortest is held against the delay.
+    /// Checks against a server that delays every message by a known time. A neighbour may lengthen most round trips,
+    /// but not all, so the shortest is compared with the delay.
     fn delay(&self, kind: Kind, start: &mut Start<'_>) -> Result<(), Failure> {
         let behaviour = Behaviour { delay: Delay::Fixed(DELAY), ..Behaviour::default() };
         let answers = Answers::Oracle(behaviour);
@@ -247,7 +247,7 @@ impl Asking {
         .into())
     }
 
-    /// A server whose replies have the right length, and another last byte.
+    /// Checks against a server whose replies have the right length but a wrong last byte.
     fn wrong(&self, kind: Kind, start: &mut Start<'_>) -> Result<(), Failure> {
         let task = Task::new(kind, 64);
         let mut reply = task.payload.clone();
@@ -268,7 +268,7 @@ impl Asking {
         Ok(())
     }
 
-    /// Lets a client do it; what it says, and what the server does.
+    /// Lets a client carry out a task; returns its report, and the totals of the server.
     fn work(&self, task: Task, start: &mut Start<'_>) -> Result<(Report, serve::Totals), Failure> {
         let (len, secrets) = (task.payload.len(), self.secrets.as_ref());
         let server = Known::start(self.scheme, len, task.answers, secrets)?;
@@ -295,7 +295,8 @@ fn without_errors(report: &Report) -> Result<(), String> {
     }
 }
 
-/// Checks that the times of a report can be true: one for each round trip, and no more of them than there was time for.
+/// Checks that the times of a report can be true: one for each round trip, and together no more than there was time
+/// for.
 fn consistent(report: &Report, connections: u64) -> Result<(), String> {
     let (ok, times) = (report.ok, report.round_trips.count());
     if ok != times {
@@ -304,7 +305,7 @@ fn consistent(report: &Report, connections: u64) -> Result<(), String> {
     let (wall, mean_ns) = (report.wall, report.round_trips.mean_ns().unwrap_or(0.0));
     #[expect(clippy::cast_precision_loss, reason = "it is held against a twentieth")]
     let share = mean_ns * ok as f64 / wall.0.saturating_mul(connections) as f64;
-    // A twentieth for what a histogram rounds, and for clocks.
+    // A twentieth allows for the rounding of histograms, and for clocks.
     if share <= 1.05 {
         return Ok(());
     }
@@ -331,5 +332,5 @@ const DELAYED: u64 = 20;
 /// The time for which wrong replies are sent.
 const WRONG: Nanos = Nanos::from_millis(300);
 
-/// The longest time of a client for any of this, started anew for each.
+/// The longest time that a client may take for any one question.
 const PATIENCE: Nanos = Nanos::from_secs(30);

@@ -1,10 +1,10 @@
-//! The messages that are sent, and how a reply that is not what it must be differs.
+//! The messages that are sent, and the description of how a wrong reply differs.
 
 use super::Extent;
 use wire::{Excerpt, Kind};
 
-/// Lengths of messages: around every length at which a frame of WebSocket has another header, none, one, and one that
-/// fits no buffer of a socket.
+/// Lengths of messages: around every length at which the header of a WebSocket frame changes, zero, one, and a length
+/// that exceeds any socket buffer.
 pub(super) const fn lens(extent: Extent) -> &'static [usize] {
     match extent {
         Extent::Full => &[0, 1, 125, 126, 127, 65_535, 65_536, 1 << 20],
@@ -24,7 +24,7 @@ pub(super) fn payload(kind: Kind, len: usize) -> Vec<u8> {
     }
 }
 
-/// Checks that `came` is `expected`.
+/// Checks that `came` equals `expected`.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub(super) fn compare(expected: &[u8], came: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Every byte, and a length that no power of two divides, so that what is moved by a buffer is seen.
+/// Every byte, in a length that no power of two divides, so that data displaced by a buffer is noticed.
 const BYTES: [u8; 257] = {
     let mut bytes = [0; 257];
     let mut value = 0_u8;
@@ -56,7 +56,8 @@ const BYTES: [u8; 257] = {
     bytes
 };
 
-/// One character of each length in UTF-8, with what JSON must escape, and what JavaScript would take for a line's end.
+/// One character of each length in UTF-8, characters that JSON must escape, and one that JavaScript treats as a line
+/// terminator.
 const CHARACTERS: &str = "aé€😀\"\\\n\u{2028}";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One connection to a server, and what is said on it, a sentence at a time.
+//! One connection to a server, and the exchange on it, one message at a time.
 
 use crate::by_hand::{ByHand, News};
 use crate::reach::Context;
@@ -7,16 +7,16 @@ use std::collections::VecDeque;
 use units::Nanos;
 use wire::{Closed, Event, Excerpt, Kind, Message, Opening, Secured};
 
-/// An open connection. Closed when dropped.
+/// An open connection. It is closed when dropped.
 pub(crate) struct Conversation<'a> {
     connection: ByHand,
     context: Context<'a>,
-    /// The longest wait for news.
+    /// The longest wait for an event.
     patience: Nanos,
     heard: VecDeque<Heard>,
 }
 
-/// News from the server.
+/// An event from the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// It ended the conversation.
@@ -27,7 +27,7 @@ pub(crate) enum Heard {
     Open,
     /// A pong.
     Pong(Vec<u8>),
-    /// It refused a message, with words.
+    /// It refused a message, with this text.
     Refused(String),
 }
 
@@ -44,7 +44,7 @@ impl<'a> Conversation<'a> {
         Self::over(connection, PATIENCE, context)
     }
 
-    /// Completes the opening handshake over `connection`, and waits for `patience` at most, here and later.
+    /// Completes the opening handshake over `connection`; here and later, waits at most `patience`.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl<'a> Conversation<'a> {
     ///
     /// # Errors
     ///
-    /// The protocol does not let it be sent.
+    /// The protocol does not allow it.
     pub(crate) fn say(&mut self, kind: Kind, payload: &[u8]) -> Result<(), String> {
         self.connection.send(Message { kind, payload }).map_err(|error| error.to_string())
     }
@@ -72,21 +72,21 @@ impl<'a> Conversation<'a> {
     ///
     /// # Errors
     ///
-    /// The protocol does not let it be sent.
+    /// The protocol does not allow it.
     pub(crate) fn ping(&mut self, payload: &[u8]) -> Result<(), String> {
         self.connection.ping(payload).map_err(|error| error.to_string())
     }
 
-    /// Starts the end; whether the server owes an answer.
+    /// Starts closing; true if the server has to answer.
     pub(crate) fn close(&mut self) -> bool {
         self.connection.close()
     }
 
-    /// The next news from the server; `awaited` is the expected one, in words.
+    /// The next event from the server; `awaited` describes the expected one.
     ///
     /// # Errors
     ///
-    /// It breaks the protocol, cuts the connection, or says nothing for as long as is waited.
+    /// It breaks the protocol, cuts the connection, or sends nothing within the longest wait.
     pub(crate) fn hear(&mut self, awaited: &str) -> Result<Heard, String> {
         let (until, patience) = (self.connection.now() + self.patience, self.patience);
         loop {
@@ -105,11 +105,11 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Says a message and takes its reply: its kind and its bytes.
+    /// Sends a message and returns the kind and the bytes of its reply.
     ///
     /// # Errors
     ///
-    /// As [`Self::say`] and [`Self::hear`]; or something else came.
+    /// As [`Self::say`] and [`Self::hear`]; or something else arrived.
     pub(crate) fn ask(&mut self, kind: Kind, payload: &[u8]) -> Result<(Kind, Vec<u8>), String> {
         self.say(kind, payload)?;
         let heard = self.hear("the reply")?;
@@ -119,7 +119,7 @@ impl<'a> Conversation<'a> {
         Err(heard.instead_of("the reply"))
     }
 
-    /// Takes in what happened next; false if nothing did.
+    /// Handles the next event; false if there was none.
     fn take(&mut self, awaited: &str) -> Result<bool, String> {
         let (heard, mut fault) = (&mut self.heard, None);
         let has_happened = self.connection.take(&mut |news| match news {
@@ -140,7 +140,7 @@ impl<'a> Conversation<'a> {
 }
 
 impl Heard {
-    /// `None` for what needs no attention.
+    /// Converts an event; `None` for one that needs no attention.
     fn of(event: &Event<'_>) -> Option<Self> {
         match event {
             Event::Closed(closed) => Some(Self::Closed(closed_text(closed))),
@@ -162,7 +162,7 @@ impl Heard {
         }
     }
 
-    /// The error that it came while `awaited` was expected.
+    /// The error that it arrived instead of `awaited`.
     pub(crate) fn instead_of(&self, awaited: &str) -> String {
         let came = match self {
             Self::Closed(words) | Self::Refused(words) => words.clone(),
@@ -177,7 +177,7 @@ impl Heard {
     }
 }
 
-/// The kind as it stands in a sentence.
+/// The name of the kind in a sentence.
 pub(crate) const fn kind_text(kind: Kind) -> &'static str {
     match kind {
         Kind::Binary => "binary",
@@ -193,10 +193,10 @@ fn closed_text(closed: &Closed<'_>) -> String {
     }
 }
 
-/// The longest wait for news from a server that is verified.
+/// The longest wait for an event from a server that is being verified.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
-/// Time between two looks for a signal.
+/// Time between two checks for a signal.
 const INTERRUPT_POLL: Nanos = Nanos::from_millis(100);
 
 /// The seed of mask keys.

@@ -1,4 +1,4 @@
-//! The questions to a server that holds a conversation in place of echoes.
+//! The questions to a server that speaks a conversation instead of echoing.
 
 use super::Check;
 use crate::plan::Measurement;
@@ -16,7 +16,7 @@ use std::num::NonZeroU64;
 use std::sync::atomic::AtomicUsize;
 use units::{Bytes, Nanos};
 
-/// Asks a server each request of a conversation, then all of them in turn, and says what came of each question.
+/// Sends a server each request of a conversation, then all of them in turn, and returns the outcome of each question.
 pub(super) fn verify_held(
     url: &Endpoint,
     authority_pem: Option<&[u8]>,
@@ -31,7 +31,7 @@ pub(super) fn verify_held(
     }
 }
 
-/// A server that is asked.
+/// A server that is being asked.
 struct Asking<'a> {
     measurement: Measurement,
     requests: Requests,
@@ -80,7 +80,7 @@ impl<'a> Asking<'a> {
         checks
     }
 
-    /// The kind at `index` is answered, and not refused.
+    /// Checks that the kind at `index` is answered, and not refused.
     fn answers(&self, index: usize) -> Result<(), String> {
         let workload = of_kind(&self.measurement.workload, &self.requests, index);
         let outcome = messages(&workload, NonZeroU64::MIN, self.target.clone(), self.context);
@@ -92,8 +92,8 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Requests of all kinds, one after the other: each is answered or refused, and no count is lost. In words with
-    /// what came of them.
+    /// Sends requests of all kinds, one after another: each must be answered or refused, and none missing from the
+    /// counts. Returns the description, with the counts, and the result.
     fn many(&self) -> (String, Result<(), String>) {
         let what = format!("{MANY} requests");
         let sent = messages(&self.measurement.workload, MANY, self.target.clone(), self.context);
@@ -118,7 +118,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// The fault of a single request, a refusal too.
+/// The fault of a single request; a refusal is one too.
 fn fault(outcome: &Outcome) -> Option<String> {
     first_error(outcome).map(|(_, tally)| tally.example.clone())
 }
@@ -128,7 +128,7 @@ fn fault_besides_refusals(outcome: &Outcome) -> Option<String> {
     fault.map(|(class, tally)| format!("{} x {class:?}: {}", tally.count, tally.example))
 }
 
-/// The first address of a server, which is not a public one.
+/// The first address of a server, which must not be a public one.
 pub(super) fn first_address(url: &Endpoint, context: Context<'_>) -> Result<Address, String> {
     let words = |error: crate::RunError| error.to_string();
     let addresses = resolve(url, RESOLVE_MAX, context.clock).map_err(words)?.addresses;
@@ -157,11 +157,12 @@ pub(super) fn measurement(
     Measurement::new(workload, false, &none).map_err(|error| error.to_string())
 }
 
-/// The requests that are sent one after the other. Servers that refuse some of them at times do so within as many.
+/// The number of requests that are sent one after another. Servers that refuse some of them now and then do so within
+/// this many.
 const MANY: NonZeroU64 = NonZeroU64::new(100).expect("it is not zero");
 /// The longest wait for a reply.
 const PATIENCE: Nanos = Nanos::from_secs(10);
-/// The longest time for a name to be resolved.
+/// The longest time for resolving a name.
 const RESOLVE_MAX: Nanos = Nanos::from_secs(5);
 /// The seed of the mix of requests, and of mask keys.
 const SEED: u64 = 1;

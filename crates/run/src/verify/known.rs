@@ -1,4 +1,4 @@
-//! Servers of our own on a thread of ours, which say afterwards what was really done to them.
+//! Servers of our own, on a thread of ours, which report afterwards what clients really did.
 
 use crate::children::certificates::server_identity;
 use engine::clock::{Clock, sharpen_timers, unix_seconds};
@@ -17,13 +17,13 @@ use wire::{Role, ServerOptions, Stack, tls};
 /// The answer of a server to a message.
 #[derive(Clone, Debug)]
 pub(super) enum Answers {
-    /// It answers with this in place of the message.
+    /// It answers with this instead of the message.
     Always(Vec<u8>),
     /// It sends the message back.
     Echo,
-    /// It sends the message back as this says.
+    /// It sends the message back with this behaviour.
     Oracle(Behaviour),
-    /// It sends what is published in a room to all who have joined that.
+    /// It sends what is published in a room to all who have joined the room.
     Relay,
 }
 
@@ -42,11 +42,11 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// An authority, and a certificate of it for this machine.
+    /// Makes an authority, and a certificate that it issued for this machine.
     ///
     /// # Errors
     ///
-    /// The system gives no randomness.
+    /// The system provides no randomness.
     pub(super) fn new(scheme: Scheme) -> Result<Self, String> {
         let (identity, authority_pem) = server_identity()?;
         let now_unix_s = unix_seconds().unwrap_or(0);
@@ -65,7 +65,7 @@ impl Secrets {
 }
 
 impl Known {
-    /// Starts a server for messages of `len` bytes, inside TLS if there are `secrets`.
+    /// Starts a server for messages of `len` bytes, over TLS if there are `secrets`.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Known {
         Ok(Self { url, stop, thread: Some(thread) })
     }
 
-    /// Ends it; what was done to it.
+    /// Ends the server, and returns what clients did.
     pub(super) fn finish(mut self) -> Totals {
         self.end()
     }
@@ -125,7 +125,8 @@ impl Drop for Known {
     }
 }
 
-/// Tells where it listens, then serves. Engines do not move between threads.
+/// Reports the address that it listens at, then serves; the engine is made here because engines do not move between
+/// threads.
 fn serve(
     stack: Stack,
     answers: Answers,

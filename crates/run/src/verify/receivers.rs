@@ -13,7 +13,7 @@ use spec::{Endpoint, Protocol, Scheme, conversation};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Lets a client receive from a relay of ours beside receivers of ours, over each of the schemes that it speaks.
+/// Lets a client receive from a relay of ours, alongside receivers of ours, over each of the schemes that it speaks.
 pub(super) fn verify_receivers(
     subject: &Subject,
     installed: &Path,
@@ -90,7 +90,7 @@ impl Receiving {
         Ok(Self { relay, client: client.map_err(|error| error.to_string())? })
     }
 
-    /// The deliveries to its receivers over a scheme, of what is published beside receivers of ours.
+    /// Publishes over a scheme, with receivers of ours alongside, and returns the deliveries to the client's receivers.
     fn over(
         &mut self,
         scheme: Scheme,
@@ -110,5 +110,5 @@ impl Receiving {
     }
 }
 
-/// Receivers of each room.
+/// The number of receivers in each room.
 const RECEIVERS: u64 = 1;

@@ -13,7 +13,7 @@ use spec::{Endpoint, Options};
 use std::sync::atomic::AtomicUsize;
 use units::{Count, Nanos};
 
-/// Publishes in rooms, and says what came of it. `publish_to` is the place for publishers, if it is another.
+/// Publishes in rooms, and returns the outcome. `publish_to` is the place for publishers, if they connect elsewhere.
 pub(super) fn verify_rooms(
     url: &Endpoint,
     publish_to: Option<&Endpoint>,
@@ -36,7 +36,7 @@ pub(super) fn verify_rooms(
     }
 }
 
-/// Rooms of a server, with so many receivers each.
+/// Rooms of a server, with `receivers` receivers each.
 pub(super) fn in_rooms(
     url: &Endpoint,
     publish_to: Option<&Endpoint>,
@@ -56,7 +56,7 @@ pub(super) fn in_rooms(
     measurement(url, held, options)
 }
 
-/// Publishes in the rooms of a measurement, whose receivers are ours; what came of it.
+/// Publishes in the rooms of a measurement, whose receivers are ours, and returns the outcome.
 pub(super) fn publish(
     measurement: &Measurement,
     url: &Endpoint,
@@ -93,6 +93,6 @@ fn fault(outcome: &Outcome, counts: &DeliveryCounts) -> Option<String> {
     error.or(sums).or_else(|| (!is_whole || !is_once).then(count))
 }
 
-/// Rooms, and receivers of each.
+/// The number of rooms, and of receivers in each.
 const ROOMS: u64 = 2;
 const RECEIVERS: u64 = 3;

@@ -14,10 +14,10 @@ use units::Nanos;
 use wire::Kind;
 use wire::tls::Client;
 
-/// Asks a server that listens for all that it is to be timed at, and says what came of each question, in their order.
-/// One that does not even take a connection has one check, which failed.
+/// Asks a listening server for everything that it is to be timed at, and returns the outcome of each question, in
+/// order. A server that does not even accept a connection gets a single, failed check.
 ///
-/// `interrupt` holds the number of the signal that asks to stop; what is asked then fails.
+/// `interrupt` has the number of the signal that asks to stop; questions after that fail.
 pub(crate) fn verify_server(
     questions: &ServerQuestions<'_>,
     interrupt: &AtomicUsize,
@@ -40,7 +40,7 @@ pub(crate) fn verify_server(
     }
 }
 
-/// A server that is asked.
+/// A server that is being asked.
 struct Asking<'a> {
     address: Address,
     context: Context<'a>,
@@ -78,22 +78,22 @@ impl<'a> Asking<'a> {
         Conversation::open(&target, self.context)
     }
 
-    /// True if nothing says where a message ends.
+    /// True if the protocol does not delimit messages.
     fn is_stream(&self) -> bool {
         self.questions.url.facts().carries == Carries::Bytes
     }
 
-    /// The word for an answer.
+    /// The name of an answer in checks.
     fn answer_text(&self) -> &'static str {
         if self.questions.reply.is_some() { "reply to a message" } else { "echo" }
     }
 
-    /// The answer that a message is to get.
+    /// The answer that a message must get.
     fn answer<'m>(&'m self, sent: &'m [u8]) -> &'m [u8] {
         self.questions.reply.unwrap_or(sent)
     }
 
-    /// The reason for which a message of that kind and length is not sent.
+    /// The reason why a message of this kind and length is not sent.
     fn why_not(&self, kind: Kind, len: usize) -> Option<String> {
         let (limits, scheme) = (self.questions.limits, self.questions.url.protocol);
         let is_binary = kind == Kind::Binary && scheme.facts().carries.has_text();
@@ -125,10 +125,10 @@ impl<'a> Asking<'a> {
         checks
     }
 
-    /// Messages of every length, of each of the kinds.
+    /// Sends messages of every length, of each of the kinds.
     fn echoes(&self, kinds: &[Kind]) -> Vec<Check> {
         let lens = match self.questions.reply {
-            // Without framing so many bytes are answered by as many.
+            // Without framing, a message gets as many bytes in reply as it has.
             Some(reply) if self.is_stream() => vec![reply.len()],
             _ => lens(self.questions.extent).to_vec(),
         };
@@ -146,7 +146,7 @@ impl<'a> Asking<'a> {
         checks
     }
 
-    /// Asks for an echo, on the open connection if that can be used again; it is put back if all went well.
+    /// Asks for an echo, on the open connection if that can be reused; puts the connection back if all went well.
     fn echo(
         &self,
         open: &mut Option<Conversation<'a>>,
@@ -188,7 +188,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// Requests of HTTP: each on a connection of its own, and then two on one.
+/// HTTP requests: each on its own connection, and then two on one.
 impl Asking<'_> {
     fn posts(&self) -> Vec<Check> {
         let what = |len: usize| format!("{} of {len} bytes, POST", self.answer_text());
@@ -205,7 +205,7 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// A server that has nothing but files, called by their lengths.
+    /// Asks a server that only has files, named by their lengths.
     fn files(&self) -> Vec<Check> {
         let mut checks = self.requests(|len| format!("GET /{len}"), |lens| self.file(lens));
         let why = self.questions.limits.why.clone();
@@ -213,7 +213,7 @@ impl Asking<'_> {
         checks
     }
 
-    /// The file of the first length, as many times as there are lengths.
+    /// Gets the file of the first length, as many times as there are lengths.
     fn file(&self, lens: &[usize]) -> Result<(), String> {
         let len = lens[0];
         let mut conversation = self.connect(1, &format!("/{len}"))?;
@@ -247,5 +247,5 @@ impl Asking<'_> {
 /// The payload of a ping.
 const PING: &[u8] = b"are you there?";
 
-/// The longest time for a name to be resolved.
+/// The longest time for resolving a name.
 const RESOLVE_MAX: Nanos = Nanos::from_secs(5);

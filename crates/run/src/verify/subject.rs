@@ -1,4 +1,4 @@
-//! The check of a subject: it is started as a lab starts it, asked in all that it speaks, and ended.
+//! The check of a subject: it is started as a lab starts it, asked over every scheme that it speaks, and ended.
 
 use super::client::{ClientQuestions, verify_client};
 use super::held::verify_held;
@@ -21,13 +21,13 @@ pub struct SubjectQuestions<'a> {
     pub subject: &'a Subject,
     /// The folder that it is installed in.
     pub installed: &'a Path,
-    /// The way in which it is started.
+    /// The way to start it.
     pub launch: &'a Launch,
 }
 
-/// Asks a subject all that there is to ask: its version, and everything that it is to be timed at.
+/// Asks a subject all questions: its version, and everything that it is to be timed at.
 ///
-/// `interrupt` holds the number of the signal that asks to stop; questions after that fail, or are left out.
+/// `interrupt` has the number of the signal that asks to stop; questions after that fail, or are left out.
 pub fn verify_subject(questions: &SubjectQuestions<'_>, interrupt: &AtomicUsize) -> Vec<Check> {
     let asking = Asking { questions, interrupt };
     let mut checks = vec![asking.version()];
@@ -35,7 +35,7 @@ pub fn verify_subject(questions: &SubjectQuestions<'_>, interrupt: &AtomicUsize)
         Role::Client => checks.extend(asking.client()),
         Role::Server => {
             let echoes = asking.server(&Answer::default());
-            // A subject that cannot be started needs no second try.
+            // A subject that cannot be started is not tried a second time.
             let is_up = echoes.iter().any(|check| check.outcome == Outcome::Passed);
             checks.extend(echoes);
             if questions.subject.manifest.replies && is_up {
@@ -70,7 +70,7 @@ impl Asking<'_> {
         )
     }
 
-    /// A server, in all that it speaks.
+    /// Asks a server over every scheme that it speaks.
     fn server(&self, answer: &Answer) -> Vec<Check> {
         let SubjectQuestions { subject, installed, launch } = *self.questions;
         let speaks = &subject.manifest.speaks;
@@ -126,7 +126,7 @@ impl Asking<'_> {
         let mut held = self.questions.subject.conversations_over(url.scheme()).peekable();
         let mut checks = Vec::new();
         if held.peek().is_some() {
-            // With a reply or work, which are for echoes, it was asked before.
+            // Replies and work concern echoes only; the conversation was asked about before, without them.
             if reply.is_none() && work.is_none() {
                 checks.extend(
                     held.flat_map(|held| self.conversation(server, &url, authority_pem, held)),
@@ -148,7 +148,7 @@ impl Asking<'_> {
         let took = clock.now().since(Instant::START);
         match work {
             None => checks.extend(echoes),
-            // With work, which is asked about once, they were asked for before.
+            // The echoes were already checked without work, so only their failures are kept.
             Some(work) => {
                 checks.push(worked(*work, took, &echoes));
                 checks.extend(echoes.into_iter().filter(|check| check.failure().is_some()));
@@ -157,7 +157,7 @@ impl Asking<'_> {
         with_scheme(scheme, checks)
     }
 
-    /// Asks a server that holds a conversation: its requests, and its rooms if it has any.
+    /// Asks a server that speaks a conversation: its requests, and its rooms if it has any.
     fn conversation(
         &self,
         server: &Server,
@@ -182,7 +182,7 @@ impl Asking<'_> {
         checks
     }
 
-    /// A client, in all that it speaks: it sends, or receives in rooms.
+    /// Asks a client, which sends or receives in rooms, over every scheme that it speaks.
     fn client(&self) -> Vec<Check> {
         let SubjectQuestions { subject, installed, launch } = *self.questions;
         if subject.manifest.receives() {
@@ -202,7 +202,7 @@ impl Asking<'_> {
     }
 }
 
-/// The check that a server worked for `work` before each of these echoes, which took so long together.
+/// The check that a server worked for `work` before each of these echoes, which together took `took`.
 fn worked(work: Nanos, took: Nanos, echoes: &[Check]) -> Check {
     let is_answered =
         |check: &&Check| check.what.starts_with("echo") && check.outcome == Outcome::Passed;
@@ -215,15 +215,15 @@ fn worked(work: Nanos, took: Nanos, echoes: &[Check]) -> Check {
     Check::new(format!("work of {work} before each echo"), outcome)
 }
 
-/// The checks, each with the scheme that was spoken.
+/// The checks, each with the scheme used.
 fn with_scheme(scheme: &str, checks: Vec<Check>) -> Vec<Check> {
     let named = |check: Check| Check { what: format!("{scheme}: {}", check.what), ..check };
     checks.into_iter().map(named).collect()
 }
 
-/// The answer that servers are to give if they know replies.
+/// The answer to give, for servers that support replies.
 const REPLY: &str = "Pong";
-/// The work that servers are to do before each reply if they can: longer than an echo of 64 KiB takes most of them.
+/// The work to do before each reply, for servers that support it: longer than most of them take for an echo of 64 KiB.
 const WORK: Nanos = Nanos::from_millis(20);
-/// The exit code of a process that was ended by SIGTERM, as shells count it.
+/// The exit code of a process ended by SIGTERM, in the convention of shells.
 const TERMINATED: i32 = 143;

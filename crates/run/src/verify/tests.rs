@@ -1,4 +1,4 @@
-//! Servers and clients that are right pass; each that is wrong in one way is caught, and named.
+//! Correct servers and clients pass; each that is wrong in one way is caught, and its fault is named.
 
 #![expect(clippy::disallowed_types, reason = "servers that keep to no rule of the engine")]
 
@@ -52,7 +52,7 @@ fn our_own_servers_pass() {
             assert!(checks.len() >= count, "{scheme} {checks:?}");
         }
     }
-    // A stream, of which the server knows no messages.
+    // A stream, in which the server knows no messages.
     let server = Known::start(Protocol::Tcp.plain(), 1, Answers::Echo, None).unwrap();
     let checks = ask(&server.url, &Limits::default(), None, Extent::Full);
     assert_eq!(failures(&checks), [""; 0]);
@@ -129,7 +129,7 @@ fn a_server_that_is_wrong_in_one_way_is_named() {
     }
 }
 
-/// The answer of a server to the bytes that came.
+/// The answer of a server to the bytes received.
 type Answer = fn(&[u8]) -> Vec<u8>;
 
 #[test]
@@ -271,7 +271,7 @@ fn verify_client_of(
     scheme: Scheme,
     start: &mut dyn FnMut(&ClientSettings, &Run) -> Result<Report, Failure>,
 ) -> Vec<Check> {
-    // However busy the machine is.
+    // Enough even on a busy machine.
     let delay_over_max = Nanos::from_secs(60);
     let mut asking = Asking::new(scheme, &scratch()).unwrap();
     asking.delay_over_max = delay_over_max;
@@ -282,14 +282,14 @@ fn scratch() -> std::path::PathBuf {
     std::env::temp_dir()
 }
 
-/// All times become 1 ms.
+/// Replaces all times by 1 ms.
 fn shorter(report: &mut Report) {
     let count = report.round_trips.count();
     report.round_trips.reset();
     (0..count).for_each(|_| report.round_trips.record(Nanos::from_millis(1)));
 }
 
-/// A client that does what it is told, one connection after the other, and says so.
+/// A client that does what it is told, one connection after another, and reports it.
 struct Honest<'a> {
     run: Run,
     connections: u64,
@@ -361,7 +361,7 @@ impl Honest<'_> {
     }
 }
 
-/// Takes connections until one says nothing, and answers their frames, each of which comes in one piece.
+/// Accepts connections until one sends nothing, and answers their frames, each of which arrives in one read.
 fn scripted(listener: &TcpListener, answer: Answer) {
     loop {
         let (mut stream, _) = listener.accept().unwrap();
@@ -381,7 +381,7 @@ fn scripted(listener: &TcpListener, answer: Answer) {
     }
 }
 
-/// Serves files called by their lengths, until a second connection asks for none; that of 126 bytes has `lie` more.
+/// Serves files named by their lengths, until a second connection asks for none; the file of 126 bytes has `lie` more.
 fn serve_files(listener: &TcpListener, lie: usize) {
     let mut silent = 0;
     while silent < 2 {

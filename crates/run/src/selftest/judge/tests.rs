@@ -1,4 +1,4 @@
-//! Each check with numbers that it must let pass, and with each kind of number that it must not.
+//! Each check with numbers that must pass, and with each kind of number that must not.
 
 use super::*;
 use units::{Random, Rate};
@@ -13,7 +13,7 @@ fn micros(micros: u64) -> Nanos {
     Nanos::from_micros(micros)
 }
 
-/// Checks that it passed, or failed in the part that begins with `fails`.
+/// Asserts that the check passed, or failed in the part that begins with `fails`.
 fn expect(check: &Check, fails: Option<&str>) {
     assert_eq!(check.passed, fails.is_none(), "{check:?}");
     let failures: Vec<&str> =
@@ -106,7 +106,7 @@ fn known_delays_are_measured_within_the_floor() {
     assert!(!none.judge("delay").passed);
 }
 
-/// Response times on the line that a stop leaves: `count` in all, of which the first wait.
+/// Response times falling linearly as after a stop: `count` in all, the first of which wait.
 fn stopped(truth: &Stall, count: u64) -> Histogram {
     let affected = truth.samples_over(Nanos::ZERO);
     #[expect(clippy::cast_precision_loss, reason = "some thousands")]
@@ -130,11 +130,11 @@ fn a_stalled_server_is_measured_from_due() {
     };
     expect(&good(usual).judge("s"), None);
     expect(&good(truth(10, 1000, "20000/s")).judge("s"), None);
-    // A server that drains faster than the formula takes it for is still within the windows.
+    // A server that drains faster than the formula assumes is still within the windows.
     let fast = stopped(&truth(20, 2000, "200000/s"), 20_000);
     expect(&StalledServer { response: fast, ..good(usual) }.judge("s"), None);
 
-    // A tool that measures from sent says 5 ms, and has fewer messages.
+    // A tool that measures from sent reports 5 ms, and for few messages.
     let from_sent = histogram((0..20_000).map(|index| micros(if index < 100 { 5000 } else { 50 })));
     let check = StalledServer { response: from_sent, ..good(usual) }.judge("s");
     for part in ["p95", "p99", "p99.9", "mean"] {
@@ -152,7 +152,7 @@ fn a_stalled_server_is_measured_from_due() {
             Some("19999 of 20000").filter(|_| lost.planned == 20_000).or(Some("20000 of 20000")),
         );
     }
-    // Stopped for half as long as is said.
+    // Stopped for half as long as stated.
     let half = stopped(&truth(20, 1000, "20000/s"), 20_000);
     assert!(!StalledServer { response: half, ..good(usual) }.judge("s").passed);
 }
