@@ -1,8 +1,8 @@
-//! The contract with the bus: the operations on the log, and the ends that each can have.
+//! The contract with the bus: the operations on the log, and the possible ends of each.
 //!
 //! A driver owes three things. An operation has exactly one end, within [`OPERATION_MAX`]. `TimedOut` means "unknown":
-//! what was asked for may have happened, or may still happen later. And a refusal that comes as an event of the
-//! connection (a permission) is turned into the answer of the operation that it belongs to.
+//! the operation may have happened, or may still happen later. A refusal that arrives as an event of the connection (a
+//! permission) becomes the end of the operation that it belongs to.
 
 use crate::protocol::{Entry, Subject};
 use units::Nanos;
@@ -10,9 +10,10 @@ use units::Nanos;
 /// The end of writing an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Put {
-    /// It is in the log, for ever.
+    /// It is in the log, permanently.
     Done,
-    /// The subject has a value already, or the log is full: the server does not say which. Reading the subject tells.
+    /// The subject has a value already, or the log is full: the server does not say which. Reading the subject resolves
+    /// this.
     Refused,
     /// These credentials may not write this subject.
     Denied,

@@ -1,9 +1,9 @@
-//! The clock of an agent against that of a controller, from questions and answers over the bus.
+//! The clock of an agent relative to the controller's, from questions and answers over the bus.
 //!
 //! An exchange has four instants: the question leaves the controller and reaches the agent, the answer leaves the agent
-//! and reaches the controller. The offset is off by at most half of the time that the two were on their way, however
-//! unequal their ways are. Clocks drift apart by at most [`DRIFT_PER_MILLION`] millionths; a clock that has moved
-//! further has jumped.
+//! and reaches the controller. The error of the offset is at most half of the time that question and answer spent on
+//! their way, however unequal the two ways are. Clocks drift apart by at most [`DRIFT_PER_MILLION`] millionths; a clock
+//! that has moved further has jumped.
 //!
 //! Start reading at [`OffsetClock::add`].
 
@@ -23,11 +23,11 @@ pub struct OffsetClock {
 pub struct Exchange {
     /// The instant at which the question left, by the controller's clock.
     pub asked: Instant,
-    /// The instant at which it came, by the agent's.
+    /// The instant at which it arrived, by the agent's.
     pub received: Instant,
     /// The instant at which the answer left, by the agent's.
     pub sent: Instant,
-    /// The instant at which it came, by the controller's.
+    /// The instant at which it arrived, by the controller's.
     pub answered: Instant,
 }
 
@@ -36,9 +36,9 @@ pub struct Exchange {
 pub struct Offset {
     /// The agent's clock less the controller's, in nanoseconds.
     pub ahead_ns: i128,
-    /// The most by which that may be off.
+    /// The largest possible error of that.
     pub bound: Nanos,
-    /// The time on the way, both ways together, in the exchange that gave the offset.
+    /// The time on the way, in both directions together, of the exchange that gave the offset.
     pub round_trip: Nanos,
 }
 
@@ -50,7 +50,7 @@ struct Sample {
 }
 
 impl OffsetClock {
-    /// Adds an exchange. An impossible one (an answer before its question) is left out.
+    /// Adds an exchange. Ignores an impossible one (an answer before its question).
     pub fn add(&mut self, exchange: Exchange) {
         let Exchange { asked, received, sent, answered } = exchange;
         let whole = answered.since(asked);
@@ -94,12 +94,12 @@ impl OffsetClock {
 
 impl Sample {
     fn bound(&self, now: Instant) -> Nanos {
-        // One more, because halving cuts off half a nanosecond.
+        // One more, because halving truncates half a nanosecond.
         Nanos(self.round_trip.0.div_ceil(2)) + drift(now.since(self.at)) + Nanos(1)
     }
 }
 
-/// The most by which a clock drifts from that of a controller in so long a time.
+/// The most by which an agent's clock can drift from the controller's in this time.
 pub(crate) fn drift(time: Nanos) -> Nanos {
     let drift = u128::from(time.0) * DRIFT_PER_MILLION / 1_000_000;
     Nanos(u64::try_from(drift).unwrap_or(u64::MAX))
@@ -122,7 +122,7 @@ fn shifted(at: Instant, by: i128) -> Instant {
     Instant(u64::try_from(moved).expect("it is in its bounds"))
 }
 
-/// Exchanges that are kept.
+/// The number of exchanges that are kept.
 const KEPT: usize = 16;
 /// The largest drift between two quartz clocks, in millionths, with the most that NTP adds to it.
 pub const DRIFT_PER_MILLION: u128 = 50;

@@ -1,4 +1,4 @@
-//! Join files: all that a process needs to take part in a fleet, in one file that only its owner may read.
+//! Join files: everything that a process needs to join a fleet, in one file that only its owner may read.
 
 use crate::protocol::Name;
 use rustix::fs::Mode;
@@ -17,11 +17,11 @@ pub struct Join {
     pub name: Name,
     /// The task that its permissions are for.
     pub role: Role,
-    /// Its secret key, as NATS writes it (`SU…`); without one the server asks for none.
+    /// Its secret key, as NATS writes it (`SU…`); `None` if the server asks for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
-    /// The file with the authority's certificate in PEM; a relative path counts from the folder of the join file.
-    /// Without one there is no TLS.
+    /// The file with the authority's certificate in PEM; a relative path starts at the folder of the join file. `None`:
+    /// no TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
 }
@@ -34,11 +34,11 @@ pub enum Role {
     Agent,
     /// Leads runs, and makes the log if there is none.
     Controller,
-    /// Looks at the server on its machine.
+    /// Watches the server on its machine.
     Watch,
 }
 
-/// The key is left out.
+/// Leaves the key out.
 impl std::fmt::Debug for Join {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { url, name, role, seed: _, ca } = self;
@@ -103,24 +103,24 @@ impl Role {
 }
 
 impl Join {
-    /// Reads the join file of somebody with the task `wanted`.
+    /// Reads the join file of a member with the task `wanted`.
     ///
     /// # Errors
     ///
-    /// [`JoinError`]; none of them has the key in it.
+    /// [`JoinError`], which never contains the key.
     pub fn read(path: &Path, wanted: Role) -> Result<Self, JoinError> {
         let file = || path.display().to_string();
         let failed = |error| JoinError::File { file: file(), error };
         let metadata = std::fs::metadata(path).map_err(failed)?;
         let mode = metadata.mode() & 0o7777;
-        // A file that a service manager lends belongs to another user, and a group of this process may read it.
+        // A file lent by a service manager belongs to another user, and a group of this process may read it.
         let is_lent = metadata.uid() != rustix::process::getuid().as_raw();
         let allowed = if is_lent { 0o740 } else { 0o700 };
         if mode & !allowed & 0o777 != 0 {
             return Err(JoinError::Open { file: file(), mode });
         }
         let text = std::fs::read_to_string(path).map_err(failed)?;
-        // The parser's error as a whole shows the line, which may be that of the key.
+        // The parser's full error shows the line, which may contain the key.
         let garbage = |error: toml::de::Error| JoinError::Garbage {
             file: file(),
             reason: error.message().to_owned(),
@@ -134,11 +134,11 @@ impl Join {
         Ok(Self { ca: join.ca.as_ref().map(|ca| folder.join(ca)), ..join })
     }
 
-    /// Writes it to a new file, which only its owner may read. A file that is there is not touched.
+    /// Writes it to a new file, which only its owner may read. An existing file is left alone.
     ///
     /// # Errors
     ///
-    /// The file cannot be written, or is there.
+    /// The file cannot be written, or exists already.
     pub fn write(&self, path: &Path) -> Result<(), JoinError> {
         let text = toml::to_string(self).expect("its keys are texts");
         let about = format!(

@@ -1,9 +1,8 @@
 //! Keys for a fleet: an authority and the server's certificate, a key pair for each member, and the part of the
-//! server's configuration that has the permissions of each.
+//! server's configuration with the permissions of each.
 //!
-//! An agent may write its own slots, send its beats, answer questions, and read the plan and its own slots.
-//! It may neither read nor write anything of another agent. Only controllers may write plans and steps, and make the
-//! log.
+//! An agent may write its own slots, send its beats, answer questions, and read the plan and its own slots. It may
+//! neither read nor write anything of another agent. Only controllers may write plans and steps, and create the log.
 
 use crate::join::{Join, JoinError, Role, write_secret};
 use crate::protocol::Name;
@@ -52,7 +51,7 @@ pub struct Joins {
 }
 
 impl Keys {
-    /// New keys for so many agents and watches, and for their controller.
+    /// New keys for this many agents and watches, and for their controller.
     pub fn new(agents: u32, watches: u32) -> Self {
         let member = |name: &str, role| {
             let name: Name = name.parse().expect("it is a name");
@@ -64,11 +63,11 @@ impl Keys {
         Self { members: std::iter::once(controller).chain(agents).chain(watches).collect() }
     }
 
-    /// Writes the users and their permissions into `folder`, for the configuration of the server to include.
+    /// Writes the users and their permissions into `folder`, to be included by the configuration of the server.
     ///
     /// # Errors
     ///
-    /// The file cannot be written, or is there.
+    /// The file cannot be written, or exists already.
     pub fn write_users(&self, folder: &Path) -> Result<PathBuf, KeysError> {
         let users =
             self.members.iter().map(|(name, role, key)| user(name, *role, &key.public_key()));
@@ -78,11 +77,11 @@ impl Keys {
         Ok(path)
     }
 
-    /// Writes a join file for each into `folder`: they find the server at `url`.
+    /// Writes a join file for each member into `folder`, with the server's `url`.
     ///
     /// # Errors
     ///
-    /// A file cannot be written, or is there.
+    /// A file cannot be written, or exists already.
     pub fn write_joins(&self, folder: &Path, url: &str) -> Result<Joins, KeysError> {
         let ca = url.starts_with("tls://").then(|| PathBuf::from(AUTHORITY));
         let write = |(name, role, key): &(Name, Role, nkeys::KeyPair)| {
@@ -113,7 +112,7 @@ pub fn write_certificates(
 ) -> Result<(), KeysError> {
     let authority = Authority::new(KeyType::Ecdsa, validity)?;
     let server = authority.issue(&Leaf { names: hosts, usage: Usage::Server, validity })?;
-    // The authority's own key is not kept: nothing more is to be signed with it.
+    // The authority's own key is not kept: nothing else must be signed with it.
     write_secret(&folder.join(AUTHORITY), authority.certificate_pem().as_bytes())?;
     write_secret(&folder.join("server.pem"), &server.chain_pem)?;
     write_secret(&folder.join("server-key.pem"), &server.key_pem)?;
@@ -156,7 +155,7 @@ fn permissions(name: &Name, role: Role) -> (Vec<String>, Vec<String>) {
     let asked = vec![format!("{inbox}.>"), format!("wb.cmd.{name}.>")];
     match role {
         Role::Agent => ([of_a_part(), vec![format!("wb.live.{name}")]].concat(), asked),
-        // It sends no messages, so it has no totals to tell.
+        // It sends no messages, so it has no totals to report.
         Role::Watch => (of_a_part(), asked),
         Role::Controller => (
             vec![
@@ -171,7 +170,8 @@ fn permissions(name: &Name, role: Role) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// The prefix of the subjects of answers to a member. Each member has its own, so that nobody else can read them.
+/// The prefix of the subjects of answers to a member. Each member has its own, so that nobody else can read the
+/// answers.
 pub(crate) fn inbox(name: &Name) -> String {
     format!("_INBOX_{name}")
 }

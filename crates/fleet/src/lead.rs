@@ -1,5 +1,5 @@
-//! The controller's driver: connects the state machine with the bus, and with the one executor, which asks it for one
-//! block after another.
+//! The controller's driver: connects the state machine with the bus and with the executor, which asks it for one block
+//! after another.
 //!
 //! The state machine has a thread of its own, so that it is never late for a beat while the executor judges a block.
 //!
@@ -30,26 +30,26 @@ pub enum In {
     Work(u32, BlockWork),
     /// No block is left.
     Done,
-    /// The run is to be stopped.
+    /// The run should stop.
     Stop,
 }
 
 /// An output of the state machine, for the executor.
 #[derive(Clone, Debug)]
 enum Back {
-    /// The work of this block is wanted: blocks before it are closed.
+    /// The work of this block is wanted: earlier blocks are closed.
     Wants(u32),
     /// A block is closed. It may be repeated.
     Closed(Box<Closed>),
-    /// A block begins so long from now.
+    /// A block begins this long from now.
     Begins(Nanos),
     /// A second of a block is over.
     Second(Box<Second>),
-    /// Words for people.
+    /// Words for the user.
     Say(String),
     /// The run is over.
     Ended(Why),
-    /// The server does not let us in any more.
+    /// The server no longer lets us in.
     Over(String),
 }
 
@@ -64,17 +64,17 @@ pub struct Lead<'a> {
     next: u32,
     closed: Vec<Closed>,
     wants: Option<u32>,
-    /// The end of the run in words; an error if it is that of this controller alone.
+    /// The end of the run in words; an error if only this controller has ended.
     ended: Option<Result<String, String>>,
-    /// True if somebody stopped the run, here or elsewhere.
+    /// True if the run was stopped, here or elsewhere.
     was_stopped: bool,
     begins: Option<(Instant, Nanos)>,
-    /// Seconds that are to be shown.
+    /// Seconds that are waiting to be shown.
     seconds: Vec<Second>,
 }
 
 impl<'a> Lead<'a> {
-    /// Leads the run of `options` on `bus`, which sends what it hears into the first end of the channel. Words go to
+    /// Leads the run of `options` on `bus`, which sends what it hears into the first end of the channel. Sends words to
     /// `feed`.
     ///
     /// # Errors
@@ -105,12 +105,12 @@ impl<'a> Lead<'a> {
         })
     }
 
-    /// Ends the run, because no block is left, and waits until the end is in the log. Answers with the end in words;
-    /// `None` if it did not come in time.
+    /// Ends the run, because no block is left, and waits until the end is in the log. Returns the end in words; `None`
+    /// if it did not arrive in time.
     ///
     /// # Errors
     ///
-    /// The reason, in words, for which this controller cannot end it.
+    /// The reason, in words, why this controller cannot end it.
     pub fn finish(mut self) -> Result<Option<String>, String> {
         drop(self.tell.send(In::Done));
         let clock = Clock::start();
@@ -120,7 +120,7 @@ impl<'a> Lead<'a> {
         self.ended.transpose()
     }
 
-    /// Takes the next output of the state machine; waits for it no longer than `most`.
+    /// Takes the next output of the state machine; waits for it at most `most`.
     fn hear(&mut self, most: Nanos, now: Instant) {
         match self.told.recv_timeout(most.into()) {
             Ok(Back::Wants(block)) => self.wants = Some(block),
@@ -140,7 +140,7 @@ impl<'a> Lead<'a> {
         }
     }
 
-    /// Tells the feed the seconds of `block` that have come.
+    /// Passes the seconds of `block` that have arrived on to the feed.
     fn show(&mut self, asked: &Asked<'_>, block: u32) {
         let began = self.began(asked);
         for second in self.seconds.drain(..).filter(|second| second.block.number == block) {
@@ -175,7 +175,7 @@ impl Elsewhere for Lead<'_> {
         let mut work = Some(work);
         let mut is_stopped = false;
         loop {
-            // A block may be repeated, so it is over when the next one is wanted.
+            // A block may be repeated, so it is over only when the next one is wanted.
             let is_over = self.ended.is_some() || self.wants.is_some_and(|wanted| wanted > block);
             if is_over {
                 break;
@@ -193,7 +193,7 @@ impl Elsewhere for Lead<'_> {
             self.show(asked, block);
         }
         if self.was_stopped {
-            // The blocks that are left have not failed: nobody wants them.
+            // The remaining blocks have not failed: they are no longer wanted.
             let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
             asked.interrupt.compare_exchange(0, INTERRUPTED, success, failure).ok();
         }
@@ -222,8 +222,8 @@ impl Elsewhere for Lead<'_> {
     }
 }
 
-/// Starts the thread that adds up what agents tell each second: each message comes with the number of those that do.
-/// To unpack one takes a millisecond, which a load on the same machine must not wait for.
+/// Starts the thread that adds up what agents report each second; each message is paired with the number of agents that
+/// send load. Unpacking one takes a millisecond, which a load on the same machine must not wait for.
 fn add_up(run: Name, back: Sender<Back>) -> Result<SyncSender<(Live, usize)>, RunError> {
     let (tell, told) = sync_channel::<(Live, usize)>(UNREAD_MAX);
     thread::start("live", move || {
@@ -281,7 +281,7 @@ fn lead(
                 Heard::Controller(event) => Some(event),
                 Heard::Command(..) => None,
                 Heard::Live(heard) => {
-                    // Where too many wait, this one is left out of its second.
+                    // If too many wait, this one is left out of its second.
                     drop(live.try_send((heard, controller.load_agents())));
                     None
                 }
@@ -359,7 +359,7 @@ fn lead(
     }
 }
 
-/// Ends what this process does for the run, and says why.
+/// Gives up this process's part in the run, and says why.
 fn give_up(back: &Sender<Back>, words: String) {
     drop(back.send(Back::Say(words.clone())));
     drop(back.send(Back::Over(words)));
@@ -367,9 +367,9 @@ fn give_up(back: &Sender<Back>, words: String) {
 
 /// The absence of the coordination server.
 struct Absence {
-    /// The instant at which it was lost, if it is.
+    /// The instant at which it was lost; `None` while it is connected.
     since: Option<Instant>,
-    /// The longest time for which it is waited for.
+    /// The longest wait for it.
     most: Nanos,
 }
 
@@ -382,21 +382,21 @@ impl Absence {
         }
     }
 
-    /// The time of the absence, if that is too long to wait on.
+    /// The length of the absence, if it is too long to keep waiting.
     fn is_too_long(&self, now: Instant) -> Option<Nanos> {
         self.since.map(|since| now.since(since)).filter(|absent| *absent >= self.most)
     }
 }
 
-/// Messages with the totals of a second that may wait to be added up: two of each agent of the largest run.
+/// Messages with the totals of a second that may wait to be added up: two from each agent of the largest run.
 const UNREAD_MAX: usize = 2 * limits::AGENTS_MAX;
-/// The longest time for which a lost coordination server is waited for: long enough to start it again by hand.
+/// The longest wait for a lost coordination server: long enough to restart it by hand.
 const ABSENT_MAX: Nanos = Nanos::from_secs(300);
-/// The same once somebody has asked the run to stop.
+/// The longest wait once the run has been asked to stop.
 const ABSENT_MAX_STOPPED: Nanos = Nanos::from_secs(2);
-/// The number of SIGINT: a run that somebody stops elsewhere ends as with Ctrl-C here.
+/// The number of SIGINT: a run that is stopped elsewhere ends as with Ctrl-C here.
 const INTERRUPTED: usize = 2;
-/// The time between two looks at the signal to stop.
+/// The time between two checks of the signal to stop.
 const LOOK_EVERY: Nanos = Nanos::from_millis(200);
-/// The longest time for the log to take the end of a run.
+/// The longest wait for the log to accept the end of a run.
 const END_MAX: Nanos = Nanos::from_secs(30);

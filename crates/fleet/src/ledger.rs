@@ -1,6 +1,6 @@
-//! The log of a run as far as one controller knows it, and the blocks that it adds up to.
+//! The log of a run as far as one controller knows it, and the blocks that result from it.
 //!
-//! Entries come in any order and any number of times, and the first value of a subject is the only one. The fold is a
+//! Entries arrive in any order and any number of times, and only the first value of a subject counts. The fold is a
 //! function of the log alone: two controllers that know the same entries have the same blocks, whoever wrote them and
 //! in whatever order they were read.
 
@@ -16,7 +16,7 @@ pub(crate) struct Ledger {
     pub(crate) plan: Option<Arc<Plan>>,
     steps: BTreeMap<u32, Arc<Step>>,
     slots: BTreeMap<(BlockId, Name), Arc<Slot>>,
-    /// Steps that are folded in: all below this number.
+    /// All steps below this number are folded in.
     pub(crate) next: u32,
     /// The block that has begun and is not closed, with the number of its step.
     pub(crate) open: Option<(u32, Arc<Go>)>,
@@ -57,7 +57,7 @@ pub(crate) enum Folded {
 }
 
 impl Ledger {
-    /// Takes an entry in.
+    /// Takes in an entry.
     pub(crate) fn learn(&mut self, subject: &Subject, entry: &Entry) {
         match (subject, entry) {
             (Subject::Plan(_), Entry::Plan(plan)) => {
@@ -70,7 +70,7 @@ impl Ledger {
                 let key = (*block, agent.clone());
                 self.slots.entry(key).or_insert_with(|| Arc::clone(slot));
             }
-            // The entry is not of the kind of its subject: no agent and no controller wrote it.
+            // The entry is not of its subject's kind: neither an agent nor a controller wrote it.
             (Subject::Plan(_) | Subject::Step(..) | Subject::Slot(..), _) => {}
         }
     }
@@ -79,20 +79,20 @@ impl Ledger {
         self.slots.get(&(block, agent.clone()))
     }
 
-    /// The seats of the open block whose slots are not known.
+    /// The seats of the open block whose slots are unknown.
     pub(crate) fn undecided(&self) -> impl Iterator<Item = &Seat> {
         let open =
             self.open.iter().flat_map(|(_, go)| go.roster.iter().map(|seat| (go.block, seat)));
         open.filter(|(block, seat)| self.slot(*block, &seat.agent).is_none()).map(|(_, seat)| seat)
     }
 
-    /// True if the next step is known and cannot be folded in before the slots that it names are.
+    /// True if the next step is known, but cannot be folded in before the slots that it names are known.
     pub(crate) fn awaits_slots(&self) -> bool {
         matches!(self.steps.get(&self.next).map(AsRef::as_ref), Some(Step::Close(_)))
             && self.undecided().next().is_some()
     }
 
-    /// Folds the next step in, if it is known with all that belongs to it.
+    /// Folds in the next step, if it is known together with its slots.
     pub(crate) fn fold(&mut self) -> Option<Folded> {
         if self.end.is_some() || self.awaits_slots() {
             return None;

@@ -1,13 +1,13 @@
-//! Many machines, one exact record: an experiment is cut into parts, which agents run and a controller puts together.
+//! Many machines, one exact record: an experiment is cut into parts, which agents run and a controller merges.
 //!
-//! [`controller`] and [`agent`] are state machines without I/O: `handle(event, now)` answers with actions, and
-//! `deadline()` says when they want to be woken. Their only memory that counts is a log in which each subject can be
-//! written once ([`protocol`]): steps of controllers, and slots with the results of parts. So a record is a fold over
-//! that log, the same for every controller that reads it, whatever died and came back in the meantime.
+//! [`controller`] and [`agent`] are state machines without I/O: `handle(event, now)` returns actions, and `deadline()`
+//! says when they want to be woken. The only state that matters is a log in which each subject can be written once
+//! ([`protocol`]): steps of controllers, and slots with the results of parts. A record is thus a fold over that log,
+//! the same for every controller that reads it, whatever crashed and restarted in the meantime.
 //!
 //! These, with [`protocol`], [`clock`] and [`merge`], have no connection, file, clock or thread. The feature `nats`
 //! brings their drivers: [`work`] for an agent and [`lead`] for a controller, on the bus of [`nats`]. Crate `run` does
-//! all measuring, as everywhere.
+//! all the measuring, as everywhere.
 //!
 //! Start reading at [`protocol`], then the contracts in [`controller`] and [`agent`].
 

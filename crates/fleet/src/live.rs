@@ -1,4 +1,4 @@
-//! The totals of all agents, second by second: shown while a block goes on, and never in a record.
+//! The totals of all agents, second by second: shown during a block, and never in a record.
 
 use crate::merge::{pack, unpack};
 use crate::protocol::{BlockId, Instance, Live, Name};
@@ -6,21 +6,21 @@ use record::{Merge as _, Outcome, Traffic};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The traffic of a second of a block: of one agent, or of all.
+/// The traffic in one second of a block, of one agent or of all.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Second {
     /// The block.
     pub(crate) block: BlockId,
-    /// Seconds of the block before this one.
+    /// The number of seconds of the block before this one.
     pub(crate) second: u32,
-    /// True if it ended in the measurement; false if it did in the warm-up.
+    /// True if it ended in the measurement; false if in the warm-up.
     pub(crate) measures: bool,
     /// The traffic.
     pub(crate) traffic: Traffic,
 }
 
 impl Second {
-    /// The message in which an agent tells it.
+    /// The message in which an agent reports it.
     pub(crate) fn told(self, agent: Name, instance: Instance, run: Name) -> Live {
         let Self { block, second, measures, traffic } = self;
         let packed: Arc<[u8]> = pack(&Outcome { traffic, ..Outcome::default() }).into();
@@ -28,26 +28,26 @@ impl Second {
     }
 }
 
-/// The second that agents are telling.
+/// The second that agents are reporting.
 #[derive(Debug)]
 pub(crate) struct Seconds {
     run: Name,
     growing: Option<Second>,
-    /// The agents that have told their part of it.
+    /// The agents that have reported their part of it.
     told: BTreeSet<Instance>,
-    /// The last one that was whole.
+    /// The last complete one.
     whole: Option<(BlockId, u32)>,
 }
 
 impl Seconds {
-    /// Nothing of this run so far.
+    /// Starts with no seconds of this run.
     pub(crate) fn new(run: Name) -> Self {
         Self { run, growing: None, told: BTreeSet::new(), whole: None }
     }
 
-    /// Adds what an agent told, and answers with the seconds that are over. One is when all of the block's `agents`
-    /// have told it, or when one of a later second has come: all began at the same instant, so whoever is not among
-    /// them then is left out of it.
+    /// Adds what an agent reported, and returns the seconds that are over. A second is over when all of the block's
+    /// `agents` have reported it, or when a report of a later one arrives: all agents began at the same instant, so a
+    /// report that is missing then is left out.
     pub(crate) fn add(&mut self, live: &Live, agents: usize) -> impl Iterator<Item = Second> {
         let over = self.over(live);
         let whole = self.growing.take_if(|_| self.told.len() == agents);
@@ -58,7 +58,7 @@ impl Seconds {
         over.into_iter().chain(whole)
     }
 
-    /// Adds what an agent told, and answers with the second before, if that is over.
+    /// Adds what an agent reported, and returns the previous second, if that is over.
     fn over(&mut self, live: &Live) -> Option<Second> {
         let (run, block) = &live.block;
         let outcome = unpack::<Outcome>(&live.packed).ok().filter(|_| *run == self.run);
@@ -98,7 +98,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// A second in which so many messages were answered, each in a millisecond.
+    /// A second in which this many messages were answered, each in a millisecond.
     fn second(number: u32, second: u32, ok: u64) -> Second {
         let mut traffic = Traffic::default();
         traffic.counts.ok = ok;

@@ -1,8 +1,8 @@
-//! Parts put together: the counts of workers on many machines become those that one machine would have.
+//! Merging of parts: the counts of workers on many machines become those that one machine would have.
 //!
-//! Only values that add up exactly are put together: counts, histograms, errors by class, seconds. A part counts as a
-//! whole or not at all: one that is not trusted is left out, and stands beside the block with its own numbers. Trust is
-//! a function of what stands in the slot and in the step that closed the block, so all controllers leave out the same.
+//! Only values that add up exactly are merged: counts, histograms, errors by class, seconds. A part counts entirely or
+//! not at all: one that is not trusted is left out, and listed beside the block with its own numbers. Trust depends
+//! only on the slot and on the step that closed the block, so all controllers leave out the same parts.
 
 use crate::clock::drift;
 use crate::ledger::Closed;
@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use std::io::Read as _;
 use units::Nanos;
 
-/// The form in which an outcome, or what a watch saw, travels.
+/// Encodes an outcome, or what a watch saw, for the bus.
 pub fn pack<T: Serialize>(counted: &T) -> Vec<u8> {
     let json = serde_json::to_vec(counted).expect("its keys are texts and numbers");
     let mut packed = Vec::new();
@@ -42,14 +42,14 @@ pub fn unpack<T: DeserializeOwned>(packed: &[u8]) -> Result<T, UnpackError> {
     serde_json::from_slice(&json).map_err(|error| UnpackError::Other(error.to_string()))
 }
 
-/// The reason why bytes are no part.
+/// The reason why bytes are not a part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnpackError {
     /// They are something else.
     #[error("not a part of this version: {0}")]
     Other(String),
-    /// They inflate to too many.
+    /// They inflate beyond the limit.
     #[error("{packed} bytes inflate to more than {max}")]
     TooLarge {
         /// Their number.
@@ -59,25 +59,25 @@ pub enum UnpackError {
     },
 }
 
-/// A block, put together.
+/// A block, merged from its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Together {
     /// The sum of the parts of the load that count.
     pub outcome: Outcome,
-    /// The largest share of the measurement that one worker of them was busy.
+    /// The largest share of the measurement for which one of their workers was busy.
     pub busiest_worker: Option<f64>,
     /// Every part, in the order of names.
     pub agents: Vec<AgentPart>,
     /// The server, as it was seen on its machine; or the reason why it was not.
     pub watched: Result<Watched, String>,
-    /// The replies that it sent in the measured window to all who asked, parts that do not count among them; `None`:
-    /// some part is not known.
+    /// The replies that the server sent in the measured window to all parts, including those that do not count; `None`
+    /// if some part is unknown.
     pub replies: Option<u64>,
 }
 
 impl Together {
-    /// The parts of `closed`. Those that are not trusted are left out, as long as at least half of the load is in the
-    /// others. If less is, all that was measured counts: such a block is invalid in any case, and its numbers show why.
+    /// Merges the parts of `closed`. Leaves out those that are not trusted, provided that the others have at least half
+    /// of the load. Otherwise everything measured counts: the block is invalid in any case, and its numbers show why.
     pub fn of(closed: &Closed) -> Self {
         let doubts_of = |seat: &Seat| {
             let mut decided =
@@ -128,8 +128,8 @@ impl Together {
     }
 }
 
-/// True if machines share rooms, and the part of the one that publishes does not count: the others take by its schedule
-/// what their receivers are owed, and do not know what of it was sent.
+/// True if machines share rooms, and the part that publishes does not count: the others derive from its schedule what
+/// their receivers are owed, and do not know how much of it was sent.
 fn lacks_publishers(load: &[(AgentPart, Option<Outcome>)]) -> bool {
     let shares =
         |counted: &Outcome| counted.deliveries.as_ref().is_some_and(|it| it.clock_bound.is_some());
@@ -138,8 +138,8 @@ fn lacks_publishers(load: &[(AgentPart, Option<Outcome>)]) -> bool {
         && !load.iter().any(|(part, _)| publishes(part))
 }
 
-/// The most by which the clocks of two agents differ until the end of a block: each is known with a bound at its begin,
-/// and drifts from there.
+/// The most by which the clocks of two agents differ until the end of a block: each is known within a bound at the
+/// begin, and drifts from then on.
 fn apart(go: &Go) -> Nanos {
     let seats = go.roster.iter().filter(|seat| seat.kind.is_load());
     let mut bounds: Vec<Nanos> = seats.map(|seat| seat.bound + drift(go.work.lasts)).collect();
@@ -147,8 +147,8 @@ fn apart(go: &Go) -> Nanos {
     bounds.into_iter().rev().take(2).fold(Nanos::ZERO, |sum, bound| sum + bound)
 }
 
-/// The view of all watches together. It is not known if one of them is missing, or its clock is in doubt: the window
-/// that it looked at is not that of the load then.
+/// The views of all watches together. It is unknown if one of them is missing, or if its clock is in doubt: then the
+/// window that it watched is not that of the load.
 fn watched(watches: Vec<(AgentPart, Option<Watched>)>) -> Result<Watched, String> {
     let mut together: Option<Watched> = None;
     for (part, watched) in watches {
@@ -172,7 +172,7 @@ fn watched(watches: Vec<(AgentPart, Option<Watched>)>) -> Result<Watched, String
     together.ok_or_else(|| NOT_WATCHED.to_owned())
 }
 
-/// A part, before anything is known of what it measured.
+/// A part, before its measurements are read.
 fn part(seat: &Seat, slot: &Slot, doubts: &[Doubt]) -> AgentPart {
     let end = match slot.kind() {
         SlotKind::Result => PartEnd::Measured,
@@ -191,7 +191,7 @@ fn part(seat: &Seat, slot: &Slot, doubts: &[Doubt]) -> AgentPart {
     }
 }
 
-/// The part with what it measured, by `of`.
+/// The part with its measurements, which `of` adds.
 fn read<T: DeserializeOwned>(
     part: AgentPart,
     slot: &Slot,
@@ -222,9 +222,9 @@ fn looked(part: AgentPart, _: &PartResult, _: &Watched) -> AgentPart {
     part
 }
 
-/// The part with its numbers, and the doubts that follow from them: its agent had no CPU time left, or it stood still
-/// or sent late for so long that a run of this part alone would be invalid. What would degrade that run is no doubt:
-/// the part counts, and the verdict of the whole block weighs its stalls and lags.
+/// The part with its numbers, and the doubts that follow from them: its agent had no CPU time left, or it stalled or
+/// sent late for so long that a run of this part alone would be invalid. What would merely degrade such a run is not a
+/// doubt: the part counts, and the verdict of the block weighs its stalls and lags.
 fn measured(part: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPart {
     let quantile = |times: &Histogram, q| times.quantile(q).ok().map(|time| time.0);
     let times = outcome.traffic.times();
@@ -263,13 +263,13 @@ fn in_words(doubt: Doubt) -> &'static str {
     }
 }
 
-/// The reason why nothing is known of the server where no watch took part.
+/// The reason why nothing is known about the server if no watch took part.
 const NOT_WATCHED: &str = "nobody watches the server on its machine: start `wirebench watch --join FILE --port PORT` there";
 
 const NO_PUBLISHERS: &str =
     "the agent that publishes is missing, so what of its schedule was sent is not known";
 
-/// The number of bytes up to which a part may inflate any number of times.
+/// The size in bytes up to which a part may inflate by any factor.
 const SMALL: u64 = 1 << 20;
 
 /// A worker of an open loop that is busier than this delays what it sends.
@@ -356,7 +356,7 @@ mod tests {
         }
     }
 
-    /// A seat: the name, the task, what stands in the slot, and the doubts about it.
+    /// A seat: the name, the task, the content of the slot, and the doubts about it.
     type Taken<'a> = (&'a str, Kind, Option<Vec<u8>>, &'a [Doubt]);
 
     /// A block of these seats.
@@ -459,7 +459,7 @@ mod tests {
         let doubts = |together: &Together| -> Vec<usize> {
             together.agents.iter().map(|part| part.doubts.len()).collect()
         };
-        // One message of a hundred is too few, and so is a lag of half of a response time.
+        // One message in a hundred is too few for a doubt, and so is a lag of half of a response time.
         let some = together(&[stood(0, 19), good(1), good(2)]);
         assert_eq!((doubts(&some), some.outcome.planned), (vec![0, 0, 0], 6000));
         assert_eq!(some.outcome.stalls.affected, 19, "the verdict of the block weighs it");

@@ -1,4 +1,4 @@
-//! The raw times of parts: files with every time that the histograms of a part have, one by one, to check these.
+//! The raw times of parts: files with every single time in the histograms of a part, to check the histograms.
 
 use crate::protocol::{BlockId, Name};
 use run::{RawTimes, TimeOf};
@@ -14,18 +14,18 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// The folder `path`, which is made if it is not there.
+    /// Opens the folder `path`, and creates it if it does not exist.
     ///
     /// # Errors
     ///
-    /// It cannot be made.
+    /// It cannot be created.
     pub(crate) fn open(path: &Path, agent: Name) -> io::Result<Self> {
         fs::create_dir_all(path)?;
         Ok(Self { path: path.to_owned(), agent })
     }
 
-    /// Writes the times of a part: on each line the name of its histogram and a time in nanoseconds. Answers with words
-    /// for people, which say where they are.
+    /// Writes the times of a part: on each line the name of the histogram and a time in nanoseconds. Returns words for
+    /// the user, which say where they are.
     pub(crate) fn keep(&self, run: &Name, block: BlockId, times: &RawTimes) -> String {
         let path = self.path.join(format!("{run}-{block}-{}.times", self.agent));
         let (count, shown) = (times.kept.len(), path.display());

@@ -1,6 +1,6 @@
-//! The spool of an agent: results that the log does not have yet, on its own disk.
+//! The spool of an agent: results that are not in the log yet, on its own disk.
 //!
-//! A result is on the disk before it is offered to the log, so that it outlives the process.
+//! A result is written to disk before it is offered to the log, so that it survives the process.
 
 use crate::protocol::{Entry, Slot, Subject, limits};
 use std::fs::{self, File};
@@ -8,24 +8,24 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The folder of results that the log does not have yet.
+/// The folder of results that are not in the log yet.
 #[derive(Clone, Debug)]
 pub struct Spool {
     folder: PathBuf,
 }
 
 impl Spool {
-    /// The spool in `folder`, which is made if it is not there.
+    /// Opens the spool in `folder`, and creates the folder if it does not exist.
     ///
     /// # Errors
     ///
-    /// It cannot be made.
+    /// It cannot be created.
     pub fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// All results that an earlier process left behind. Files that cannot be read stay where they are.
+    /// All results that an earlier process left behind. Leaves files that cannot be read where they are.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl Spool {
         Ok(left)
     }
 
-    /// Keeps a result: when this is done it is on the disk.
+    /// Keeps a result: when this returns, it is on disk.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Spool {
 
     /// Forgets a result.
     pub fn forget(&self, subject: &Subject) {
-        // A file that stays is offered again, and the log has its result already.
+        // A file that remains is offered again, to a log that already has its result.
         drop(fs::remove_file(self.path(subject)));
     }
 

@@ -1,4 +1,4 @@
-//! The targets that an agent may load, by its own rule: a controller cannot aim it elsewhere.
+//! The targets that an agent may load, by its own rule: a controller cannot direct it elsewhere.
 
 use spec::{Address, Endpoint};
 use std::net::IpAddr;
@@ -19,7 +19,7 @@ pub struct Target {
 }
 
 impl Targets {
-    /// These, and the agent's own machine.
+    /// Allows these, and the agent's own machine.
     pub const fn new(named: Vec<Target>) -> Self {
         Self { named }
     }
@@ -41,7 +41,7 @@ impl Targets {
     }
 }
 
-/// The name by which an owner allows `endpoint`.
+/// The name with which an owner allows `endpoint`.
 pub(crate) fn shown(endpoint: &Endpoint) -> String {
     match &endpoint.address {
         Address::Unix(path) => path.display().to_string(),

@@ -1,10 +1,10 @@
-//! The words of a fleet, for people: every event that somebody must know of, worded here and nowhere else.
+//! The words of a fleet, for the user: every event that the user must know of, worded here and nowhere else.
 
 use crate::protocol::{BlockId, Name, Refusal, SlotKind, Subject, Why};
 use std::fmt;
 use units::Nanos;
 
-/// Something that people are told.
+/// Something that the user is told.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Word {
@@ -12,7 +12,7 @@ pub enum Word {
     Joined {
         /// The agent.
         agent: Name,
-        /// The number of agents that are there now.
+        /// The number of agents that have joined so far.
         agents: usize,
         /// The number of agents that are waited for.
         needed: u32,
@@ -38,7 +38,7 @@ pub enum Word {
         /// The bound; `None`: it is not known at all.
         bound: Option<Nanos>,
     },
-    /// Nothing was heard of an agent for a while.
+    /// An agent has been silent for a while.
     Silent {
         /// The agent.
         agent: Name,
@@ -67,7 +67,7 @@ pub enum Word {
         /// True if it is a new process.
         is_new: bool,
     },
-    /// A block is waited for.
+    /// A block waits for agents.
     Waiting {
         /// The block.
         block: BlockId,
@@ -78,9 +78,9 @@ pub enum Word {
     Begins {
         /// The block.
         block: BlockId,
-        /// Its agents.
+        /// The number of its agents.
         agents: usize,
-        /// The time until then.
+        /// The time until it begins.
         in_time: Nanos,
     },
     /// A block is over.
@@ -89,16 +89,16 @@ pub enum Word {
         block: BlockId,
         /// The parts that were not measured to their end.
         marked: Vec<(Name, SlotKind)>,
-        /// All parts.
+        /// The number of all parts.
         parts: usize,
         /// True if it is repeated.
         repeats: bool,
     },
-    /// An agent sends later than when messages are due.
+    /// An agent sends messages later than they are due.
     SendsLate {
         /// The agent.
         agent: Name,
-        /// The time that half of its messages of the last second were sent within, from when they were due.
+        /// The time from when a message was due within which half of its messages of the last second were sent.
         lag: Nanos,
     },
     /// Slots are still open after the end of a block.
@@ -107,12 +107,12 @@ pub enum Word {
         block: BlockId,
         /// The agents.
         agents: Vec<Name>,
-        /// The time until they are decided as lost.
+        /// The time until they count as lost.
         left: Nanos,
     },
     /// The bus is lost.
     Disconnected,
-    /// The bus is there again.
+    /// The bus is back.
     Connected {
         /// The time since its loss.
         after: Nanos,
@@ -131,7 +131,7 @@ pub enum Word {
     },
     /// The bus refuses a subject.
     Denied(Subject),
-    /// The log takes no more.
+    /// The log is full.
     Full(Subject),
     /// The log has something that this version cannot read.
     Unreadable {
@@ -142,7 +142,7 @@ pub enum Word {
     },
     /// An agent's result was decided without it.
     Superseded(Subject),
-    /// A result could not be kept on disk: it is offered from memory alone.
+    /// A result could not be kept on disk: it is offered only from memory.
     NotSpooled {
         /// The subject.
         subject: Subject,
@@ -161,8 +161,8 @@ pub enum Word {
 }
 
 impl Word {
-    /// True if the coordination server refuses it for good: its permissions, or the size of its stream, are what to
-    /// change before a controller can go on.
+    /// True if the coordination server refuses it permanently: its permissions, or the size of its stream, must change
+    /// before a controller can continue.
     pub(crate) const fn is_final(&self) -> bool {
         matches!(self, Self::Denied(_) | Self::Full(_))
     }
@@ -309,7 +309,7 @@ impl fmt::Display for Word {
     }
 }
 
-/// Names with commas between them.
+/// The names, separated by commas.
 fn list(names: &[Name]) -> String {
     names.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")
 }

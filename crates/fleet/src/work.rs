@@ -1,6 +1,6 @@
-//! The agent's driver: connects the state machine with the bus, the disk and the one executor.
+//! The agent's driver: connects the state machine with the bus, the disk and the executor.
 //!
-//! The bus has a thread of its own, and so has each part that is measured; the driver waits for the events of both.
+//! The bus has a thread of its own, and so has each measured part; the driver waits for events from both.
 //!
 //! Start reading at [`work`].
 
@@ -33,15 +33,15 @@ use units::{Bytes, Instant, Nanos, Rate};
 pub struct Asked {
     /// Its join file.
     pub join: Join,
-    /// All that it says of itself.
+    /// Everything that it says about itself.
     pub hello: Hello,
-    /// The folder for results that the log does not have yet.
+    /// The folder for results that are not in the log yet.
     pub spool: PathBuf,
     /// The folder for the raw times of its parts, if they are wanted.
     pub raw_times: Option<PathBuf>,
     /// The targets that it may load.
     pub targets: Targets,
-    /// The server that it looks at, if that is its task.
+    /// The server that it watches, if that is its task.
     pub watching: Option<Watching>,
     /// The secrets of its targets.
     pub secrets: Secrets,
@@ -49,12 +49,12 @@ pub struct Asked {
     pub host: Host,
 }
 
-/// The secrets of targets, which a plan names and never has: each agent reads them on its own machine.
+/// The secrets of targets, which a plan names but never contains: each agent reads them on its own machine.
 #[derive(Clone, Debug)]
 pub struct Secrets {
     /// Files with header fields, one on each line, as options name them: `@FILE`.
     pub fields: Vec<String>,
-    /// The reader of those files.
+    /// The function that reads those files.
     pub read: fn(&str, Bytes) -> Result<Vec<u8>, String>,
 }
 
@@ -65,10 +65,10 @@ pub enum WorkError {
     /// There is no connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The server does not let it in any more.
+    /// The server no longer lets it in.
     #[error("{0}")]
     Over(String),
-    /// The folder for results is of no use.
+    /// The folder for results cannot be used.
     #[error("cannot keep results in {folder}: {error}; name another folder with --state DIR")]
     Spool {
         /// The folder.
@@ -76,7 +76,7 @@ pub enum WorkError {
         /// The reason.
         error: std::io::Error,
     },
-    /// The folder for raw times is of no use.
+    /// The folder for raw times cannot be used.
     #[error("cannot keep raw times in {folder}: {error}; name another folder with --raw-times DIR")]
     RawTimes {
         /// The folder.
@@ -91,12 +91,12 @@ enum In {
     Heard(Heard),
     Event(Event),
     Live(Box<Live>),
-    /// Words for people.
+    /// Words for the user.
     Say(String),
 }
 
 /// Works as an agent until `signal` asks to stop: once to finish what is underway, twice to end at once. `say` gets the
-/// words for people.
+/// words for the user.
 ///
 /// # Errors
 ///
@@ -203,7 +203,7 @@ struct Worker {
     is_over: bool,
 }
 
-/// A part that is being made ready, or measured.
+/// A part that is being prepared or measured.
 struct Held {
     block: BlockId,
     /// Set to a signal's number to stop it.
@@ -233,7 +233,7 @@ impl Worker {
     }
 
     fn event(&self, event: Event) {
-        // It cannot fail: this thread holds the other end too.
+        // Cannot fail: this thread owns the other end too.
         drop(self.tell.send(In::Event(event)));
     }
 
@@ -263,7 +263,7 @@ impl Worker {
         }
     }
 
-    /// The experiment of one part: its workload alone, with its load.
+    /// The experiment of one part: only its workload, with its load.
     fn experiment(&self, task: &Task) -> Result<Experiment, Refusal> {
         let because = |because: &str| Refusal::Plan { because: because.to_owned() };
         if task.kind != self.kind {
@@ -360,14 +360,14 @@ impl Measuring {
         let throttled = probe::throttled_periods();
         let feed = Feed::default();
         let listener = feed.listen();
-        // The totals are those of the load.
+        // Only the load's totals are shown.
         let shown = (self.task.kind == Kind::Load).then(|| {
             let (agent, instance, run) = (self.name.clone(), self.instance, self.task.run.clone());
             move |second: Second| second.told(agent.clone(), instance, run.clone())
         });
         let tell = self.tell.clone();
         let listening = thread::start("live", move || {
-            // To pack a second takes milliseconds, which the load must not wait for.
+            // Packing a second takes milliseconds, which the load must not wait for.
             thread::run_when_idle();
             follow(listener, block, &tell, shown);
         });
@@ -388,7 +388,7 @@ impl Measuring {
                 send(Event::Measured(block, Measured::Late(measured.late.unwrap_or(Nanos::ZERO))));
             }
             Ok(Some(measured)) => {
-                // Before the controller can say that the block is over.
+                // Written before the controller can announce that the block is over.
                 if let Some(folder) = &self.raw_times {
                     let words = folder.keep(&self.task.run, block, &measured.raw_times);
                     drop(self.tell.send(In::Say(words)));
@@ -408,7 +408,7 @@ impl Measuring {
         }
     }
 
-    /// Looks at the server on this machine while others load it.
+    /// Watches the server on this machine while others put load on it.
     fn watch(&self, watching: Watching) {
         let block = self.task.block;
         let send = |event| drop(self.tell.send(In::Event(event)));
@@ -462,7 +462,8 @@ impl Measuring {
     }
 }
 
-/// The load of a prober in place of that of `workload`: few messages, at a constant rate, on a connection of its own.
+/// The load of a prober, which replaces that of `workload`: few messages, at a constant rate, on a connection of its
+/// own.
 fn light(workload: &Workload) -> Result<Load, &'static str> {
     match (&workload.load, workload.phases.stop) {
         (Load::Publish { .. }, _) => {
@@ -480,7 +481,8 @@ fn light(workload: &Workload) -> Result<Load, &'static str> {
     }
 }
 
-/// Tells the totals of each second as `shown` makes a message of them, if they are to be shown, and the first message.
+/// Reports the totals of each second, in the message that `shown` makes of them, if any; also reports the first
+/// message.
 fn follow(
     listener: run::Listener,
     block: BlockId,
@@ -528,12 +530,12 @@ fn not_ready(because: &str) -> Refusal {
     Refusal::NotReady { because: because.to_owned() }
 }
 
-/// The load of a prober: a p99 takes a thousand messages, which are ten seconds of it.
+/// The rate of a prober: a p99 takes a thousand messages, or ten seconds.
 const PROBES: Rate = Rate::new(NonZeroU32::new(100).expect("it is not zero"), Nanos::from_secs(1))
     .expect("a second is not nothing");
-/// Messages of a prober that may wait for their replies.
+/// The most messages of a prober that may wait for their replies.
 const PROBES_MAX: NonZeroU32 = NonZeroU32::new(10_000).expect("it is not zero");
-/// The longest time between two looks for a signal.
+/// The longest time between two checks for a signal.
 const LOOK_EVERY: Nanos = Nanos::from_millis(250);
 /// The number of SIGTERM, which stops a part.
 const STOPPED: usize = 15;

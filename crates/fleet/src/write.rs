@@ -1,7 +1,7 @@
 //! A write-once entry on its way into the log, until the value of its subject is known.
 //!
-//! A refusal says that the subject has some value, or that the log is full; a time-out says nothing. Neither is an
-//! answer to "is mine in?", and reading the subject is. So a write ends with the value that the log has, whoever wrote
+//! A refusal means that the subject has some value, or that the log is full; a timeout means nothing. Neither answers
+//! whether this entry is in the log; reading the subject does. So a write ends with the value in the log, whoever wrote
 //! it:
 //!
 //! ```text
@@ -23,19 +23,19 @@ pub(crate) struct Write {
     entry: Entry,
     state: State,
     pause: Nanos,
-    /// True if the last write was refused, and did not time out.
+    /// True if the last write was refused; false if it timed out.
     was_refused: bool,
-    /// The last announcement, kept so that each is made once.
+    /// The last announcement, so that none is repeated.
     said: Option<Word>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing has been done yet.
+    /// Not written yet.
     Fresh,
     AwaitPut,
     AwaitRead,
-    /// It waits until this instant; then the subject is read, or written again.
+    /// Waits until this instant, and then reads the subject or writes it again.
     Paused {
         until: Instant,
         reads: bool,
@@ -67,7 +67,7 @@ impl Write {
         &self.entry
     }
 
-    /// The operation that is due at `now`, which the caller has to do.
+    /// The operation that is due at `now`; the caller carries it out.
     pub(crate) fn poll(&mut self, now: Instant) -> Next {
         let (state, next) = match self.state {
             State::Fresh => (State::AwaitPut, Next::Put),
@@ -80,7 +80,7 @@ impl Write {
         next
     }
 
-    /// Takes the end of an operation on its subject; the value of the subject, once it is known.
+    /// Takes the end of an operation on its subject; returns the subject's value once it is known.
     pub(crate) fn ended(
         &mut self,
         event: &BusEvent,
@@ -152,6 +152,6 @@ impl Write {
     }
 }
 
-/// The first pause before an operation is tried again, and the longest: each is twice the one before.
+/// The first pause before an operation is retried, and the longest: each is twice the previous one.
 const PAUSE_MIN: Nanos = Nanos::from_millis(100);
 const PAUSE_MAX: Nanos = Nanos::from_secs(2);

@@ -1,4 +1,4 @@
-//! The events that an agent is told, and the actions that it asks for.
+//! The events that an agent handles, and the actions that it asks for.
 
 use crate::Word;
 use crate::bus::BusEvent;
@@ -12,7 +12,7 @@ use units::{Instant, Nanos};
 /// The identity of an agent, and what an earlier process of it left behind.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// All that it says of itself.
+    /// Everything that it says about itself.
     pub hello: Hello,
     /// Slots that an earlier process kept on disk, each under its subject.
     pub spool: Vec<(Subject, Arc<Slot>)>,
@@ -21,25 +21,25 @@ pub struct Options {
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Nothing: the deadline is reached.
+    /// Nothing: the deadline has been reached.
     Tick,
     /// An event of the bus.
     Bus(BusEvent),
-    /// A question came; the answer is [`Action::Answer`] with its number.
+    /// A question arrived; the answer is [`Action::Answer`] with its number.
     Command(u64, Command),
-    /// The part is ready to begin: connected, verified. The end of [`Action::Prepare`].
+    /// The part is ready to begin: connected and verified. One end of [`Action::Prepare`].
     Prepared(BlockId),
-    /// It is not. The other end of it.
+    /// The part is not ready. The other end of [`Action::Prepare`].
     NotPrepared(BlockId, Refusal),
     /// The first message is on its way.
     Started(BlockId),
     /// The part is over, as planned or because it was stopped: the end of [`Action::Start`].
     Measured(BlockId, Measured),
-    /// A slot is on disk (written, synced, renamed); `Err`: it is not, and the reason.
+    /// A slot is on disk (written, synced, renamed); `Err`: it is not, for this reason.
     Spooled(Subject, Result<(), String>),
     /// The state of the agent, once a second or so.
     Health(Health),
-    /// A signal asks the process to end. The second time it is to end now.
+    /// A signal asks the process to end. The second signal means at once.
     Signal,
 }
 
@@ -50,7 +50,7 @@ pub enum Measured {
     Whole(PartResult),
     /// It was stopped.
     Stopped(PartResult),
-    /// It did not begin: the process woke up so long after the begin.
+    /// It did not begin: the process woke up this long after the begin.
     Late(Nanos),
     /// It could not be measured.
     Failed(String),
@@ -69,7 +69,7 @@ pub enum Action {
     Read(Subject),
     /// Get ready: check that the target is allowed, resolve secrets, connect, verify.
     Prepare(Box<Task>),
-    /// Forget what was made ready.
+    /// Discard what was prepared.
     Discard(BlockId),
     /// Begin at this instant.
     Start {
@@ -80,13 +80,13 @@ pub enum Action {
         /// The latest begin: a worker that wakes up after this instant sends nothing ([`Measured::Late`]).
         latest: Instant,
     },
-    /// Stop what was started, and leave what was measured: [`Event::Measured`].
+    /// Stop what was started, and keep what was measured: [`Event::Measured`].
     Stop(BlockId),
     /// Write a slot to disk: [`Event::Spooled`].
     Spool(Subject, Arc<Slot>),
     /// Remove a slot from the disk.
     Unspool(Subject),
-    /// Tell people.
+    /// Tell the user.
     Say(Word),
     /// End the process.
     Exit,

@@ -6,10 +6,10 @@
 //!  `----- refused, discarded, forgotten -------'
 //! ```
 //!
-//! A block begins only if this process holds the step that names it, has prepared that very part, and its own clock is
-//! before the begin. There is no catching up: what is heard later becomes a slot that says so. A block that has begun
-//! ends by itself, whatever the network does. Its result goes to disk first, and then it is an *offer* until the log
-//! has a value under its subject; offers of an earlier process are made again.
+//! A block begins only if this process has the step that names it and has prepared exactly that part, and the begin is
+//! still ahead on its own clock. It never catches up: a step that arrives later becomes a slot that says so. A block
+//! that has begun ends on its own, whatever the network does. Its result is written to disk first; then it is an
+//! *offer* until the log has a value under its subject. Offers of an earlier process are repeated.
 //!
 //! Start reading at [`Agent::handle`].
 
@@ -36,15 +36,15 @@ pub struct Agent {
     hello: Hello,
     is_connected: bool,
     state: State,
-    /// The plan that was read last.
+    /// The last plan that was read.
     plan: Option<(Name, Arc<Plan>)>,
     offers: Offers,
-    /// The run that ended last.
+    /// The last run that ended.
     ended: Option<Name>,
     health: Health,
     beats: u64,
     beat_at: Instant,
-    /// The reason for which this process was refused last.
+    /// The reason why this process was last refused.
     refused: Option<Refusal>,
     /// The instant at which a signal asked it to end.
     leaves: Option<Instant>,
@@ -74,7 +74,7 @@ struct Asked {
 #[derive(Debug)]
 enum Stage {
     AwaitPlan,
-    /// The plan could not be read; it is read again at this instant.
+    /// The plan could not be read; the next attempt is at this instant.
     PlanAgain(Instant),
     AwaitReady,
     Ready,
@@ -102,7 +102,7 @@ impl Agent {
         }
     }
 
-    /// Takes an event, and answers with what is to be done, in this order. `now` is this machine's monotonic clock.
+    /// Takes an event, and returns the actions to do, in this order. `now` is this machine's monotonic clock.
     pub fn handle(&mut self, event: Event, now: Instant) -> Vec<Action> {
         if matches!(self.state, State::Gone) {
             return Vec::new();
@@ -132,12 +132,12 @@ impl Agent {
         std::mem::take(&mut self.actions)
     }
 
-    /// The instant at which it wants to be woken with [`Event::Tick`], if nothing happens before.
+    /// The instant at which it wants to be woken with [`Event::Tick`], if nothing happens earlier.
     pub const fn deadline(&self) -> Instant {
         self.wake
     }
 
-    /// Slots that the log has as this process offered them, as far as it knows.
+    /// The slots that are in the log as this process offered them, as far as it knows.
     pub fn accepted(&self) -> impl Iterator<Item = (&Subject, &Arc<Slot>)> {
         self.offers.accepted()
     }
@@ -311,7 +311,7 @@ impl Agent {
         self.actions.push(Action::Exit);
     }
 
-    /// Does all that is due.
+    /// Does everything that is due.
     fn advance(&mut self, now: Instant) {
         if matches!(self.state, State::Gone) {
             return;
@@ -320,7 +320,7 @@ impl Agent {
         self.prepare_again(now);
         let wake = self.offers.poll(now, &mut self.actions);
         self.wake = self.wake.min(wake);
-        // Once the run is over, results that the log has are not needed on disk any more.
+        // Once the run is over, results that are in the log are no longer needed on disk.
         if let Some(run) = &self.ended {
             self.offers.forget(run, &mut self.actions);
         }

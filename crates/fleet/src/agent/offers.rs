@@ -1,7 +1,7 @@
 //! The offers of an agent: results on their way from its disk into the log.
 //!
-//! An offer ends with the value that the log has under its subject. One that is in stays known until its run is over:
-//! what is on disk is removed then, and not before.
+//! An offer ends when the log has a value under its subject. An accepted offer is remembered until its run is over:
+//! only then is it removed from disk.
 
 use super::contract::Action;
 use crate::Word;
@@ -16,13 +16,13 @@ use units::Instant;
 #[derive(Debug, Default)]
 pub(super) struct Offers(BTreeMap<Subject, Offer>);
 
-/// A result that is on disk, or was to be.
+/// A result that is on disk, or should have been.
 #[derive(Debug)]
 struct Offer {
     slot: Arc<Slot>,
     /// `None` once the log has a value.
     write: Option<Write>,
-    /// True if that value is this one.
+    /// True if that value is this slot.
     is_in: bool,
 }
 
@@ -45,7 +45,7 @@ impl Offers {
         self.0.get(subject).map(|offer| offer.slot.as_ref())
     }
 
-    /// The slots that the log has as they were offered.
+    /// The slots that are in the log as they were offered.
     pub(super) fn accepted(&self) -> impl Iterator<Item = (&Subject, &Arc<Slot>)> {
         let accepted = self.0.iter().filter(|(_, offer)| offer.is_in);
         accepted.map(|(subject, offer)| (subject, &offer.slot))
@@ -56,7 +56,7 @@ impl Offers {
         self.0.iter().filter(|(_, offer)| offer.write.is_some()).map(|(subject, _)| subject)
     }
 
-    /// Takes the end of an operation of the bus. An offer is forgotten if the log has another value in its place.
+    /// Takes the end of an operation of the bus. Forgets an offer if the log has another value instead.
     pub(super) fn ended(&mut self, event: &BusEvent, now: Instant, actions: &mut Vec<Action>) {
         let mut words = Vec::new();
         let mut superseded = Vec::new();
@@ -77,7 +77,7 @@ impl Offers {
         }
     }
 
-    /// Does the operations that are due at `now`, and answers with the instant of the next one.
+    /// Asks for the operations that are due at `now`, and returns the instant of the next one.
     pub(super) fn poll(&mut self, now: Instant, actions: &mut Vec<Action>) -> Instant {
         let mut wake = Instant::NEVER;
         for (subject, offer) in &mut self.0 {
@@ -92,7 +92,7 @@ impl Offers {
         wake
     }
 
-    /// Forgets the offers of `run` that the log has.
+    /// Forgets the offers of `run` that are in the log.
     pub(super) fn forget(&mut self, run: &Name, actions: &mut Vec<Action>) {
         let is_done = |(subject, offer): &(&Subject, &Offer)| offer.is_in && subject.run() == run;
         let done = self.0.iter().filter(is_done).map(|(subject, _)| subject.clone());

@@ -1,4 +1,4 @@
-//! The way of an agent to being ready for a part: it reads the plan, and has the part prepared.
+//! Getting an agent ready for a part: it reads the plan, and has the part prepared.
 
 use super::contract::{Action, Task};
 use super::{Agent, Asked, Stage, State};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use units::{Instant, Nanos};
 
 impl Agent {
-    /// Takes the question to get ready. It is asked again until the answer is "ready" or a refusal.
+    /// Takes a command to prepare, which the controller repeats until the answer is "ready" or a refusal.
     pub(super) fn prepare(&mut self, wanted: Asked, now: Instant) -> Answer {
         if self.leaves.is_some() {
             return not_ready("it was told to end");
@@ -93,7 +93,7 @@ impl Agent {
         }
     }
 
-    /// Reads the plan again, and gives up what nobody asks for any more.
+    /// Reads the plan again, and discards a part that nobody has asked for recently.
     pub(super) fn prepare_again(&mut self, now: Instant) {
         let State::Preparing { task, stage, asked } = &mut self.state else { return };
         let forgotten = *asked + PREPARE_MAX;
@@ -112,7 +112,7 @@ impl Agent {
         }
     }
 
-    /// Takes the run before this one as ended.
+    /// Marks the run before this one as ended.
     fn forget_other_runs(&mut self, run: &Name) {
         if let Some((of, _)) = &self.plan
             && of != run
@@ -121,7 +121,7 @@ impl Agent {
         }
     }
 
-    /// Forgets what is prepared.
+    /// Discards what is prepared.
     pub(super) fn discard(&mut self) {
         if let State::Preparing { task, .. } = &self.state {
             self.actions.push(Action::Discard(task.block));
@@ -139,7 +139,7 @@ fn not_ready(because: &str) -> Answer {
     Answer::Refused(Refusal::NotReady { because: because.to_owned() })
 }
 
-/// A plan that is not there yet is read again after this time.
+/// The time after which a plan that is not there yet is read again.
 const PLAN_AGAIN: Nanos = Nanos::from_millis(500);
-/// A run that has not asked for this long makes way for another.
+/// The time after which a run that has stopped asking makes way for another.
 const FORGOTTEN: Nanos = Nanos::from_secs(5);

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use units::{Instant, Nanos};
 
 impl Controller {
-    /// Goes on with the run, as its leader.
+    /// Continues the run, as its leader.
     pub(super) fn decide(&mut self, now: Instant) {
         let next = Subject::Step(self.options.run.clone(), self.ledger.next);
         if self.writes.contains_key(&next) || self.ledger.awaits_slots() {
@@ -38,7 +38,7 @@ impl Controller {
         }
     }
 
-    /// Takes the work of the next block, which was asked for; `None`: nothing is left to do.
+    /// Takes the answer to [`Action::Choose`]: the work of the next block; `None` if nothing is left to do.
     pub(super) fn chosen(&mut self, number: u32, work: Option<BlockWork>) {
         if let Stage::Between { choice, .. } = &mut self.stage
             && matches!(choice, Choice::Awaited(awaited) if *awaited == number)
@@ -48,7 +48,7 @@ impl Controller {
         }
     }
 
-    /// Chooses the next block, and begins to prepare it once enough agents are there.
+    /// Chooses the next block, and begins to prepare it once enough agents are present.
     fn between(&mut self, now: Instant) {
         let Stage::Between { since, choice } = &self.stage else { return };
         let (since, made) = (*since, choice.clone());
@@ -73,7 +73,7 @@ impl Controller {
             Choice::Made(block, work) => (block, work),
         };
         let candidates = self.candidates(now);
-        // One that beats and has not told its task yet may be a watch: the first block is to have it.
+        // A member that beats but has not said its task yet may be a watch, which the first block should include.
         let mut members = self.members.values();
         let is_asked = members.any(|it| it.hello.is_none() && !it.is_silent(now));
         if self.is_enough(&candidates) && (!is_asked || self.due(since + HELLO_MAX, now)) {
@@ -86,7 +86,7 @@ impl Controller {
         }
     }
 
-    /// The agents that can take part now, each with its part, sorted by name.
+    /// The agents that can take part now, each with its part; sorted by name.
     fn candidates(&self, now: Instant) -> Vec<Candidate> {
         let present: Vec<(&Name, &Member, &Hello)> = self
             .members
@@ -113,14 +113,14 @@ impl Controller {
         candidates
     }
 
-    /// True if a block can begin with these.
+    /// True if a block can begin with these candidates.
     fn is_enough(&self, candidates: &[Candidate]) -> bool {
         let load = candidates.iter().filter(|candidate| candidate.kind == Kind::Load).count();
         let needed = self.ledger.plan.as_ref().map_or(1, |plan| plan.agents_min.max(1));
         load >= needed as usize
     }
 
-    /// Asks all to get ready, and begins once they are; anew without one that is refused or lost.
+    /// Asks all candidates to get ready, and begins once they are. Starts over without one that is refused or lost.
     fn preparing(&mut self, now: Instant) {
         let Stage::Preparing(Preparing { block, work, since, mut candidates, mut is_said }) =
             std::mem::replace(&mut self.stage, Stage::Between { since: now, choice: Choice::None })
@@ -135,7 +135,7 @@ impl Controller {
                 self.refused(&agent, Refusal::NotReady { because });
             }
         }
-        // Without one of them the parts of the others are larger: all get ready anew.
+        // Without one of them the parts of the others are larger: all must get ready again.
         let stays = |candidate: &Candidate| {
             let member = self.members.get(&candidate.agent);
             member.is_some_and(|it| {
@@ -184,12 +184,12 @@ impl Controller {
         self.stage = Stage::Preparing(Preparing { block, work, since, candidates, is_said });
     }
 
-    /// The clock of an agent against this one; `None` if it is not known well enough yet.
+    /// The clock of an agent relative to this one; `None` if it is not known well enough yet.
     fn offset(&self, agent: &Name, now: Instant) -> Option<Offset> {
         self.members.get(agent)?.clock.offset(now)
     }
 
-    /// Writes the begin of a block, with the instant of each agent by its own clock.
+    /// Writes the begin of a block, with its instant by each agent's own clock.
     fn begin(&mut self, block: BlockId, work: BlockWork, candidates: &[Candidate], now: Instant) {
         let offsets: Vec<_> =
             candidates.iter().filter_map(|it| Some((it, self.offset(&it.agent, now)?))).collect();
@@ -219,14 +219,14 @@ impl Controller {
         self.step(Step::Go(Go { block, work, roster }));
     }
 
-    /// Goes over to a block that has begun, by this controller's step or by another's.
+    /// Switches to a block that has begun, by this controller's step or by another's.
     pub(super) fn opened(&mut self, now: Instant) {
         let Some((_, go)) = &self.ledger.open else { return };
         let starts = go.roster.iter().map(|seat| {
             let member = self.members.get(&seat.agent);
             let member = member.filter(|member| member.instance == seat.instance);
             let clock = member.and_then(|member| member.clock.offset(now));
-            // A begin that is not known was not set for later than one that would be written now.
+            // An unknown begin is not later than one that would be written now.
             let latest = now + START_AHEAD_MIN + START_AHEAD_MIN;
             clock.map_or(latest, |offset| offset.ours(Instant(seat.start_ns)) + offset.bound)
         });
@@ -243,7 +243,7 @@ impl Controller {
         self.say(word);
     }
 
-    /// Tells the agents of the block that is underway, and decides as lost what is open when the grace is over.
+    /// Tells the agents about the open block, and writes undecided slots as lost once the grace is over.
     fn open(&mut self, now: Instant) {
         let Some((number, go)) = self.ledger.open.clone() else { return };
         let undecided: BTreeSet<Name> =
@@ -256,11 +256,11 @@ impl Controller {
             && undecided.iter().any(|agent| self.is_at_work(agent, &run, go.block, now));
         let Stage::Open { ends, told, is_open_said } = &mut self.stage else { return };
         if self.stops {
-            // Those who hear it stop now, and the others are given no longer.
+            // Agents that hear of it stop now; the others get no more time.
             *ends = (*ends).min(now);
         }
         if now >= *ends && goes_on && !self.stops {
-            // Nobody knows when it ends: the grace begins when nobody is at work any more.
+            // The end is unknown: the grace begins once no agent is at work.
             (*ends, *is_open_said) = (now + AT_WORK_AGAIN, false);
         }
         let (over, says_open) = (*ends + GRACE, now >= *ends && !*is_open_said);
@@ -309,14 +309,14 @@ impl Controller {
         }
     }
 
-    /// True if the load of a block ends after a number of messages or clients, and [`BlockWork::lasts`] is a guess.
+    /// True if the load of a block ends after a number of messages or clients, so that [`BlockWork::lasts`] is a guess.
     fn ends_by_count(&self, go: &Go) -> bool {
         let plan = self.ledger.plan.as_ref();
         let workload = plan.and_then(|plan| plan.experiment.workloads.get(go.work.workload));
         workload.is_some_and(|it| !matches!(it.phases.stop, Stop::After(_)))
     }
 
-    /// True if an agent is heard of, and says that it is busy with that block.
+    /// True if an agent is not silent, and reports that it is busy with that block.
     fn is_at_work(&self, agent: &Name, run: &Name, block: BlockId, now: Instant) -> bool {
         let member = self.members.get(agent).filter(|member| !member.is_silent(now));
         let busy_with = member.and_then(|member| member.beat.block.as_ref());
@@ -342,7 +342,7 @@ impl Controller {
         self.step(Step::Close(Close { block: go.block, slots }));
     }
 
-    /// Goes on from a block that was closed.
+    /// Continues after a block that was closed.
     pub(super) fn closed_block(&mut self, block: BlockId, now: Instant) {
         let slots = self
             .writes
@@ -369,7 +369,7 @@ impl Controller {
         self.stage = Stage::Between { since: now, choice: Choice::None };
     }
 
-    /// The repeat that the last closed block needs, if it is marked and may have one more.
+    /// The repeat of the last closed block, if it is marked and has attempts left.
     fn repeat(&self) -> Option<(BlockId, BlockWork)> {
         let (closed, plan) = (self.ledger.closed.last()?, self.ledger.plan.as_ref()?);
         let BlockId { number, attempt } = closed.go.block;
@@ -377,7 +377,7 @@ impl Controller {
         repeats.then(|| (BlockId { number, attempt: attempt + 1 }, closed.go.work.clone()))
     }
 
-    /// Ends the run for lack of agents, and names the reason of one that is missing.
+    /// Ends the run for lack of agents, and gives the reason why one is missing.
     fn end_without(&mut self, candidates: &[Candidate]) {
         let ready = candidates.iter().filter(|candidate| candidate.kind == Kind::Load).count();
         let needed = self.ledger.plan.as_ref().map_or(1, |plan| plan.agents_min.max(1));
@@ -398,7 +398,7 @@ impl Controller {
         self.step(Step::End(End { why }));
     }
 
-    /// Writes the next step. What becomes of the run is read from the log, whoever wrote it there.
+    /// Writes the next step. The state of the run follows from the log, whoever wrote to it.
     fn step(&mut self, step: Step) {
         let subject = Subject::Step(self.options.run.clone(), self.ledger.next);
         let entry = Entry::Step(Arc::new(step));
@@ -406,9 +406,9 @@ impl Controller {
     }
 }
 
-/// Time from one look at who is still at work to the next, where the end of a load is not known.
+/// Time between two checks for agents that are still at work, where the end of a load is not known.
 const AT_WORK_AGAIN: Nanos = Nanos::from_secs(1);
-/// The longest wait for the task of one that beats, once there are agents enough.
+/// The longest wait for the task of a member that beats, once there are enough agents.
 const HELLO_MAX: Nanos = Nanos::from_secs(1);
-/// Agents that are waited for are named after this time.
+/// The time after which the agents that are waited for are named.
 const WAITING_SAID: Nanos = Nanos::from_secs(3);

@@ -1,4 +1,4 @@
-//! The events that a controller is told, and the actions that it asks for.
+//! The events that a controller handles, and the actions that it asks for.
 
 use crate::Word;
 use crate::bus::BusEvent;
@@ -22,32 +22,32 @@ pub struct Options {
     pub version: Version,
     /// The run.
     pub run: Name,
-    /// The plan of a new run; `None`: the run is there already, and its plan is read from the log.
+    /// The plan of a new run; `None`: the run exists already, and its plan is read from the log.
     pub plan: Option<Arc<Plan>>,
     /// True if the run is only to be stopped.
     pub stops: bool,
-    /// The longest time that is waited for [`Plan::agents_min`] agents before the first block.
+    /// The longest wait for [`Plan::agents_min`] agents before the first block.
     pub gather_max: Nanos,
 }
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Nothing: the deadline is reached.
+    /// Nothing: the deadline has been reached.
     Tick,
     /// An event of the bus.
     Bus(BusEvent),
-    /// An entry of the run, in the order of the log ([`Action::Follow`]); late and doubled is allowed.
+    /// An entry of the run, in the order of the log ([`Action::Follow`]); it may be late or duplicated.
     Logged(Subject, Entry),
-    /// All entries that were in the log when it was asked for have been told.
+    /// All entries that were in the log at [`Action::Follow`] have been delivered.
     CaughtUp,
-    /// An agent gave a sign of life.
+    /// An agent sent a beat.
     Beat(Beat),
-    /// A controller told its part in the run.
+    /// A controller announced its role in the run.
     Lead(Lead),
     /// The end of [`Action::Ask`] of this number.
     Answer(u64, Result<Answer, NoAnswer>),
-    /// The answer to [`Action::Choose`] of this block: its work, or that there is no more to do.
+    /// The answer to [`Action::Choose`] of this block: its work; `None` if nothing is left to do.
     Chosen(u32, Option<BlockWork>),
     /// Somebody asked to stop the run.
     Stop,
@@ -58,7 +58,7 @@ pub enum Event {
 pub enum NoAnswer {
     /// Nobody listens there: the process is gone.
     Gone,
-    /// Nothing came in time.
+    /// Nothing arrived in time.
     TimedOut,
     /// These credentials may not ask.
     Denied,
@@ -67,7 +67,7 @@ pub enum NoAnswer {
 /// Something to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Read all entries of the run from the first on, and go on reading: [`Event::Logged`], then [`Event::CaughtUp`].
+    /// Read all entries of the run from the first, and keep reading: [`Event::Logged`], then [`Event::CaughtUp`].
     Follow,
     /// Write an entry: [`BusEvent::Put`].
     Put(Subject, Entry),
@@ -81,8 +81,8 @@ pub enum Action {
         agent: Name,
         /// Its process.
         instance: Instance,
-        /// The question. For [`Command::Clock`] the driver answers with nothing but the event: `now` of this action
-        /// and of the event are the two ends of the exchange, so it is to be sent at once.
+        /// The question. For [`Command::Clock`] the driver only returns the event: `now` of this action and of the
+        /// event are the two ends of the exchange, so it must be sent at once.
         command: Command,
         /// The longest time for the answer.
         timeout: Nanos,
@@ -91,10 +91,10 @@ pub enum Action {
     Lead(Lead),
     /// Choose the work of this block: [`Event::Chosen`]. Blocks before it are in `Controller::closed`.
     Choose(u32),
-    /// A block is closed: what it came to is in `Controller::closed`.
+    /// A block is closed: its outcome is in `Controller::closed`.
     Closed(BlockId),
-    /// Tell people.
+    /// Tell the user.
     Say(Word),
-    /// The run is over, and nothing more is asked of this controller.
+    /// The run is over, and this controller has nothing left to do.
     Ended(Why),
 }

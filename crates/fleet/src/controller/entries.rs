@@ -1,4 +1,4 @@
-//! The entries on their way between a controller and the log: those that it writes, and those that it has to read.
+//! The entries on their way between a controller and the log: those that it writes, and those that it must read.
 
 use super::Controller;
 use super::contract::Action;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use units::{Instant, Nanos};
 
 impl Controller {
-    /// Takes an event of the bus: the connection comes or goes, or an operation on the log has ended.
+    /// Takes an event of the bus: the connection is up or lost, or an operation on the log has ended.
     pub(super) fn bus(&mut self, event: &BusEvent, now: Instant) {
         match event {
             BusEvent::Connected => {
@@ -59,7 +59,7 @@ impl Controller {
         }
     }
 
-    /// Does the operations of writes that are due.
+    /// Asks for the operations of writes that are due.
     pub(super) fn poll_writes(&mut self, now: Instant) {
         let next = self.ledger.next;
         // Another controller has written these steps first.
@@ -75,8 +75,8 @@ impl Controller {
         }
     }
 
-    /// Reads the slots that a step of another controller names and this one has not seen; and the plan, if another
-    /// controller brought it.
+    /// Reads the slots that a step of another controller names and this one has not seen; also the plan, if another
+    /// controller wrote it.
     pub(super) fn read_missing(&mut self, now: Instant) {
         if !self.is_connected {
             return;
@@ -101,5 +101,5 @@ impl Controller {
     }
 }
 
-/// Something that is not in the log yet is read again after this time.
+/// The time after which something that is not in the log yet is read again.
 const READ_AGAIN: Nanos = Nanos::from_secs(1);

@@ -1,4 +1,4 @@
-//! The lead of a run: of several controllers one decides, and the others watch it.
+//! The lead of a run: one of several controllers decides, and the others watch it.
 
 use super::Controller;
 use super::contract::{Action, Options};
@@ -9,7 +9,7 @@ use crate::protocol::limits::{LEAD_EVERY, LEAD_SILENT};
 use units::Instant;
 
 impl Controller {
-    /// Takes a sign of another controller: one that leads is watched, unless it gives way to this one.
+    /// Takes an announcement of another controller. Watches one that leads, unless it gives way to this one.
     pub(super) fn lead(&mut self, lead: Lead, now: Instant) {
         if lead.run != self.options.run || lead.instance == self.options.instance {
             return;
@@ -19,7 +19,7 @@ impl Controller {
             return;
         }
         self.rival_heard = now;
-        // Of two that lead, the one with the larger instance leads on. One that does not lead yet waits.
+        // If two lead, the one with the larger instance keeps the lead. One that does not lead yet waits.
         if self.is_leading && lead.instance > self.options.instance
             || self.rival.is_none() && !self.is_leading
         {
@@ -32,7 +32,7 @@ impl Controller {
         self.rival = Some(lead);
     }
 
-    /// Takes the lead of a new run, or of one whose leader is silent, and says so as long as it leads.
+    /// Takes the lead of a new run, or of one whose leader is silent, and announces it while it leads.
     pub(super) fn take_the_lead(&mut self, now: Instant) {
         if !self.is_connected || matches!(self.stage, Stage::Opening | Stage::Over { .. }) {
             return;

@@ -6,7 +6,7 @@ use crate::protocol::limits::{LATE_MAX, LOST, SUSPECT};
 use crate::protocol::{Beat, BlockId, Hello, Instance, Phase, Refusal};
 use units::{Instant, Nanos};
 
-/// The process that has a name.
+/// The process that owns a name.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) instance: Instance,
@@ -19,11 +19,11 @@ pub(super) struct Member {
     pub(super) hello_at: Instant,
     /// The clock has jumped since the open block began.
     pub(super) jumped: bool,
-    /// People were told that it sends late, in the open block.
+    /// The user was told that it sends late, in the open block.
     pub(super) is_late: bool,
-    /// Nobody answers for the process.
+    /// Nothing listens for questions to the process.
     pub(super) is_gone: bool,
-    /// True once people were told that it is silent or gone.
+    /// True once the user was told that it is silent or gone.
     is_missed: bool,
 }
 
@@ -45,7 +45,7 @@ impl Member {
         }
     }
 
-    /// Takes a beat of its process; a word if it had been missed.
+    /// Takes a beat of its process; returns a word if it had been missed.
     pub(super) fn beats(&mut self, beat: Beat, now: Instant) -> Option<Word> {
         let silent = now.since(self.heard);
         let was_missed = std::mem::replace(&mut self.is_missed, false);
@@ -71,12 +71,12 @@ impl Member {
             && now.since(self.heard) < SUSPECT
     }
 
-    /// True if nothing was heard of it for so long that it counts as lost.
+    /// True if it has been silent for so long that it counts as lost.
     pub(super) fn is_silent(&self, now: Instant) -> bool {
         self.is_gone || now.since(self.heard) >= LOST
     }
 
-    /// Announces once that the agent is missed; `others` take part in the same block.
+    /// Announces once that the agent is missed; `others` is the number of other agents in the block.
     pub(super) fn missed(
         &mut self,
         block: Option<BlockId>,
@@ -96,7 +96,7 @@ impl Member {
         Some(Word::Silent { agent, silent, block, sent_per_s, others })
     }
 
-    /// Forgives the silence until now, for which the bus or this controller was the reason.
+    /// Forgives its silence until now, which the bus or this controller caused.
     pub(super) fn excuse(&mut self, now: Instant) {
         if !self.is_missed {
             self.heard = now;
@@ -104,11 +104,11 @@ impl Member {
     }
 }
 
-/// A second process of a name.
+/// A second process with the same name.
 #[derive(Debug)]
 pub(super) struct Twin {
     pub(super) heard: Instant,
-    /// It is told again then that it takes no part.
+    /// The instant of the next reminder that it takes no part.
     pub(super) tell_at: Instant,
 }
 

@@ -6,12 +6,12 @@
 //!                `--> Preparing -- all ready --> go --> Open --> close
 //! ```
 //!
-//! Every arrow to the right of *Preparing* is a step in the log, and the state after it is read from the log: so a
-//! controller that crashed, or another one, goes on from the same place. Two at once are harmless: of two steps with
-//! one number the log has one, and both go on from that. The lead is a courtesy: the other one watches.
+//! Every arrow to the right of *Preparing* is a step in the log, and the state after it is read from the log, so that a
+//! restarted controller, or another one, continues from the same place. Two at once are harmless: the log accepts one
+//! of two steps with the same number, and both continue from that. The lead is a courtesy: the other one watches.
 //!
-//! A lost agent changes nothing that is decided. It is noticed by its beats and said at once, and its slot is decided
-//! only when the block is over and the grace has passed, in a race that the agent may still win.
+//! A lost agent changes nothing that is decided. Its missing beats reveal it, and it is reported at once, but its slot
+//! is decided only when the block is over and the grace has passed, in a race that the agent may still win.
 //!
 //! Start reading at [`Controller::handle`], then in `blocks`.
 
@@ -50,7 +50,7 @@ pub struct Controller {
     is_caught_up: bool,
     is_leading: bool,
     lead_at: Instant,
-    /// The other controller that was heard last.
+    /// The last other controller that was heard.
     rival: Option<Lead>,
     rival_heard: Instant,
     stops: bool,
@@ -93,9 +93,9 @@ impl Controller {
         }
     }
 
-    /// Takes an event, and answers with what is to be done, in this order. `now` is this machine's monotonic clock.
+    /// Takes an event, and returns the actions to do, in this order. `now` is this machine's monotonic clock.
     pub fn handle(&mut self, event: Event, now: Instant) -> Vec<Action> {
-        // A controller that stood still heard nobody meanwhile: that says nothing about the others.
+        // A controller that was suspended heard nobody meanwhile, which says nothing about the others.
         if now.since(self.handled) > SUSPECT {
             self.members.values_mut().for_each(|member| member.excuse(now));
             self.rival_heard = now;
@@ -116,17 +116,17 @@ impl Controller {
         std::mem::take(&mut self.actions)
     }
 
-    /// The instant at which it wants to be woken with [`Event::Tick`], if nothing happens before.
+    /// The instant at which it wants to be woken with [`Event::Tick`], if nothing happens earlier.
     pub const fn deadline(&self) -> Instant {
         self.wake
     }
 
-    /// The blocks that are closed, in the order of the log: all that a record is made of.
+    /// The closed blocks, in the order of the log: everything that a record is made of.
     pub fn closed(&self) -> &[Closed] {
         &self.ledger.closed
     }
 
-    /// The number of agents that send the load of the block that is underway; 0 between blocks.
+    /// The number of agents that send the load of the open block; 0 between blocks.
     pub(crate) fn load_agents(&self) -> usize {
         let roster = self.ledger.open.iter().flat_map(|(_, go)| &go.roster);
         roster.filter(|seat| seat.kind.is_load()).count()
@@ -137,12 +137,12 @@ impl Controller {
         self.ledger.plan.as_ref()
     }
 
-    /// True if this controller decides, and does not watch another one.
+    /// True if this controller decides, instead of watching another one.
     pub const fn is_leading(&self) -> bool {
         self.is_leading
     }
 
-    /// Does all that is due.
+    /// Does everything that is due.
     fn advance(&mut self, now: Instant) {
         self.wake = Instant::NEVER;
         self.fold(now);
@@ -163,7 +163,7 @@ impl Controller {
         self.read_missing(now);
     }
 
-    /// True if `at` has come; otherwise it is woken then.
+    /// True if `at` has been reached; otherwise sets the wake-up to it.
     fn due(&mut self, at: Instant, now: Instant) -> bool {
         if now < at {
             self.wake = self.wake.min(at);
@@ -171,7 +171,7 @@ impl Controller {
         now >= at
     }
 
-    /// Folds in what is known, and goes to the stage that follows from it.
+    /// Folds in what is known, and moves to the resulting stage.
     fn fold(&mut self, now: Instant) {
         if matches!(self.stage, Stage::Opening) && self.ledger.plan.is_some() && self.is_caught_up {
             self.stage = Stage::Between { since: now, choice: Choice::None };
@@ -217,5 +217,5 @@ impl Controller {
     }
 }
 
-/// The time in which agents are told that a run is over.
+/// The time for telling agents that a run is over.
 const ENDING: Nanos = Nanos::from_millis(500);

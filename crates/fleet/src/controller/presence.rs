@@ -13,7 +13,7 @@ use std::sync::Arc;
 use units::Instant;
 
 impl Controller {
-    /// Takes a sign of life: of a process that is known, of a new one in its place, or of a second one with its name.
+    /// Takes a beat: of a known process, of a new one that replaces it, or of a second one with its name.
     pub(super) fn beat(&mut self, beat: Beat, now: Instant) {
         let name = beat.agent.clone();
         let Some(member) = self.members.get_mut(&name) else {
@@ -57,7 +57,7 @@ impl Controller {
                 answer
             }
             Err(NoAnswer::Gone) => {
-                // A beat that came after the question says that the process is there after all.
+                // A beat after the question shows that the process exists after all.
                 member.is_gone = member.heard < at;
                 return;
             }
@@ -101,7 +101,7 @@ impl Controller {
         }
     }
 
-    /// The process among those that get ready for a block.
+    /// The candidate for a block that is this process.
     fn candidate(&mut self, agent: &Name, instance: Instance) -> Option<&mut Candidate> {
         let Stage::Preparing(Preparing { candidates, .. }) = &mut self.stage else { return None };
         candidates.iter_mut().find(|it| it.agent == *agent && it.instance == instance)
@@ -129,7 +129,7 @@ impl Controller {
         self.say(Word::Joined { agent: agent.clone(), agents, needed });
     }
 
-    /// Leaves an agent out, and tells it and people why.
+    /// Leaves an agent out, and tells the agent and the user why.
     pub(super) fn refused(&mut self, agent: &Name, refusal: Refusal) {
         let Some(member) = self.members.get_mut(agent) else { return };
         member.refused = Some(refusal.clone());

@@ -1,4 +1,4 @@
-//! Questions to processes of agents, each until it has an answer or has timed out.
+//! Questions to agents' processes, each kept until it is answered or times out.
 
 use super::contract::Action;
 use crate::protocol::{BlockId, Command, Instance, Name};
@@ -33,7 +33,7 @@ pub(super) enum About {
 }
 
 impl Questions {
-    /// The action that asks a process. Its answer comes as [`super::Event::Answer`].
+    /// The action that asks a process. Its answer arrives as [`super::Event::Answer`].
     pub(super) fn ask(
         &mut self,
         agent: Name,
@@ -48,13 +48,13 @@ impl Questions {
         Action::Ask { number, agent, instance, command, timeout: ASK_MAX }
     }
 
-    /// Takes out the question of this number, which waits no longer.
+    /// Removes and returns the question of this number.
     pub(super) fn take(&mut self, number: u64) -> Option<Question> {
         self.waiting.remove(&number)
     }
 }
 
-/// A question waits for its answer this long.
+/// The longest wait for an answer.
 const ASK_MAX: Nanos = Nanos::from_millis(400);
-/// It is asked again after this time.
+/// The time after which a question is asked again.
 pub(super) const ASK_AGAIN: Nanos = Nanos::from_millis(500);

@@ -4,10 +4,10 @@ use crate::protocol::{BlockId, BlockWork, Instance, Kind, Name, Part};
 use std::collections::BTreeMap;
 use units::Instant;
 
-/// The stage of a run, as its log tells it.
+/// The stage of a run, according to its log.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// The plan, or the log behind it, is not known yet.
+    /// The plan, or the log after it, is not known yet.
     Opening,
     /// No block is underway.
     Between { since: Instant, choice: Choice },
@@ -15,22 +15,22 @@ pub(super) enum Stage {
     Preparing(Preparing),
     /// A block is underway; it ends at about `ends`.
     Open { ends: Instant, told: BTreeMap<Name, Telling>, is_open_said: bool },
-    /// The run has ended. Agents are told until `until`, which is [`Instant::NEVER`] after that.
+    /// The run has ended. Agents are told until `until`, which then becomes [`Instant::NEVER`].
     Over { until: Instant },
 }
 
 /// The choice of the next block.
 #[derive(Clone, Debug)]
 pub(super) enum Choice {
-    /// Nothing was asked yet.
+    /// Nothing has been asked for yet.
     None,
-    /// The work of this block was asked for.
+    /// The work of this block has been asked for.
     Awaited(u32),
     Made(BlockId, BlockWork),
     NothingLeft,
 }
 
-/// A block that agents get ready for.
+/// A block that agents are getting ready for.
 #[derive(Debug)]
 pub(super) struct Preparing {
     pub(super) block: BlockId,
@@ -38,7 +38,7 @@ pub(super) struct Preparing {
     pub(super) since: Instant,
     /// The agents that are to take part, sorted by name.
     pub(super) candidates: Vec<Candidate>,
-    /// True once people were told who is waited for.
+    /// True once the user was told which agents are waited for.
     pub(super) is_said: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Candidate {
     pub(super) is_ready: bool,
 }
 
-/// The begin as told to the agent of a seat, again and again until it answers.
+/// Telling the agent of a seat about the begin, repeated until it answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Telling {
     /// The instant at which it is told again.

@@ -1,4 +1,4 @@
-//! The connection to a NATS server, and the reasons for which there is none.
+//! The connection to a NATS server, and the reasons why there is none.
 
 use crate::join::Join;
 use crate::keys::inbox;
@@ -28,7 +28,7 @@ pub enum ConnectError {
         /// The reason.
         reason: String,
     },
-    /// It does not know the key.
+    /// The server does not know the key.
     #[error(
         "the coordination server {url} does not let {name} in: its users have no such key; does it include the users.conf that was written with this join file?"
     )]
@@ -38,7 +38,7 @@ pub enum ConnectError {
         /// The name.
         name: String,
     },
-    /// Its certificate is of no use.
+    /// The server's certificate cannot be trusted.
     #[error(
         "the coordination server {url} cannot be trusted: {reason}; is the authority in the join file the one that signed its certificate?"
     )]
@@ -48,7 +48,7 @@ pub enum ConnectError {
         /// The reason.
         reason: String,
     },
-    /// Its certificate is of another time.
+    /// The server's certificate is not valid now.
     #[error(
         "the certificate of the coordination server {url} is not valid now: {reason}; `wirebench fleet keys` writes new \
          ones with new join files; or is the clock of this machine wrong?"
@@ -59,7 +59,7 @@ pub enum ConnectError {
         /// The reason.
         reason: String,
     },
-    /// It is too old.
+    /// The server is too old.
     #[error(
         "the coordination server {url} is nats-server {found}, and at least {wanted} is needed; `go install github.com/nats-io/nats-server/v2@v2.15.2` builds one"
     )]
@@ -68,10 +68,10 @@ pub enum ConnectError {
         url: String,
         /// Its version.
         found: String,
-        /// The least version.
+        /// The minimum version.
         wanted: &'static str,
     },
-    /// It has nowhere to keep the log.
+    /// The server has no JetStream, and cannot keep the log.
     #[error(
         "the coordination server {url} has no JetStream: add `jetstream {{ sync_interval: always }}` to its configuration"
     )]
@@ -79,7 +79,7 @@ pub enum ConnectError {
         /// The address.
         url: String,
     },
-    /// The permissions of this key do not allow what its task needs.
+    /// The permissions of this key do not cover its task.
     #[error(
         "the coordination server {url} refuses {name}: {refusal}; is the join file that of this name and task, and \
          users.conf the one that was written with it?"
@@ -92,7 +92,7 @@ pub enum ConnectError {
         /// The words of the server, with the subject.
         refusal: String,
     },
-    /// There is no log on it.
+    /// The server has no log.
     #[error(
         "the coordination server {url} has no stream {stream} yet; a controller makes it: `wirebench fleet status JOIN`"
     )]
@@ -118,7 +118,7 @@ pub enum ConnectError {
 }
 
 impl Connection {
-    /// Connects, and checks that it is a server that can hold the log.
+    /// Connects, and checks that the server can keep the log.
     pub(super) async fn open(join: &Join) -> Result<Self, ConnectError> {
         let (tell, events) = mpsc::unbounded_channel();
         let (denied, _) = broadcast::channel(DENIED_KEPT);
@@ -133,7 +133,8 @@ impl Connection {
             .reconnect_delay_callback(|attempt| {
                 RECONNECT_LEAST + Duration::from_millis(attempt as u64 * 37 % 100)
             })
-            // Its event of a failed attempt has no reason; the list of servers does. It chooses among them itself.
+            // The library's event of a failed attempt has no reason, but its list of servers does. `None` leaves the
+            // choice of server to it.
             .reconnect_to_server_callback(move |servers, _| {
                 for reason in servers.into_iter().filter_map(|server| server.last_error) {
                     drop(failures.send(Event::ClientError(ClientError::Other(reason))));
@@ -195,7 +196,7 @@ fn failed(join: &Join, error: &async_nats::ConnectError) -> ConnectError {
     }
 }
 
-/// True if a certificate has expired, or is of tomorrow.
+/// True if a certificate has expired, or is not valid yet.
 pub(super) fn is_of_time(reason: &str) -> bool {
     ["certificate expired", "certificate not valid yet"].iter().any(|words| reason.contains(words))
 }
@@ -204,7 +205,7 @@ fn is_of_tls(reason: &str) -> bool {
     ["certificate", "tls", "TLS"].iter().any(|word| reason.contains(word))
 }
 
-/// True if the server refuses our credentials for good with this error. The library would try again for ever.
+/// True if the server refuses our credentials permanently with this error. The library would retry for ever.
 pub(super) fn is_shut_out(error: &str) -> bool {
     let error = error.to_lowercase();
     [
@@ -227,11 +228,11 @@ fn is_enough(version: &str) -> bool {
 
 const VERSION_LEAST: &str = "2.11";
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// The time between two pings. A connection ends after two without an answer.
+/// The time between two pings. A connection ends after two unanswered ones.
 const PING_EVERY: Duration = Duration::from_millis(500);
-/// The least pause before a connection is tried again. Up to 99 ms are added, others for each attempt.
+/// The shortest pause before a reconnect. Up to 99 ms are added, a different number for each attempt.
 const RECONNECT_LEAST: Duration = Duration::from_millis(100);
-/// Refusals that are remembered until the operations that they belong to have seen them.
+/// The most refusals that are kept until their operations have seen them.
 const DENIED_KEPT: usize = 256;
 
 #[cfg(test)]

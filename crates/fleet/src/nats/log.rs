@@ -17,14 +17,14 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// The subject on which the next entry of a run is asked for.
+    /// The subject of requests for the next entry of a run.
     pub(super) const NEXT: &str = "$JS.API.DIRECT.GET.WB";
 
-    /// Opens the log; where there is none, a controller makes it.
+    /// Opens the log; a controller creates it if there is none.
     ///
     /// # Errors
     ///
-    /// There is none, or it is another: one that could be written twice.
+    /// There is none, or it is unsuitable, e.g. its subjects could be written twice.
     pub(super) async fn open(connection: &Connection, join: &Join) -> Result<Self, ConnectError> {
         let mut denied = connection.denied.subscribe();
         tokio::select! {
@@ -55,7 +55,7 @@ impl Log {
         let stream = stream.map_err(|_| ConnectError::NoLog { url: url(), stream: STREAM })?;
         let log = Self { context, stream };
         if !makes {
-            // No run has this plan: the stream answers that it has none, and without a stream nobody answers.
+            // No run has this plan: a stream answers that it has none, and without a stream nobody answers.
             let asked = log.stream.direct_get_last_for_subject("wb.log.none.plan").await;
             if let Err(error) = asked
                 && error.kind() != DirectGetErrorKind::NotFound
@@ -66,7 +66,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Writes a subject, which has no value yet.
+    /// Writes a subject that should have no value yet.
     pub(super) async fn put(&self, subject: String, bytes: Vec<u8>) -> Put {
         let Ok(published) = self.context.publish(subject, bytes.into()).await else {
             return Put::TimedOut;
@@ -80,7 +80,7 @@ impl Log {
         }
     }
 
-    /// The subject that [`Log::read`] asks on.
+    /// The subject of the request that [`Log::read`] sends.
     pub(super) fn read_subject(subject: &str) -> String {
         format!("{}.{subject}", Self::NEXT)
     }
@@ -113,7 +113,7 @@ impl Log {
     }
 }
 
-/// True if a stream takes no more under a subject, or no more at all: it has one code for both.
+/// True if a stream accepts nothing more under a subject, or nothing more at all: it has one error code for both.
 fn is_full(error: &PublishError) -> bool {
     let mut source = std::error::Error::source(error);
     while let Some(error) = source {

@@ -1,12 +1,12 @@
-//! The bus on NATS: one connection, on a thread of its own. It carries out the orders of state machines, and tells them
-//! what happens.
+//! The bus on NATS: one connection, on a thread of its own. It carries out the orders of state machines, and reports to
+//! them what happens.
 //!
-//! The log is a stream of JetStream in which each subject can be written once; everything else is NATS without it. The
-//! thread has a runtime for one thread; nothing else in this program knows of either.
+//! The log is a JetStream stream in which each subject can be written once; everything else is plain NATS. The thread
+//! runs a single-threaded runtime; nothing else in this program depends on either.
 //!
-//! Three things that the library does not do are done here: a permission that is refused becomes the end of the
-//! operation that it belongs to, within the second; what is said while the connection is down is dropped, so that no
-//! stale sign of life is sent after it; and the log is read without a consumer, so that no state is left on the server.
+//! This module does three things that the library does not: a refused permission becomes the end of its operation,
+//! within a second; messages published while the connection is down are dropped, so that no stale beat is sent
+//! afterwards; and the log is read without a consumer, so that no state is left on the server.
 //!
 //! Start reading at [`Bus::connect`].
 
@@ -40,26 +40,26 @@ use units::Nanos;
 /// A member of the fleet, as the bus sees it.
 #[derive(Clone, Debug)]
 pub enum Member {
-    /// One process of an agent: it hears its questions.
+    /// One process of an agent, which receives its questions.
     Agent(Name, Instance),
-    /// A controller: it hears every agent, and whoever leads.
+    /// A controller, which receives every agent's messages and those of leaders.
     Controller,
 }
 
-/// Something that came from the bus.
+/// Something that arrived from the bus.
 #[derive(Clone, Debug)]
 pub enum Heard {
     /// An event of the connection, or the end of an operation.
     Bus(BusEvent),
-    /// Something that only controllers hear.
+    /// Something that only controllers receive.
     Controller(controller::Event),
     /// The totals of an agent.
     Live(Live),
     /// A question to an agent, with the number of its answer.
     Command(u64, Command),
-    /// Something that people are to know, and that ends nothing.
+    /// Something that the user should know, and that ends nothing.
     Problem(String),
-    /// The server does not let us in any more: nothing will come after this.
+    /// The server no longer lets us in: this is the last event.
     Over(String),
 }
 
@@ -68,9 +68,9 @@ pub enum Heard {
 pub enum Order {
     /// Write an entry.
     Put(Subject, Entry),
-    /// Reads one subject.
+    /// Read one subject.
     Read(Subject),
-    /// Tell all entries of a run, and go on.
+    /// Report all entries of a run, and new ones as they are written.
     Follow(Name),
     /// Ask a process of an agent.
     Ask(u64, Name, Instance, Command, Nanos),
@@ -91,12 +91,12 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Connects as `member` with the credentials of `join`, and tells all that comes to `hear`, on the thread of the
-    /// connection.
+    /// Connects as `member` with the credentials of `join`, and passes everything that arrives to `hear`, on the
+    /// connection's thread.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`]: nobody is there, it does not let us in, or it is not a server that can hold the log.
+    /// [`ConnectError`]: no server answers, it does not let us in, or it cannot keep the log.
     pub fn connect(
         join: &Join,
         member: Member,
@@ -111,9 +111,9 @@ impl Bus {
         Ok(Self { orders })
     }
 
-    /// Does what is asked, as soon as it can; [`Heard`] has its end.
+    /// Carries out an order as soon as possible; its end arrives as [`Heard`].
     pub fn order(&self, order: Order) {
-        // A connection that is over has said so.
+        // A connection that is over has already reported so.
         drop(self.orders.send(order));
     }
 }
@@ -150,25 +150,25 @@ fn work(
     });
 }
 
-/// A connection that is up, or comes back by itself.
+/// A connection that is up, or reconnects on its own.
 struct Session {
     client: Client,
     log: Log,
     hear: Box<dyn Fn(Heard)>,
-    /// Refusals in the words of the server: the subject is among them.
+    /// Refusals in the words of the server, which include the subject.
     denied: broadcast::Sender<String>,
     /// The subjects of answers to questions, the oldest first.
     asked: RefCell<BTreeMap<u64, async_nats::Subject>>,
     number: Cell<u64>,
-    /// True if it was told, since the last connection, that the certificate of the server is of another time.
+    /// True if the user has been told, since the last connection, that the server's certificate is not valid now.
     is_expired: Cell<bool>,
-    /// The name and the address of the member, for what people are told of refusals.
+    /// The name and the address of the member, for messages about refusals.
     join: Join,
-    /// The costs of refusals that people were told.
+    /// The costs of refusals that the user has been told about.
     losses: RefCell<BTreeSet<&'static str>>,
 }
 
-/// Carries out orders until there are no more, or until the server does not let us in.
+/// Carries out orders until their channel is closed, or until the server no longer lets us in.
 async fn serve(
     connection: Connection,
     log: Log,
@@ -202,7 +202,7 @@ async fn serve(
             },
         }
     }
-    // The last messages are still on their way.
+    // The last messages may still be in the buffer.
     drop(tokio::time::timeout(LAST_WORDS, session.client.flush()).await);
 }
 
@@ -211,7 +211,7 @@ impl Session {
         (self.hear)(heard);
     }
 
-    /// Subscribes to what a member hears.
+    /// Subscribes to the subjects of a member.
     async fn listen(self: &Rc<Self>, member: &Member) {
         let subjects = match member {
             Member::Agent(name, instance) => vec![Command::subject(name, *instance)],
@@ -236,7 +236,7 @@ impl Session {
         }
     }
 
-    /// A message came on one of the subjects that are listened to.
+    /// Takes a message on one of the subscribed subjects.
     fn hear(&self, message: Message) {
         let subject = message.subject.as_str();
         let heard = if subject.starts_with("wb.hb.") {
@@ -264,7 +264,7 @@ impl Session {
         self.tell(heard.unwrap_or_else(|error| Heard::Problem(format!("{subject}: {error}"))));
     }
 
-    /// True if nothing comes after this event.
+    /// Takes an event of the connection. True if it is the last one.
     fn is_over(&self, event: &Event) -> bool {
         match event {
             Event::Connected => {
@@ -281,10 +281,10 @@ impl Session {
                 let error = error.to_string();
                 return self.is_refused(&error) || self.is_shut_out(&error);
             }
-            // An attempt to connect again.
+            // An attempt to reconnect.
             Event::ClientError(error) => {
                 let error = error.to_string();
-                // Another certificate ends it, and nothing here has to be started anew.
+                // A new certificate resolves this, and nothing here needs a restart.
                 if connection::is_of_time(&error) && !self.is_expired.replace(true) {
                     self.tell(Heard::Problem(format!(
                         "the certificate of the coordination server is not valid now ({error}): it is tried again until \
@@ -299,8 +299,8 @@ impl Session {
         false
     }
 
-    /// True, and told, if this error of the server refuses something without which nothing can be done here. What else
-    /// is refused, and ends no operation, is told once.
+    /// True, and reported, if this server error refuses something that is indispensable here. Any other refusal that
+    /// ends no operation is reported once.
     fn is_refused(&self, error: &str) -> bool {
         let Some(refusal) = Refusal::of(error) else { return false };
         match refusal {
@@ -313,13 +313,13 @@ impl Session {
         refusal == Refusal::Final
     }
 
-    /// The words for people about what the server refuses.
+    /// The words for the user about a refusal by the server.
     fn denied(&self, refusal: String) -> String {
         let (url, name) = (self.join.url.clone(), self.join.name.to_string());
         ConnectError::Denied { url, name, refusal }.to_string()
     }
 
-    /// True, and told, if the server refuses our credentials with this error.
+    /// True, and reported, if the server refuses our credentials with this error.
     fn is_shut_out(&self, error: &str) -> bool {
         let is_shut_out = connection::is_shut_out(error);
         if is_shut_out {
@@ -369,7 +369,7 @@ impl Session {
         }
     }
 
-    /// Publishes a message that may get lost. It is dropped if the connection is down.
+    /// Publishes a message that may get lost. Drops it if the connection is down.
     fn say<T: Serialize>(self: &Rc<Self>, subject: String, message: &T) {
         if self.client.connection_state() != State::Connected {
             return;
@@ -418,10 +418,10 @@ impl Session {
         }
     }
 
-    /// Tells the entries of a run in their order, from the first on, for as long as the connection is there.
+    /// Reports the entries of a run in order, from the first, for as long as the connection exists.
     async fn follow(&self, run: Name) {
         let filter = format!("{}.{run}.>", Subject::PREFIX);
-        // A hint says that there is an entry to read. An entry without a hint is found a little later.
+        // A hint announces an entry to read. An entry without a hint is found a little later.
         let mut hints = self.client.subscribe(filter.clone()).await.ok();
         let (mut next, mut has_caught_up) = (1, false);
         let mut patience = LOOK_AGAIN;
@@ -534,15 +534,15 @@ impl Session {
 enum NotDone {
     /// The permissions do not allow it.
     Denied,
-    /// Nothing is known of it.
+    /// Its outcome is unknown.
     TimedOut,
 }
 
-/// The most questions that wait for their answers.
+/// The most questions that may wait for their answers.
 const UNANSWERED_MAX: usize = 1024;
-/// The longest time between two looks for a new entry: one whose hint was lost, as a connection is when it ends.
+/// The longest time between two checks for a new entry, whose hint may be lost, e.g. with a connection.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// The time from a hint until its entry is looked for again: the server sends the one before it has stored the other.
+/// The time from a hint until its entry is looked for again: the server sends the hint before it has stored the entry.
 const HINT_AHEAD: Duration = Duration::from_millis(100);
-/// The longest time for the last messages to be sent.
+/// The longest wait until the last messages are sent.
 const LAST_WORDS: Duration = Duration::from_millis(500);

@@ -1,18 +1,18 @@
 //! Permissions that the server refuses, and what each costs.
 
-/// A refusal, by what it costs the member that it is told.
+/// A refusal, by its cost to the member that receives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// It cannot do its task.
     Final,
-    /// Something that it says gets lost; what that costs, in words.
+    /// Something that it publishes gets lost; the cost, in words.
     Loss(&'static str),
-    /// An operation on the log, or a question, which ends with it.
+    /// An operation on the log, or a question, ends with it.
     OfOperation,
 }
 
 impl Refusal {
-    /// The refusal that an error of the server tells, if it tells one.
+    /// The refusal that a server error reports, if any.
     pub(super) fn of(error: &str) -> Option<Self> {
         let (_, rest) = error.split_once("Permissions Violation for ")?;
         let (what, rest) = rest.split_once(" to \"")?;

@@ -1,4 +1,4 @@
-//! Messages that are said and not kept: beats, questions and answers.
+//! Messages that are sent and not kept: beats, questions and answers.
 
 use super::entry::{BlockWork, Go, Kind, Part};
 use super::health::Health;
@@ -7,7 +7,7 @@ use super::version::{Refusal, Version};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The sign of life of an agent, every [`super::limits::BEAT_EVERY`]. On `wb.hb.<agent>`.
+/// The heartbeat of an agent, every [`super::limits::BEAT_EVERY`]. On `wb.hb.<agent>`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beat {
     /// The agent.
@@ -16,13 +16,13 @@ pub struct Beat {
     pub instance: Instance,
     /// Its task.
     pub kind: Kind,
-    /// Beats of this process before this one.
+    /// The number of beats of this process before this one.
     pub number: u64,
     /// The phase that it is in.
     pub phase: Phase,
     /// The run and the block that it is busy with.
     pub block: Option<(Name, BlockId)>,
-    /// Slots that it still offers to the log.
+    /// The number of slots that it still offers to the log.
     pub spooled: u32,
     /// Its state.
     pub health: Health,
@@ -44,9 +44,9 @@ pub enum Phase {
     Idle,
     /// Connects and verifies.
     Preparing,
-    /// Waits to be told when to begin.
+    /// Waits for the instant of the begin.
     Ready,
-    /// Holds the begin, and waits for it.
+    /// Knows the instant of the begin, and waits for it.
     Armed,
     /// Sends.
     Running,
@@ -54,11 +54,11 @@ pub enum Phase {
     Spooling,
     /// Writes its result to the log.
     Committing,
-    /// Ends by itself; says nothing after this.
+    /// Ends on its own; this is its last beat.
     Leaving,
 }
 
-/// The totals of an agent, once a second. On `wb.live.<agent>`; they are shown, and never in a record.
+/// The totals of an agent, once a second. On `wb.live.<agent>`; they are only shown, and never in a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Live {
     /// The agent.
@@ -67,9 +67,9 @@ pub struct Live {
     pub instance: Instance,
     /// The run and the block.
     pub block: (Name, BlockId),
-    /// Seconds of the block before this one.
+    /// The number of seconds of the block before this one.
     pub second: u32,
-    /// True if it ended in the measurement; false if it did in the warm-up.
+    /// True if it ended in the measurement; false if in the warm-up.
     #[serde(default)]
     pub measures: bool,
     /// The mergeable outcome of that second, as `fleet::merge` packs it.
@@ -84,21 +84,21 @@ impl Live {
     }
 }
 
-/// The sign of the controller that leads a run, every [`super::limits::LEAD_EVERY`]. On `wb.lead.<run>`. A hint that
-/// keeps two controllers from getting into each other's way; nothing depends on it.
+/// The announcement of the controller that leads a run, every [`super::limits::LEAD_EVERY`]. On `wb.lead.<run>`. A hint
+/// that keeps two controllers from getting into each other's way; nothing depends on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lead {
     /// The run.
     pub run: Name,
     /// The controller.
     pub controller: Name,
-    /// Its process. Of two that both lead, the one with the smaller number gives way.
+    /// Its process. If two lead, the one with the smaller number gives way.
     pub instance: Instance,
-    /// The host that it runs on, for people.
+    /// The host that it runs on, for display.
     pub host: String,
-    /// True if it leads; otherwise it only passes on that the run is to be stopped.
+    /// True if it leads; otherwise it only passes on a request to stop the run.
     pub leads: bool,
-    /// True if the run is to be stopped: whoever leads stops it.
+    /// True if the run should stop: the leader stops it.
     pub stops: bool,
 }
 
@@ -119,7 +119,7 @@ pub enum Command {
     Refuse(Refusal),
     /// Asks for the agent's clock. Answered by [`Answer::Clock`].
     Clock,
-    /// Get ready for a part of a block; asked again until it is ready or has refused.
+    /// Get ready for a part of a block; repeated until the agent is ready or has refused.
     Prepare {
         /// The run, whose plan the agent reads from the log.
         run: Name,
@@ -132,7 +132,7 @@ pub enum Command {
         /// The part of it.
         part: Part,
     },
-    /// A block begins. Asked after the step is in the log, and never before.
+    /// A block begins. Sent only after the step is in the log.
     Go {
         /// The run.
         run: Name,
@@ -146,7 +146,7 @@ pub enum Command {
         /// The run.
         run: Name,
     },
-    /// The run is over: what is kept of it on disk for the log can go.
+    /// The run is over: results that are kept on disk for the log can be removed.
     End {
         /// The run.
         run: Name,
@@ -166,10 +166,10 @@ impl Command {
 pub enum Answer {
     /// The answer to [`Command::Hello`].
     Hello(Box<Hello>),
-    /// The answer to [`Command::Clock`]: the agent's clock, in nanoseconds, when the question came and when the answer
-    /// left.
+    /// The answer to [`Command::Clock`]: the agent's clock, in nanoseconds, when the question arrived and when the
+    /// answer left.
     Clock {
-        /// The instant at which the question came.
+        /// The instant at which the question arrived.
         received_ns: u64,
         /// The instant at which the answer left.
         sent_ns: u64,
@@ -188,7 +188,7 @@ pub enum Answer {
     Done,
 }
 
-/// All that an agent says of itself.
+/// Everything that an agent says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// The agent.
@@ -197,12 +197,12 @@ pub struct Hello {
     pub instance: Instance,
     /// Its task.
     pub kind: Kind,
-    /// Its weight: the share of the load that it takes is this by the sum of all.
+    /// Its weight: its share of the load is this divided by the sum of all weights.
     pub weight: std::num::NonZeroU32,
     /// Its version.
     pub version: Version,
-    /// Its wall clock, in seconds since 1970: for certificates alone.
+    /// Its wall clock, in seconds since 1970; only for certificates.
     pub wall_s: u64,
-    /// Its machine, for people: system, kernel, CPUs, open files, ports.
+    /// Its machine, for display: system, kernel, CPUs, open files, ports.
     pub machine: String,
 }

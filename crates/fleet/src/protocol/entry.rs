@@ -1,4 +1,4 @@
-//! The entries of the log, which are written once, and of which a record is made.
+//! The entries of the log, which are written once; a record is made of them.
 
 use super::health::Health;
 use super::names::{BlockId, Instance, Name};
@@ -9,7 +9,7 @@ pub use spec::Part;
 use std::sync::Arc;
 use units::Nanos;
 
-/// Anything that stands in the log, under the subject of its kind.
+/// An entry of the log, under the subject of its kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
@@ -21,7 +21,8 @@ pub enum Entry {
     Slot(Arc<Slot>),
 }
 
-/// All that a run is to do, and how it goes on when agents are missing. It has no secrets: they are the agents' own.
+/// Everything that a run does, and how it continues when agents are missing. It contains no secrets: agents have their
+/// own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -29,21 +30,21 @@ pub struct Plan {
     pub version: Version,
     /// The experiment.
     pub experiment: spec::Experiment,
-    /// The load agents that a block needs; with fewer the run ends. At least 1.
+    /// The number of load agents that a block needs; with fewer the run ends. At least 1.
     pub agents_min: u32,
-    /// Repeats of a block whose parts were not all measured, at most; at most [`super::limits::REPEATS_MAX`].
+    /// The most repeats of a block whose parts were not all measured; at most [`super::limits::REPEATS_MAX`].
     pub repeats: u8,
     /// True if agents of other commits may take part: the verdict then says so.
     pub mixed: bool,
 }
 
-/// A decision of a controller. The one that is first to write a number decides, the others adopt it.
+/// A decision of a controller. The first controller to write a number decides; the others adopt its step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// A block begins.
     Go(Go),
-    /// A block is over: every slot of it is decided.
+    /// A block is over: all its slots are decided.
     Close(Close),
     /// The run is over.
     End(End),
@@ -69,10 +70,10 @@ pub struct BlockWork {
     pub workload: usize,
     /// The round that the block belongs to, from 0.
     pub round: usize,
-    /// The load in place of that of the workload: a step of a sweep.
+    /// The load that replaces the workload's: a step of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<spec::Load>,
-    /// The time from the begin until every agent has its result: warm-up, measurement, drain, time-out of replies. A
+    /// The time from the begin until every agent has its result: warm-up, measurement, drain, timeout of replies. A
     /// guess where the load ends after a number of messages or clients.
     pub lasts: Nanos,
 }
@@ -91,9 +92,9 @@ pub struct Seat {
     pub part: Part,
     /// The begin, by its own clock, in nanoseconds.
     pub start_ns: u64,
-    /// The most by which that may be off from the begin of the controller that wrote it.
+    /// The largest possible error of that against the begin by the clock of the controller that wrote it.
     pub bound: Nanos,
-    /// Its version, where that is not the one of this controller.
+    /// Its version, if it differs from the controller's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
@@ -104,11 +105,11 @@ pub struct Seat {
 pub struct Close {
     /// The block.
     pub block: BlockId,
-    /// Every seat of the roster, with what its slot came to, sorted by name.
+    /// Every seat of the roster, with the outcome of its slot; sorted by name.
     pub slots: Vec<Decided>,
 }
 
-/// A slot as it was when the block was closed, which is as it stays.
+/// A slot as it was when the block was closed, which is final.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decided {
@@ -118,7 +119,7 @@ pub struct Decided {
     pub kind: SlotKind,
     /// The digest of the slot ([`super::digest`]).
     pub digest: spec::Sha256,
-    /// Reasons of the controller's own to doubt the part.
+    /// The controller's own reasons to doubt the part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
 }
@@ -127,8 +128,7 @@ pub struct Decided {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// Its clock moved against the controller's by more than clocks drift: its machine was suspended, or its process
-    /// stood still.
+    /// Its clock moved against the controller's by more than clocks drift: its machine or its process was suspended.
     ClockJumped,
     /// No clock exchange ever succeeded: its begin is not known.
     ClockUnknown,
@@ -148,7 +148,7 @@ pub struct End {
 pub enum Why {
     /// All blocks are closed.
     Completed,
-    /// Somebody stopped it.
+    /// It was stopped.
     Stopped,
     /// Too few agents got ready for a block.
     TooFewAgents {
@@ -156,7 +156,7 @@ pub enum Why {
         ready: u32,
         /// The number of agents that a block needs.
         needed: u32,
-        /// The reason of one of the others, in a sentence.
+        /// The reason why one of the others is missing, in a sentence.
         because: String,
     },
 }
@@ -167,7 +167,7 @@ pub enum Why {
 pub enum Slot {
     /// The part was measured to its end.
     Result(PartResult),
-    /// The agent was told to stop, or was ended: the outcome until then.
+    /// The agent was told to stop or to end: the outcome until then.
     Aborted(PartResult),
     /// It did not begin.
     NotStarted {
@@ -176,11 +176,11 @@ pub enum Slot {
         /// The reason.
         why: NotStarted,
     },
-    /// Nobody heard of the part in time. Written by a controller, in the race that the agent may win.
+    /// The part was not reported in time. Written by a controller, in a race that the agent may win.
     Lost {
         /// The controller.
         by: Name,
-        /// Time from the last beat that it heard of the process until it wrote this; `null`: it heard none.
+        /// Time from the last beat of the process that it heard until it wrote this; `null`: it heard none.
         silent: Option<Nanos>,
     },
 }
@@ -225,13 +225,13 @@ impl Slot {
 pub struct PartResult {
     /// The process that measured it.
     pub instance: Instance,
-    /// Time from the begin that it was given to its first message, by its own clock.
+    /// Time from the planned begin to its first message, by its own clock.
     pub late: Nanos,
     /// The state of the agent during the block.
     pub health: Health,
-    /// Messages that the part was to send; a watch sends none.
+    /// The number of messages that the part should send; a watch sends none.
     pub planned: u64,
-    /// Messages that it sent.
+    /// The number of messages that it sent.
     pub sent: u64,
     /// The mergeable outcome of a load, or what a watch saw ([`record::Watched`]), as `fleet::merge` packs it.
     #[serde(with = "super::packed")]
@@ -242,12 +242,12 @@ pub struct PartResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotStarted {
-    /// The agent heard of the begin when it was over.
+    /// The agent heard of the begin when it had passed.
     Late {
         /// Time from the begin until it heard of it.
         by: Nanos,
     },
-    /// It was not ready for this block: its process is busy with another, or was told of another roster.
+    /// It was not ready for this block: its process is busy with another, or prepared another part.
     NotReady,
     /// The load could not be begun.
     Failed {

@@ -1,18 +1,18 @@
 //! The messages between controllers and agents, their subjects and their limits.
 //!
-//! Two kinds of messages exist, and they are not mixed:
+//! There are two kinds of messages, which are kept apart:
 //!
 //! - **entries of the log** ([`Entry`]): the plan, the numbered steps of the controllers, and one slot for each part of
-//!   each block. Every subject of the log can be written once, for ever. All that a record claims comes from here;
-//! - **everything else** is said once and may be lost, doubled or late: beats ([`Beat`]), live totals ([`Live`]), the
-//!   controller's questions ([`Command`]) and their answers ([`Answer`]), and the sign of a leader ([`Lead`]). Nothing
-//!   that is claimed depends on any of it.
+//!   each block. Every subject of the log can be written only once. Everything that a record claims comes from here;
+//! - **everything else** is sent once and may be lost, duplicated or late: beats ([`Beat`]), live totals ([`Live`]),
+//!   the controller's questions ([`Command`]) and their answers ([`Answer`]), and the announcement of a leader
+//!   ([`Lead`]). No claim depends on any of it.
 //!
-//! All questions go from a controller to an agent. An agent never asks: it beats, and the leader of a run hears that
-//! and asks for its identity ([`Command::Hello`]). So an agent that was started before the controller, or outlives it,
-//! needs no other way to join.
+//! All questions go from a controller to an agent. An agent never asks: it sends beats, and the leader of a run hears
+//! them and asks for its identity ([`Command::Hello`]). An agent that was started before the controller, or outlives
+//! it, thus needs no other way to join.
 //!
-//! A message is JSON. [`encode`] and [`decode`] hold the limits ([`limits`]) in both directions.
+//! A message is JSON. [`encode`] and [`decode`] enforce the limits ([`limits`]) in both directions.
 
 mod command;
 mod entry;

@@ -10,17 +10,17 @@ use std::str::FromStr;
 #[serde(try_from = "String", into = "String")]
 pub struct Name(std::sync::Arc<str>);
 
-/// The reason why a text is no name.
+/// The reason why a text is not a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
     /// It is not a number and an attempt.
     #[error("`{0}` is not a block; a block is its number and its attempt, like `7-0`")]
     Block(String),
-    /// It has other characters, none, or too many of them.
+    /// It has other characters, is empty, or is too long.
     #[error("`{0}` is not a name: give 1 to {LEN_MAX} letters, digits, `_` or `-`")]
     Name(String),
-    /// It is no subject of the log.
+    /// It is not a subject of the log.
     #[error("`{0}` is not a subject of the log")]
     Subject(String),
 }
@@ -73,7 +73,7 @@ pub struct Instance(pub u64);
 pub struct BlockId {
     /// Its number.
     pub number: u32,
-    /// Repeats of it before this one.
+    /// The number of repeats before this one.
     pub attempt: u8,
 }
 
@@ -123,7 +123,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The prefix of all of them, which is the filter of the stream as `wb.log.>`.
+    /// The prefix of all subjects; `wb.log.>` is the filter of the stream.
     pub const PREFIX: &str = "wb.log";
 
     /// The run that it belongs to.
@@ -170,7 +170,7 @@ impl FromStr for Subject {
     }
 }
 
-/// The beginning of a text for errors, with other than plain letters escaped.
+/// The beginning of a text, for errors, with special characters escaped.
 fn short(text: &str) -> String {
     text.chars().take(LEN_MAX + 1).flat_map(char::escape_default).collect()
 }

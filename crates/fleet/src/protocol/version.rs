@@ -1,4 +1,4 @@
-//! Versions of controllers and agents, and the reasons to take no part.
+//! Versions of controllers and agents, and the reasons why an agent takes no part.
 
 use super::names::Name;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use std::fmt;
 /// The version of one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
-    /// The major version of the protocol: two that differ do not understand each other.
+    /// The major version of the protocol: two that differ are incompatible.
     pub major: u16,
     /// The minor version of the protocol: additions.
     pub minor: u16,
@@ -35,7 +35,7 @@ impl Version {
         (!self.is_same_program(other) && !mixed).then_some(Refusal::Commit { found, wanted })
     }
 
-    /// True if both were built from one commit.
+    /// True if both are the same version and commit.
     pub(crate) fn is_same_program(&self, other: &Self) -> bool {
         self.tool == other.tool && self.commit == other.commit
     }
@@ -52,7 +52,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A reason to take no part.
+/// The reason why an agent takes no part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -89,7 +89,7 @@ pub enum Refusal {
         /// The other run.
         run: Name,
     },
-    /// The agent does not load that target.
+    /// The agent does not put load on that target.
     #[error("it does not load {target}: start it with --allow-target {target}")]
     Target {
         /// The target.

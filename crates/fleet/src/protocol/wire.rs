@@ -8,7 +8,7 @@ use sha2::Digest as _;
 use spec::Sha256;
 use units::Bytes;
 
-/// A message as JSON.
+/// Encodes a message as JSON.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub fn encode<T: Serialize>(message: &T, max: Bytes) -> Result<Vec<u8>, EncodeEr
 ///
 /// # Errors
 ///
-/// It is larger than `max`, or not such a message.
+/// It is larger than `max`, or not a message of type `T`.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8], max: Bytes) -> Result<T, DecodeError> {
     let size = Bytes(bytes.len() as u64);
     if size > max {
@@ -32,14 +32,14 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8], max: Bytes) -> Result<T, Decode
     serde_json::from_slice(bytes).map_err(|error| DecodeError::Other(error.to_string()))
 }
 
-/// The digest of an entry: equal entries of two processes have the same, byte for byte.
+/// The digest of an entry: equal entries in two processes have the same digest.
 pub fn digest(entry: &Entry) -> Sha256 {
     let bytes = serde_json::to_vec(entry).expect("entries have no keys but texts");
     Sha256(sha2::Sha256::digest(&bytes).into())
 }
 
 impl Entry {
-    /// The largest that an entry of its kind may be.
+    /// The largest size of an entry of its kind.
     pub const fn size_max(&self) -> Bytes {
         match self {
             Self::Plan(_) => limits::PLAN_MAX,
@@ -53,7 +53,7 @@ impl Entry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// It has something that JSON has not.
+    /// It contains something that JSON cannot express.
     #[error("message cannot be written: {0}")]
     No(String),
     /// It is too large.
@@ -66,14 +66,14 @@ pub enum EncodeError {
     },
 }
 
-/// The reason why bytes are no message.
+/// The reason why bytes are not a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// They are something else.
     #[error("not a message of this version: {0}")]
     Other(String),
-    /// They are too many.
+    /// There are too many of them.
     #[error("message of {size}, at most {max} are allowed")]
     TooLarge {
         /// Their size.
