@@ -35,7 +35,7 @@ use store::{Filter, Store};
 use tokio::sync::watch;
 use units::Rate;
 
-/// Opens the history; called anew for each request.
+/// Opens the history; called for each request.
 pub(crate) type History = Box<dyn Fn() -> Result<Option<Box<dyn Store>>, String> + Send + Sync>;
 
 /// Everything that requests share.
@@ -83,7 +83,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Refuses requests that the guard refuses, and adds headers to all other answers that limit the browser's use of them.
+/// Refuses requests that the guard refuses. Adds headers to all other responses that limit what the browser may do with
+/// them.
 async fn guarded(State(shared): Our, request: Request, next: Next) -> Response {
     let first = request.uri().path().split('/').nth(1).unwrap_or_default();
     let (method, headers) = (request.method(), request.headers());
@@ -155,7 +156,7 @@ fn read_json<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Answer<T> {
     })
 }
 
-/// The run whose number stands in a path.
+/// The run whose number is in a path.
 fn found(shared: &Shared, number: usize) -> Answer<Arc<Run>> {
     let none =
         || Refusal(StatusCode::NOT_FOUND, format!("there is no run {number} in this session"));
@@ -169,7 +170,7 @@ async fn feed(
 ) -> Answer<Response> {
     let run = found(&shared, number)?;
     let changes = run.changes();
-    // A browser that was dropped comes back with the number of the last line that it has.
+    // A browser that was dropped reconnects with the number of the last line that it has.
     let last =
         headers.get("last-event-id").and_then(|last| last.to_str().ok()?.parse::<u64>().ok());
     let next = last.map_or(0, |last| last.saturating_add(1));
@@ -183,18 +184,18 @@ async fn feed(
 struct Viewer {
     run: Arc<Run>,
     changes: watch::Receiver<u64>,
-    /// The number of the first line that it has not got.
+    /// The number of the next line that it gets.
     next: u64,
     is_done: bool,
 }
 
 impl Viewer {
-    /// The next lines as soon as there are some, or a sign of life; `None` after the last one.
+    /// The next lines as soon as there are any, or a sign of life; `None` after the last line.
     async fn more(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if self.is_done {
             return None;
         }
-        // Marked before the lines are read: a line that comes in between wakes us.
+        // Marked before the lines are read, so that a line that arrives in between wakes the viewer.
         self.changes.mark_unchanged();
         let (mut lines, mut is_end) = self.run.lines(self.next);
         if lines.is_empty() && !is_end {
@@ -207,7 +208,7 @@ impl Viewer {
         }
         let mut text = String::new();
         for line in &lines {
-            // A line is JSON without a line end, so an event has it whole in one `data` field.
+            // A line is JSON without a line end, so that it fits into one `data` field of an event.
             text += &format!("id: {}\ndata: {}\n\n", line.number, line.text);
         }
         self.next = lines.last().map_or(self.next, |line| line.number + 1);
@@ -244,7 +245,7 @@ fn told(shared: &Shared, number: usize, command: &str) -> Answer<StatusCode> {
     }
 }
 
-/// A filter as a page asks for it; a field that is empty is left out.
+/// A filter as the page sends it; an empty field is left out.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Wanted {
@@ -317,7 +318,7 @@ async fn compared(
     shown(move || report::compare_html(&base, &record)).await
 }
 
-/// Answers with the report that `draw` makes. Its policy lets it show itself and request nothing.
+/// Responds with the report that `draw` makes. Its policy allows it to display itself, but not to request anything.
 async fn shown(draw: impl FnOnce() -> String + Send + 'static) -> Answer<Response> {
     let page = blocking(draw).await?;
     let policy = [(header::CONTENT_SECURITY_POLICY, page::REPORT_POLICY)];
@@ -357,5 +358,5 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
-/// The longest silence towards a viewer. The sign of life after it fails if the viewer is gone.
+/// The longest silence towards a viewer. The sign of life that is sent after it fails if the viewer is gone.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! A run as the page asks for it, as the arguments and the file of a process that measures it.
+//! A run that the page asks for, as the arguments and the file of the process that measures it.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -6,7 +6,7 @@ use spec::{Criteria, Options};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The request of the page for a new run.
+/// The page's request for a new run.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Ask {
     /// True if a public address may be loaded.
@@ -40,7 +40,7 @@ enum What {
     },
 }
 
-/// Checks options and keeps them as they came: [`Options`] leaves out those that may be secret when it is written.
+/// Checks options and keeps them as they were sent: a serialized [`Options`] leaves out those that may be secret.
 fn options<'de, D: Deserializer<'de>>(deserializer: D) -> Result<toml::Table, D::Error> {
     let table = toml::Table::deserialize(deserializer)?;
     Options::deserialize(table.clone()).map_err(|error| D::Error::custom(error.message()))?;
@@ -65,7 +65,7 @@ impl Ask {
         match &self.what {
             What::File { text, .. } if text.trim_start().starts_with('{') => self.name() + ".json",
             What::File { .. } => self.name() + ".toml",
-            // The history takes a file that ends in .toml for an experiment, and this one holds options alone.
+            // The history takes a file that ends in .toml for an experiment, and this one has only options.
             What::Target { .. } => "settings".to_owned(),
         }
     }
@@ -96,7 +96,7 @@ impl Ask {
             words.extend(["--settings".into(), file.into()]);
             words.extend(flags(criteria).into_iter().map(OsString::from));
         }
-        // The target comes from the page: behind `--` it is never read as an option.
+        // The target comes from the page: after `--` it is never read as an option.
         words.push("--".into());
         words.push(match &self.what {
             What::File { .. } => file.into(),
@@ -106,7 +106,8 @@ impl Ask {
     }
 }
 
-/// Criteria as flags. They hold no secret, and each is written anew, so that none is read as another option.
+/// Criteria as flags. They have no secrets, and each is formatted from its parsed value, so that none is read as
+/// another option.
 fn flags(criteria: &Criteria) -> Vec<String> {
     let Criteria { rounds, until, budget, require, strict } = criteria;
     let mut flags: Vec<String> = Vec::new();
@@ -118,7 +119,7 @@ fn flags(criteria: &Criteria) -> Vec<String> {
     flags
 }
 
-/// A file name of letters, digits and `-` alone, made from `name`.
+/// A file name of only letters, digits and `-`, made from `name`.
 fn stem(name: &str) -> String {
     let letters = name.trim().chars().take(NAME_MAX);
     let plain = letters.map(|it| if it.is_ascii_alphanumeric() { it } else { '-' });

@@ -1,8 +1,8 @@
 //! The guard: a request passes if it has the token and comes from our own page.
 //!
 //! The page of another site in the same browser can send requests here. It does not know the token. The browser names
-//! its origin in each request that changes something. If it points a host name of its own to this machine (DNS
-//! rebinding), that name stands in `Host`.
+//! its origin in each request that changes something. If the site points a host name of its own to this machine (DNS
+//! rebinding), that name is in `Host`.
 
 use axum::http::{HeaderMap, Method, header};
 use std::net::IpAddr;
@@ -45,7 +45,7 @@ fn is_ours(host: &str, port: u16) -> bool {
     of.parse() == Ok(port) && (name == "localhost" || name.parse::<IpAddr>().is_ok())
 }
 
-/// Compares two texts. The time does not tell the place of the first difference.
+/// Compares two texts, in a time that does not depend on where they differ.
 fn is_same(one: &str, other: &str) -> bool {
     let differing =
         one.bytes().zip(other.bytes()).fold(0, |bits, (one, other)| bits | (one ^ other));

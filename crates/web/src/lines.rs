@@ -1,4 +1,4 @@
-//! The lines that a run has told so far, for viewers who come at any time.
+//! The lines that a run has written so far, for viewers that connect at any time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Adds a line, and makes room for it where there is none.
+    /// Adds a line, and makes room for it if there is none.
     pub(crate) fn push(&mut self, text: &str) {
         if self.all.len() >= LINES_MAX {
             self.thin();
@@ -29,12 +29,12 @@ impl Lines {
         self.next += 1;
     }
 
-    /// Marks the end: no more lines will come.
+    /// Marks the end: no more lines will follow.
     pub(crate) fn end(&mut self) {
         self.is_over = true;
     }
 
-    /// True if no more lines will come.
+    /// True if no more lines will follow.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
@@ -45,7 +45,8 @@ impl Lines {
         self.all.iter().skip(first).take(most).cloned().collect()
     }
 
-    /// Leaves out every second interval; other events stay, unless there is nothing but them.
+    /// Drops every second interval. Other events are kept; only if there is no interval to drop, the oldest event is
+    /// dropped.
     fn thin(&mut self) {
         let mut intervals = 0_usize;
         self.all.retain(|line| {

@@ -12,5 +12,6 @@ pub(crate) const STYLE: &str = include_str!("../page/dist/ui.css");
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The permissions of a report: it may run its scripts. Its origin is of its own, so that it can request nothing here.
+/// The permissions of a report: it may run its scripts. It has an origin of its own, so that it can request nothing
+/// here.
 pub(crate) const REPORT_POLICY: &str = "sandbox allow-scripts; frame-ancestors 'none'";

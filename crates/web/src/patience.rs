@@ -26,7 +26,7 @@ impl<S> Patient<S> {
         Self { inner, longest: longest.into(), waits: None }
     }
 
-    /// Passes on the result of a write; the error `TimedOut` once there was no room for `longest`.
+    /// Passes on the result of a write, or the error `TimedOut` once there has been no room for `longest`.
     fn bounded<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -114,7 +114,7 @@ mod tests {
         };
         let (written, ()) = tokio::join!(patient.write_all(&[1; 6 * 64]), slow);
         written.unwrap();
-        // It reads nothing any more: the buffer is full as it is.
+        // It no longer reads anything, and the buffer is full already.
         let began = tokio::time::Instant::now();
         let error = patient.write_all(&[1; 64]).await.unwrap_err();
         assert_eq!((error.kind(), began.elapsed().as_secs()), (io::ErrorKind::TimedOut, 10));

@@ -32,15 +32,15 @@ pub enum StartError {
     Failed {
         /// The file or the program.
         what: String,
-        /// The reason of the system.
+        /// The error of the system.
         error: io::Error,
     },
-    /// Another run goes on: two at a time would disturb each other.
+    /// Another run is in progress: two at a time would disturb each other.
     #[error(
         "`{name}` is being measured, and two runs disturb each other: stop it, or wait for its end"
     )]
     Busy {
-        /// The name of the run that goes on.
+        /// The name of the run in progress.
         name: String,
     },
     /// The system refuses a thread.
@@ -92,7 +92,7 @@ impl Runs {
         Self { program, folder, all: Mutex::default() }
     }
 
-    /// Starts the run that the page asks for, and answers with its number.
+    /// Starts the run that the page asks for, and returns its number.
     pub(crate) fn start_asked(&self, ask: &Ask) -> Result<usize, StartError> {
         let text = ask.text()?;
         let path = self.folder.join(ask.file_name());
@@ -112,18 +112,18 @@ impl Runs {
         started
     }
 
-    /// Starts the program with `words`, to whose first one `--feed --tied` is added, and answers with the number of the
-    /// run: it ends with this process, in whatever way that ends.
+    /// Starts the program with `words`, with `--feed --tied` added after the first one, and returns the number of the
+    /// run. The run ends with this process, however that ends.
     ///
     /// # Errors
     ///
-    /// [`StartError`]: another one goes on, or the system refuses.
+    /// [`StartError`]: another run is in progress, or the system refuses.
     pub fn start_words(&self, name: &str, words: &[OsString]) -> Result<usize, StartError> {
         let mut all = self.idle()?;
         self.start(&mut all, name.to_owned(), words, None)
     }
 
-    /// The list of runs, for the caller to add one: nobody else starts one while the caller holds the list.
+    /// The list of runs, for the caller to add one: no other run can start while the caller holds its lock.
     ///
     /// # Errors
     ///
@@ -157,7 +157,8 @@ impl Runs {
             commands: Mutex::default(),
             over: Mutex::default(),
         });
-        // The threads come first and wait: if the system refuses one, there is no process yet that would go on unseen.
+        // The threads start first and wait: if the system refuses one, there is no process yet that would run
+        // unobserved.
         let (to_words, stderr) = channel();
         let read = move || stderr.recv().map(words_of).unwrap_or_default();
         let words = thread::start("words", read)?;
@@ -205,12 +206,12 @@ impl Runs {
         all.iter().enumerate().rev().map(listed).collect()
     }
 
-    /// The end of the run of this number; `None` while it goes on.
+    /// The end of the run of this number; `None` while it is in progress.
     pub fn over(&self, number: usize) -> Option<Over> {
         lock(&self.get(number)?.over).clone()
     }
 
-    /// Asks every run that goes on to stop. True if there is none.
+    /// Asks every run in progress to stop. True if there is none.
     pub fn stop_all(&self) -> bool {
         let all = lock(&self.all).clone();
         let mut is_idle = true;
@@ -271,14 +272,14 @@ impl Run {
         self.changed.subscribe()
     }
 
-    /// Gives the process a command. False if it has ended, or does not read what it was told before.
+    /// Sends the process a command. False if it has ended, or does not read earlier commands.
     pub(crate) fn tell(&self, command: &str) -> bool {
         let commands = lock(&self.commands);
         commands.as_ref().is_some_and(|commands| commands.try_send(command.to_owned()).is_ok())
     }
 }
 
-/// Writes commands to a process until the run is over. One that does not read holds up this thread and nobody else.
+/// Writes commands to a process until the run is over. A process that does not read blocks only this thread.
 fn write_commands(mut stdin: ChildStdin, asked: &Receiver<String>) {
     for command in asked {
         if writeln!(stdin, "{command}").and_then(|()| stdin.flush()).is_err() {
@@ -303,13 +304,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The command that stops a run.
 pub(crate) const STOP: &str = r#"{"stop": true}"#;
-/// The commands that wait for a process, at most.
+/// The maximum number of commands that wait for a process.
 const COMMANDS_MAX: usize = 64;
-/// The runs of a session, at most.
+/// The maximum number of runs of a session.
 const RUNS_MAX: usize = 100;
-/// The bytes of stderr that are kept.
+/// The number of bytes of stderr that are kept.
 const WORDS_MAX: u64 = 64 << 10;
-/// The lines that a viewer is given at once.
+/// The maximum number of lines that a viewer is sent at once.
 const LINES_AT_ONCE: usize = 64;
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use units::Nanos;
 
-/// Everything that the page needs of the program around it.
+/// Everything that the page needs from the program around it.
 pub struct Settings {
-    /// The address to listen at; port 0 is a free one.
+    /// The address to listen on; port 0 stands for any free port.
     pub listen: SocketAddr,
     /// The secret that every path begins with: letters and digits.
     pub token: String,
@@ -36,12 +36,12 @@ pub struct Ui {
 /// The reason why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum UiError {
-    /// The address is taken, or none of this machine.
+    /// The address is taken, or is not one of this machine.
     #[error("cannot listen at {address}: {error}; name another one, as in --listen 127.0.0.1:0")]
     Address {
         /// The address.
         address: SocketAddr,
-        /// The reason of the system.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// The system refuses what the server needs for itself.
@@ -97,7 +97,7 @@ impl Ui {
                 () = over => Ok(()),
             }
         });
-        // A request that still reads the history is not waited for.
+        // Does not wait for a request that still reads the history.
         runtime.shutdown_background();
         served.map_err(UiError::Runtime)
     }
