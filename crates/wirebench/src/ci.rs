@@ -1,6 +1,6 @@
-//! The services for continuous integration: what they are told, and where.
+//! The services for continuous integration: what is reported to them, and where.
 //!
-//! GitHub is known by its variables of the environment. GitLab, Jenkins and others read JUnit XML.
+//! GitHub is recognised by its environment variables. GitLab, Jenkins and others read JUnit XML.
 
 use crate::exit::{Exit, Failure};
 use crate::files;
@@ -14,7 +14,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The places where the answer of a gate is told besides the terminal.
+/// The places, besides the terminal, where the answer of a gate is reported.
 #[derive(Debug)]
 pub(crate) struct Ci {
     /// The file for JUnit XML.
@@ -23,7 +23,7 @@ pub(crate) struct Ci {
     summary: Option<PathBuf>,
     /// True under GitHub, which reads annotations in the output.
     is_github: bool,
-    /// True once a record was told.
+    /// True once a record was reported.
     is_told: Cell<bool>,
 }
 
@@ -64,7 +64,7 @@ impl Ci {
         }
     }
 
-    /// Tells what became of a run.
+    /// Reports the result of a run.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Ci {
         self.write(&report::junit(record), &report::step_summary(record))
     }
 
-    /// Tells that there is no record, unless one was told.
+    /// Reports that there is no record, unless one was reported.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Ci {
                 .map_err(|error| not_written(path, &error.to_string()))?;
         }
         if let Some(path) = &self.summary {
-            // The text before it may not end with a line break.
+            // The text before it need not end with a line break.
             let written = appended(path).and_then(|mut file| write!(file, "\n{summary}"));
             written.map_err(|error| not_written(path, &error.to_string()))?;
         }

@@ -1,7 +1,7 @@
 //! The project file: defaults of a project, as options of a workload.
 //!
-//! Its table `[run]` has the keys of an experiment's file (docs/EXPERIMENTS.md) and stands below every option that a
-//! flag or a file names. Left out: options of single calls, and everything that says where results go.
+//! Its table `[run]` has the keys of an experiment's file (docs/EXPERIMENTS.md); every option that a flag or a file
+//! names overrides it. It has no options of single calls, and none that say where results go.
 
 use crate::exit::Failure;
 use crate::input;
@@ -35,18 +35,18 @@ impl Project {
         Ok(read?.unwrap_or_default())
     }
 
-    /// Reads a file of this form that has to be there.
+    /// Reads a file of this form that has to exist.
     ///
     /// # Errors
     ///
-    /// As [`Project::read`], and there is none.
+    /// As [`Project::read`], or there is no such file.
     pub(crate) fn read_other(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
         let none = || Failure::usage(format!("cannot read {name}: there is no such file"));
         Self::of_file(path, &name)?.ok_or_else(none)
     }
 
-    /// The settings of the file `path`, which errors call `name`; `None`: there is none.
+    /// The settings of the file `path`, which errors call `name`; `None` if there is no such file.
     fn of_file(path: &Path, name: &str) -> Result<Option<Self>, Failure> {
         let cannot = |error: io::Error| Failure::usage(format!("cannot read {name}: {error}"));
         let text = match input::read(path, SIZE_MAX) {

@@ -36,7 +36,7 @@ pub(crate) fn experiment_names() -> impl Iterator<Item = &'static str> {
     experiments().map(|(path, _)| stem(path))
 }
 
-/// The folder of the subjects, which are written there unless they were.
+/// Returns the folder of the subjects, and writes them there unless they are there already.
 ///
 /// # Errors
 ///
@@ -61,10 +61,10 @@ fn data_folder() -> Option<PathBuf> {
     Some(shared?.join("wirebench"))
 }
 
-/// Writes all files below `folder`, unless it is there.
+/// Writes all files below `folder`, unless that exists.
 fn unpack(folder: &Path) -> io::Result<()> {
     let above = folder.parent().ok_or(ErrorKind::InvalidFilename)?;
-    // Those of processes that were killed.
+    // Parts that killed processes left behind.
     lab::remove_unclaimed(above, |name| name.ends_with(PART));
     if folder.is_dir() {
         return Ok(());
@@ -73,7 +73,7 @@ fn unpack(folder: &Path) -> io::Result<()> {
     part.push(format!(".{}{PART}", std::process::id()));
     let part = PathBuf::from(part);
     fs::create_dir_all(&part)?;
-    // Where there are no locks nobody claims anything, and nobody removes what another one writes.
+    // Without locks no process claims anything, and none removes what another one writes.
     let _claim = lab::claim(&part);
     let written = write(&part).and_then(|()| fs::rename(&part, folder));
     if written.is_err() {
@@ -125,7 +125,7 @@ mod tests {
         let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let folder = tempfile::tempdir().unwrap();
         let unpacked = folder.path().join("a/b/1.2.3-0");
-        // Of one process that was killed, and of one that writes it now.
+        // Of a process that was killed, and of one that is still writing.
         let [left, written] = ["1.2.3-0.7.part", "1.2.3-0.8.part"].map(|name| {
             let part = unpacked.with_file_name(name);
             fs::create_dir_all(part.join("subjects")).unwrap();
@@ -145,7 +145,7 @@ mod tests {
         assert!(may_run(&unpacked.join("subjects/nginx/start")));
         assert_eq!(fs::read_dir(unpacked.parent().unwrap()).unwrap().count(), 1, "no part is left");
 
-        // In an archive of the sources, git knows nothing of them.
+        // In an archive of the sources, git does not know them.
         if top.join(".git").exists() {
             let mut git = Command::new("git");
             git.args(["-c", "safe.directory=*", "ls-files", "subjects", "experiments"]);

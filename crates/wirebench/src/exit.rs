@@ -15,11 +15,11 @@ impl Exit {
     pub(crate) const INTERNAL: Self = Self(1);
     /// Wrong usage, or a load that this machine does not allow.
     pub(crate) const USAGE: Self = Self(2);
-    /// A number is not within a limit that is required, or not known to be.
+    /// A number is not within a required limit, or not known to be.
     pub(crate) const NOT_MET: Self = Self(10);
     /// A number is worse than a limit relative to the baseline allows, beyond noise.
     pub(crate) const REGRESSED: Self = Self(11);
-    /// The verdict on the measurement is `invalid`: a number that its answer needs is.
+    /// The verdict on the measurement is `invalid`: a number that its answer needs is invalid.
     pub(crate) const INVALID: Self = Self(12);
     /// A part was not measured; the record says which.
     pub(crate) const PARTIAL: Self = Self(13);
@@ -73,7 +73,7 @@ impl Exit {
         u8::try_from(signal).map_or(Self::INTERNAL, |signal| Self(signal.saturating_add(128)))
     }
 
-    /// The exit code of a process of ours; `None`: it has none of our codes.
+    /// Returns the exit code of a process of ours; `None` if it is none of our codes.
     #[cfg(feature = "web")]
     pub(crate) fn of_code(code: i32) -> Option<Self> {
         u8::try_from(code)
@@ -108,7 +108,7 @@ impl Failure {
         Self { exit, error: error.into() }
     }
 
-    /// The same without these secrets, which a server may have sent back.
+    /// Removes these secrets, which a server may have sent back.
     pub(crate) fn without(self, secrets: &Secrets) -> Self {
         Self { exit: self.exit, error: anyhow::anyhow!("{}", secrets.cut(&self.to_string())) }
     }

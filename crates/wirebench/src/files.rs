@@ -35,7 +35,7 @@ impl Destination {
     }
 }
 
-/// The folder of the journals of runs that go on, or were killed, below the current directory.
+/// The folder of the journals of runs that are in progress or were killed, below the current directory.
 pub(crate) const JOURNALS: &str = ".wirebench/journals";
 
 /// The folder of records, below the current directory.
@@ -68,7 +68,7 @@ pub(crate) fn try_file(path: &Path) -> io::Result<()> {
         return try_beside(path);
     }
     match open_special(path) {
-        // Somebody may read from the pipe by then.
+        // Somebody may have opened the pipe for reading by then.
         Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => Ok(()),
         opened => opened.map(drop),
     }
@@ -79,14 +79,14 @@ pub(crate) fn try_file(path: &Path) -> io::Result<()> {
 pub(crate) struct Kept {
     /// Its file; `None` for [`Destination::Stdout`].
     pub(crate) path: Option<PathBuf>,
-    /// The reason for which it is not where it was to be.
+    /// The reason that it is not where it should be.
     elsewhere: Option<Failure>,
-    /// The reason for which the history does not have it.
+    /// The reason that the history does not have it.
     not_found_again: Option<store::StoreError>,
 }
 
 impl Kept {
-    /// A record that was written to `path`, for the history to find it.
+    /// Adds a record that was written to `path` to the history.
     fn in_file(path: PathBuf, record: &RunRecord, json: &str) -> Self {
         let is_file = !is_special(&path);
         let add = || history::add(&mut *history::open_or_make()?, record, json, &path);
@@ -94,7 +94,7 @@ impl Kept {
         Self { path: Some(path), elsewhere: None, not_found_again }
     }
 
-    /// Names the file on stderr. The exit code if it is not where it was to be.
+    /// Names the file on stderr. Returns an exit code if the record is not where it should be.
     pub(crate) fn tell(&self, terminal: &Terminal) -> Option<Exit> {
         if let Some(path) = &self.path {
             terminal.say_labelled(Label::Record, &path.display().to_string());
@@ -109,7 +109,7 @@ impl Kept {
     }
 }
 
-/// Writes `record`: where it is to be, or else to the first of other places that can be written.
+/// Writes `record` where it should be, or else to the first other place that can be written.
 ///
 /// # Errors
 ///
@@ -211,7 +211,7 @@ fn try_beside(path: &Path) -> io::Result<()> {
     part_of(&followed(path))?.file.write_all(&[0; 4096])
 }
 
-/// The target of a link, so that it is replaced and not the link; any other path as it is.
+/// Returns the target of a link, so that the target is replaced and not the link, and any other path as it is.
 fn followed(path: &Path) -> PathBuf {
     let target = path.is_symlink().then(|| fs::canonicalize(path).ok());
     target.flatten().unwrap_or_else(|| path.to_owned())
@@ -228,14 +228,14 @@ fn open_special(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).custom_flags(flags).open(path)
 }
 
-/// A `.part` file of this process beside `path`, and nobody else's that was left there.
+/// Makes a `.part` file of this process next to `path`, and removes those that were left there.
 fn part_of(path: &Path) -> io::Result<Part> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let is_left = |other: &str| other.starts_with(&name) && other.ends_with(PART);
     lab::remove_unclaimed(folder.unwrap_or_else(|| Path::new(".")), is_left);
     for attempt in 1..=ATTEMPTS_MAX {
-        // Another process may have taken it for one that was left, in the moment before it was claimed.
+        // Another process may have taken it for an abandoned one, just before it was claimed.
         let mark = format!(".{}-{attempt}", std::process::id());
         if let Some(part) = Part::new(beside(path, &mark))? {
             return Ok(part);
@@ -244,16 +244,16 @@ fn part_of(path: &Path) -> io::Result<Part> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// A file that is being written; removed when dropped, or, if this process is killed, by whoever comes next.
+/// A file that is being written; removed when dropped, or, if this process is killed, by the next process.
 struct Part {
     path: PathBuf,
     file: File,
-    /// Says that it is still written; `None` on a file system without locks.
+    /// Marks it as still being written; `None` on a file system without locks.
     _claim: Option<lab::Locked>,
 }
 
 impl Part {
-    /// Makes it; `None` if there is one of this name.
+    /// Makes it; returns `None` if there is one of this name.
     fn new(path: PathBuf) -> io::Result<Option<Self>> {
         let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
@@ -277,7 +277,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // It is gone if it has another name by now.
+        // There is nothing to remove once it was renamed.
         fs::remove_file(&self.path).ok();
     }
 }

@@ -1,4 +1,4 @@
-//! The history: the store of all records that were kept, for those who look for one.
+//! The history: the store of all records that were kept, in which to find them again.
 
 use crate::exit::{Exit, Failure};
 use record::{Entry, RunRecord};
@@ -22,7 +22,7 @@ pub(crate) fn open() -> Result<Option<Box<dyn Store>>, Failure> {
         return shared(&url).map(Some).map_err(failure);
     }
     let database = Path::new(DATABASE);
-    // A file that cannot be looked at gives its error when it is opened.
+    // If this cannot be determined, opening the file reports the error.
     if matches!(database.try_exists(), Ok(false)) {
         return Ok(None);
     }
@@ -30,7 +30,7 @@ pub(crate) fn open() -> Result<Option<Box<dyn Store>>, Failure> {
     opened.map(|store| Some(Box::new(store) as _)).map_err(failure)
 }
 
-/// The records of the history that `filter` lets through, the newest first; none if there is no history.
+/// Returns the records of the history that pass `filter`, the newest first; none if there is no history.
 ///
 /// # Errors
 ///
@@ -46,20 +46,20 @@ pub(crate) fn list(filter: &Filter) -> Result<Vec<Entry>, Failure> {
 ///
 /// # Errors
 ///
-/// As [`open`], and it cannot be made.
+/// As [`open`], or it cannot be made.
 pub(crate) fn open_or_make() -> Result<Box<dyn Store>, StoreError> {
     if let Some(url) = url() {
         return shared(&url);
     }
     let database = Path::new(DATABASE);
     if let Some(folder) = database.parent() {
-        // Where it cannot be made the database cannot either, and that is told.
+        // If it cannot be made, opening the database fails and reports that.
         std::fs::create_dir_all(folder).ok();
     }
     Ok(Box::new(Sqlite::open(database, PATIENCE)?))
 }
 
-/// Adds the record `json`, which is in the file `path`. True if it was not there.
+/// Adds the record `json`, which is in the file `path`. Returns true if it was not there yet.
 ///
 /// # Errors
 ///
@@ -72,7 +72,8 @@ pub(crate) fn add(
 ) -> Result<bool, StoreError> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let here = std::env::current_dir().unwrap_or_default();
-    // The folder of a project may be moved, with what is below it; a team has many.
+    // Relative, since the folder of a project may be moved with everything below it; absolute for a team, which has
+    // many.
     let below = path.strip_prefix(here).ok().filter(|_| url().is_none());
     store.add(&Entry::of(record, store::id(json), Some(below.unwrap_or(&path))), json)
 }
@@ -105,7 +106,7 @@ fn of_server(_: &str) -> Result<Box<dyn Store>, StoreError> {
     Err(StoreError::Address { address: VARIABLE.to_owned(), what: what.to_owned() })
 }
 
-/// An error of a store, for a command that is about it.
+/// Returns the failure of a command whose store reports `error`.
 pub(crate) fn failure(error: StoreError) -> Failure {
     let exit = match &error {
         StoreError::Full { .. } | StoreError::ReadOnly { .. } => Exit::NOT_WRITTEN,

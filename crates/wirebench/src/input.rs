@@ -1,4 +1,4 @@
-//! Files that the user names: read up to a limit, and never waited for without end.
+//! Reads files that the user names: up to a limit, and without waiting forever.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -12,7 +12,7 @@ use units::Bytes;
 ///
 /// # Errors
 ///
-/// It cannot be read, has more, or is a pipe into which nobody writes.
+/// It cannot be read, has more bytes, or is a pipe that nobody writes to.
 pub(crate) fn read(path: &Path, max: Bytes) -> io::Result<Vec<u8>> {
     if path == Path::new("-") {
         return up_to(stdin().lock(), max);
@@ -28,16 +28,16 @@ pub(crate) fn read(path: &Path, max: Bytes) -> io::Result<Vec<u8>> {
         }
         rustix::io::ioctl_fionbio(&file, false)?;
     }
-    // Of a device there is no end.
+    // A device may have no end.
     let max = if kind.is_char_device() { max.min(DEVICE_MAX) } else { max };
     up_to(file, max)
 }
 
-/// `bytes` as text, which is to be `what`.
+/// Returns `bytes` as text, which should be `what`.
 ///
 /// # Errors
 ///
-/// The place of what is not UTF-8.
+/// It is not UTF-8; the error has the place.
 pub(crate) fn text(bytes: Vec<u8>, what: &str) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -64,7 +64,7 @@ fn invalid(what: String) -> io::Error {
 /// The longest wait for somebody who writes into a pipe.
 const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
-/// The most that is read of a device such as `/dev/zero`.
+/// The most to read from a device such as `/dev/zero`.
 const DEVICE_MAX: Bytes = Bytes(1 << 20);
 
 #[cfg(test)]

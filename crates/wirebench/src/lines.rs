@@ -1,5 +1,5 @@
-//! `--feed`: a run for other programs, while it goes on. Events come as JSON lines on stdout, and commands go as JSON
-//! lines to stdin. docs/UI.md has all fields.
+//! `--feed`: shows a run to other programs while it is in progress. Events come as JSON lines on stdout, and commands
+//! go as JSON lines to stdin. docs/UI.md has all fields.
 //!
 //! The page in the browser is such a program. Neither side waits for the other: a reader that is too slow misses
 //! intervals, and one that goes away loses nothing but the lines.
@@ -39,12 +39,12 @@ pub(crate) fn print(listener: Listener, terminal: &Terminal) {
                 Line::Warning { text: behind.to_string(), next: String::new() }
             }
         };
-        // Where it cannot be written the record still is, and says more.
+        // If it cannot be written, the record still is, and says more.
         terminal.result(&line.text()).ok();
     }
 }
 
-/// The line of the record, which is the last one: the verdict, the answer, and where it is.
+/// Returns the line of the record, which is the last one: the verdict, the answer, and where the record is.
 pub(crate) fn record(record: &RunRecord, path: Option<&Path>) -> String {
     let verdict = record.verdict.as_ref();
     let line = Line::Record {
@@ -60,8 +60,8 @@ pub(crate) fn record(record: &RunRecord, path: Option<&Path>) -> String {
     line.text()
 }
 
-/// Obeys the commands that come on stdin, until it ends. Any other line gets a warning. The end of stdin is a hang-up
-/// if the run `is_tied` to whoever started it.
+/// Obeys the commands that arrive on stdin, until it ends. Warns about any other line. The end of stdin is a hang-up if
+/// the run `is_tied` to whoever started it.
 ///
 /// # Errors
 ///
@@ -139,8 +139,8 @@ impl Line {
     }
 }
 
-/// A tenth of a second of a block. Rates are those of this time; percentiles too, of an open loop those of its last
-/// second; `all` is the measurement so far.
+/// A tenth of a second of a block. Rates and percentiles are those of this time, but percentiles of an open loop those
+/// of its last second; `all` is the measurement so far.
 #[derive(Debug, Serialize)]
 struct Interval {
     name: String,

@@ -31,7 +31,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use terminal::{Label, Talk, Terminal, When};
 
-/// The allocator where musl's would be, which has one lock for all threads.
+/// Replaces musl's allocator, which has one lock for all threads.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -39,7 +39,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if arguments.get(1).is_some_and(|word| word == lab::keeper::SUBCOMMAND) {
-        // The process around a subject, which we start ourselves: nothing else is to happen in it.
+        // The process around a subject, which we start ourselves: nothing else may happen in it.
         return lab::keeper::keep(arguments.into_iter().skip(2)).into();
     }
     let ended = Invocation::read(arguments).and_then(|invocation| Ok(invocation.run()?));

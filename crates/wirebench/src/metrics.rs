@@ -1,7 +1,7 @@
-//! The numbers of a run for other programs, while it goes on: `--metrics` answers those who ask, `--otlp` sends.
+//! The numbers of a run in progress, for other programs: `--metrics` answers requests, `--otlp` sends.
 //!
-//! A thread adds up what the feed tells, and each way out has one of its own. None is waited for by those who measure:
-//! a feed that is not read drops intervals, and a metric says how many.
+//! One thread adds up the events of the feed, and each output has a thread of its own. The threads that measure wait
+//! for none of them: a feed that is not read drops intervals, and a metric says how many.
 //!
 //! Start reading at [`Metrics`].
 
@@ -20,7 +20,7 @@ use scrapes::Scrapes;
 use std::net::SocketAddr;
 use std::thread::Scope;
 
-/// The ways out that were asked for.
+/// The outputs that were asked for.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     numbers: Numbers,
@@ -29,11 +29,11 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Listens at `address`, and knows the collector at `otlp`. Nothing is sent yet.
+    /// Listens on `address`, and prepares the collector at `otlp`. Sends nothing yet.
     ///
     /// # Errors
     ///
-    /// The address is taken, or none of this machine; the URL is none of a collector, or this build has no OTLP.
+    /// The address is taken or is not one of this machine, the URL is not a collector's, or this build has no OTLP.
     pub(crate) fn open(address: Option<SocketAddr>, otlp: Option<&str>) -> Result<Self, Failure> {
         Ok(Self {
             numbers: Numbers::default(),
@@ -74,7 +74,7 @@ impl Metrics {
         Ok(())
     }
 
-    /// Adds up what is told, and ends the other threads.
+    /// Adds up the events until the run is over, and then ends the other threads.
     fn follow(&self, mut listener: Listener) {
         while let Some(event) = listener.next() {
             let mut state = self.numbers.lock();
@@ -96,7 +96,7 @@ impl Metrics {
     }
 }
 
-/// Starts a thread that lets those who measure run before it.
+/// Starts a thread that gives way to the threads that measure.
 fn giving_way<'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,

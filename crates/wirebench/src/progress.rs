@@ -20,7 +20,7 @@ pub(crate) struct Progress<'a> {
     pace: Pace,
     /// True while a rewritable line is on the screen.
     line_stands: bool,
-    /// True if warnings are shown as they come; otherwise the page of the result has them.
+    /// True if warnings are shown as they arrive; otherwise the page of the result has them.
     shows_warnings: bool,
     /// True if each block gets a line of its own.
     pub(crate) shows_blocks: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Starts the clock; `heading` names the run. Warnings are shown as they come unless the result is a page, which
+    /// Starts the clock; `heading` names the run. Warnings are shown as they arrive unless the result is a page, which
     /// has them.
     pub(crate) fn new(terminal: &'a Terminal, heading: String, has_page: bool) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Shows the rest of the run on the whole terminal; where that cannot be had, as lines.
+    /// Shows the rest of the run on the full screen, or as lines if that cannot be opened.
     fn fill(
         &mut self,
         begin: &Event,
@@ -90,8 +90,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Shows what `tick` adds, `elapsed` after the start: agents of a fleet tell of a second when it is over, and lines
-    /// stand in the order of their times.
+    /// Shows what `tick` adds, `elapsed` after the start: agents of a fleet report a second when it is over, and lines
+    /// are in the order of their times.
     fn live(&mut self, tick: &Tick, elapsed: Nanos) {
         let live = self.view.add(tick);
         let is_due = self.terminal.animated || self.pace.allows(live.elapsed, live.p50.is_some());
@@ -133,8 +133,8 @@ impl<'a> Progress<'a> {
         self.say(&format!("block {}/{total}  {name}: {result}", index + 1));
     }
 
-    /// Writes the step that the run is at. On a terminal the next line takes its place: the page of the result then has
-    /// the whole screen.
+    /// Writes the current step of the run. On a terminal the next line replaces it, so that the page of the result has
+    /// the entire screen.
     fn step(&mut self, elapsed: Nanos, text: &str) {
         let line = format!("{:>4.1} s  {text}", elapsed.as_secs_f64());
         if self.terminal.animated && self.terminal.talk < Talk::Verbose {

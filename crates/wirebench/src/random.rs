@@ -1,4 +1,4 @@
-//! Random bits of the system, for names and keys that nobody else may have.
+//! Random bytes from the system, for names and keys that nobody else may have.
 
 use anyhow::Context as _;
 use std::fs::File;

@@ -1,7 +1,7 @@
-//! The screen: a run while it goes on, on the whole of a terminal, with keys.
+//! The screen: shows a run in progress on the full terminal, with keys.
 //!
-//! `state` turns the events of a run into numbers, `page` these into lines. Nothing that is shown here is waited for: a
-//! screen that is slow misses intervals ([`run::Listener`]).
+//! `state` turns the events of a run into numbers, `page` these into lines. A run never waits for its screen: a slow
+//! one misses intervals ([`run::Listener`]).
 
 mod page;
 mod state;
@@ -28,11 +28,11 @@ use units::{Instant, Nanos};
 
 /// The screen of a run.
 pub(crate) struct Screen {
-    /// With a buffer a picture is one write; without one each piece of it is.
+    /// Buffered, so that a picture is one write instead of one for each piece.
     terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
     state: State,
     view: View,
-    /// The numbers that are shown while the screen stands still.
+    /// The numbers that are shown while the screen is frozen.
     frozen: Option<State>,
 }
 
@@ -41,16 +41,16 @@ pub(crate) struct Screen {
 pub(crate) enum End {
     /// The run is over.
     Over,
-    /// The run was asked to stop; more of it may come.
+    /// The run was asked to stop; more events may follow.
     Stopped,
 }
 
 impl Screen {
-    /// Takes the terminal over. `heading` names the run; in a sweep each block is a step with a row of its own.
+    /// Takes over the terminal. `heading` names the run; in a sweep each block is a step with a row of its own.
     ///
     /// # Errors
     ///
-    /// The terminal cannot be set up; it is as before.
+    /// The terminal cannot be set up; it is left as it was.
     pub(crate) fn open(heading: &str, is_sweep: bool) -> io::Result<Self> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -71,7 +71,7 @@ impl Screen {
     }
 
     /// Shows the run until it is over, or is asked to stop: by a key, or by a signal, whose number is then in
-    /// `stopped_by`. Keys ask `rate` for another one.
+    /// `stopped_by`. Keys ask `rate` for another rate.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Screen {
     fn press(&mut self, key: KeyEvent, rate: &RateWish) -> io::Result<()> {
         let KeyCode::Char(letter) = key.code else { return Ok(()) };
         match letter {
-            // In this mode of the terminal Ctrl-C is a key like others.
+            // In raw mode Ctrl-C is a key like any other.
             'c' if key.modifiers.contains(KeyModifiers::CONTROL) => raise(SIGINT)?,
             'q' => raise(SIGINT)?,
             'd' => self.view.has_details = !self.view.has_details,
@@ -161,7 +161,7 @@ impl Drop for Screen {
     }
 }
 
-/// Leaves the terminal as it was. There is nobody to tell if that fails.
+/// Restores the terminal. If that fails, there is nowhere to report it.
 fn give_back() {
     disable_raw_mode().ok();
     execute!(stderr(), Show, LeaveAlternateScreen).ok();

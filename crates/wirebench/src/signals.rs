@@ -19,10 +19,10 @@ pub(crate) struct Wish {
     pub(crate) asked: Arc<AtomicBool>,
 }
 
-/// Catches SIGINT, SIGTERM and SIGHUP from now on; the last not if it is ignored, as under `nohup`.
+/// Catches SIGINT, SIGTERM and SIGHUP from now on; SIGHUP only if it is not ignored, as it is under `nohup`.
 pub(crate) fn listen() -> Result<Wish> {
     let wish = Wish::default();
-    // A write beyond the limit of a file's size is an error then.
+    // With a handler, a write beyond the file size limit is an error.
     flag::register(SIGXFSZ, Arc::default()).context("cannot catch SIGXFSZ")?;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     if !is_ignored(SIGHUP, &status) {

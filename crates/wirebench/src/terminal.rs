@@ -1,7 +1,7 @@
 //! The two output streams: results go to stdout, messages to stderr; their width, and their colours.
 //!
 //! Messages are escaped here ([`report::escape`]), so text from a peer or a file cannot control the terminal. Pages
-//! made by `report` are escaped there. A reader that closes the stream (`| head`) is no error.
+//! made by `report` are escaped there. A reader that closes the stream (`| head`) is not an error.
 
 use crate::exit::{Exit, Failure};
 use spec::secrets::text_without_secrets;
@@ -36,7 +36,7 @@ pub(crate) struct Terminal {
     pub(crate) talk: Talk,
     /// True if a line may be rewritten in place.
     pub(crate) animated: bool,
-    /// True if the whole of it may be used, and has keys.
+    /// True if the full screen may be used, and keys can be read.
     pub(crate) has_screen: bool,
     color_of_result: bool,
     color_of_words: bool,
@@ -67,7 +67,7 @@ impl Terminal {
         }
     }
 
-    /// The same; `is_read`: nothing in its output is a command to the service that reads it.
+    /// Returns a copy. With `is_read`, nothing in its output is a command to the service that reads it.
     pub(crate) fn guarded(&self, is_read: bool) -> Self {
         Self { is_read, ..self.clone() }
     }
@@ -122,7 +122,7 @@ impl Terminal {
         }
     }
 
-    /// Writes the next thing to do to stderr; on a terminal no word of it is broken at the end of a line.
+    /// Writes the next thing to do to stderr; on a terminal it is wrapped between words.
     pub(crate) fn say_next(&self, text: &str) {
         if !self.animated {
             self.say_labelled(Label::Next, text);
@@ -134,7 +134,7 @@ impl Terminal {
         }
     }
 
-    /// `text` with what would be a command written as an escape, which means the same in JSON.
+    /// Escapes whatever would be a command in `text`; the escapes mean the same in JSON.
     fn harmless<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !self.is_read || !(text.contains("::") || text.contains("##[")) {
             return Cow::Borrowed(text);
@@ -216,7 +216,7 @@ fn safe(text: &str) -> String {
     lines.join("\n")
 }
 
-/// `text` without the label that it has already, as the words of another program may.
+/// Removes the label that `text` may have already, as the words of another program do.
 fn unlabelled<'a>(label: &str, text: &'a str) -> &'a str {
     text.strip_prefix(label).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(text)
 }
@@ -247,11 +247,11 @@ fn lines(stream: &(impl rustix::fd::AsFd + IsTerminal)) -> Option<usize> {
     Some(seen.unwrap_or(0).max(LINES_MIN))
 }
 
-/// Every page fits a terminal of so many lines.
+/// The least height to assume: every page fits it.
 const LINES_MIN: usize = 24;
 /// The lines below a page: the record, its report, how to repeat it, what to do next on two lines, and the prompt.
 const LINES_OF_WORDS: usize = 6;
-/// The width where there is no terminal.
+/// The width if there is no terminal.
 const COLUMNS_USUAL: usize = 80;
 
 #[cfg(test)]

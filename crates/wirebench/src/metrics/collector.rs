@@ -1,7 +1,7 @@
-//! `--otlp URL`: sends to a collector, each second and once the run is over.
+//! `--otlp URL`: sends metrics to a collector, every second and once the run is over.
 //!
-//! The types of OTLP are those of its library. The way to the collector is our own client of HTTP, because those that
-//! the library comes with bring the asynchronous runtime into the process that measures.
+//! The types of OTLP are those of its library. The HTTP client is our own, because those of the library bring an
+//! asynchronous runtime into the process that measures.
 
 use crate::exit::Failure;
 use crate::metrics::numbers::{Numbers, State};
@@ -12,14 +12,14 @@ use spec::{Context, Endpoint, Options, Protocol, Server, Workload};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use units::{Instant, Nanos};
 
-/// A collector that is sent to.
+/// A collector to send metrics to.
 #[derive(Debug)]
 pub(super) struct Collector {
     /// Its URL, without secrets.
     url: String,
     workload: Workload,
     sender: Sender,
-    /// The start of the program by the clock on the wall, to the second.
+    /// The start of the program by the wall clock, to the second.
     start_unix_ns: u64,
     clock: Clock,
     sent: Mutex<Sent>,
@@ -30,17 +30,17 @@ pub(super) struct Collector {
 struct Sent {
     all: u64,
     lost: u64,
-    /// The fault of the first that was lost, and of the last one if that was.
+    /// The fault of the first lost request, and that of the last request if it was lost.
     first: Option<String>,
     last: Option<String>,
 }
 
 impl Collector {
-    /// The collector at `url`, whose usual path is that of the standard.
+    /// Prepares the collector at `url`; without a path it has that of the standard.
     ///
     /// # Errors
     ///
-    /// It is no URL of HTTP.
+    /// It is not an HTTP URL.
     pub(super) fn at(url: &str) -> Result<Self, Failure> {
         let wrong = |what: &dyn std::fmt::Display| {
             Failure::usage(format!(
@@ -80,7 +80,7 @@ impl Collector {
         Ok(Self { url, workload, sender, start_unix_ns, clock, sent: Mutex::default() })
     }
 
-    /// Sends the metrics of each second, and those of the whole run when it is over.
+    /// Sends the metrics of each second, and those of the entire run when it is over.
     pub(super) fn send_all(&self, numbers: &Numbers) {
         let mut post = Post::new(&self.workload, PATIENCE);
         loop {

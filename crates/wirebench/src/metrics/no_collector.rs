@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::metrics::numbers::Numbers;
 
-/// A collector, of which there is none.
+/// A collector; no value of it exists.
 #[derive(Debug)]
 pub(super) enum Collector {}
 

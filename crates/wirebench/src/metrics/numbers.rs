@@ -1,4 +1,4 @@
-//! The sums of a run so far, which one thread adds up and the ways out read.
+//! The sums of a run so far, which one thread adds up and the outputs read.
 
 use report::Exposed;
 use run::{Measured, Tick};
@@ -32,7 +32,7 @@ impl Numbers {
         self.lock().is_over
     }
 
-    /// The metrics as `write` has them.
+    /// Returns the metrics as `write` formats them.
     pub(super) fn written<T>(&self, write: impl FnOnce(&report::Metrics<'_>) -> T) -> T {
         write(&self.lock().metrics())
     }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-/// A place where a run can be scraped.
+/// An endpoint at which a run can be scraped.
 #[derive(Debug)]
 pub(super) struct Scrapes {
     socket: TcpListener,
@@ -14,11 +14,11 @@ pub(super) struct Scrapes {
 }
 
 impl Scrapes {
-    /// Listens at `address`.
+    /// Listens on `address`.
     ///
     /// # Errors
     ///
-    /// The address is taken, or none of this machine.
+    /// The address is taken, or is not one of this machine.
     pub(super) fn listen(address: SocketAddr) -> Result<Self, Failure> {
         let cannot = |error: io::Error| {
             Failure::usage(format!(
@@ -35,7 +35,7 @@ impl Scrapes {
         format!("http://{}/metrics", self.address)
     }
 
-    /// Answers until the run is over and somebody connects: [`Self::wake`] does.
+    /// Answers until the run is over and one more connection arrives: that of [`Self::wake`].
     pub(super) fn answer_all(&self, numbers: &Numbers) {
         while !numbers.is_over() {
             let Ok((stream, _)) = self.socket.accept() else { break };
@@ -86,7 +86,7 @@ fn page(head: &[u8], numbers: &Numbers) -> (&'static str, Vec<u8>) {
     (TEXT, numbers.written(report::prometheus).into_bytes())
 }
 
-/// True if the request would rather have messages, which have native histograms, than text.
+/// True if the request prefers protobuf messages, which have native histograms, to text.
 #[cfg(feature = "otlp")]
 fn wants_protobuf(head: &str) -> bool {
     let head = head.to_ascii_lowercase().replace([' ', '"'], "");

@@ -11,13 +11,13 @@ use units::Nanos;
 /// The choices of the reader.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct View {
-    /// True if warnings and rows are shown in place of latency over time.
+    /// True if warnings and rows are shown instead of latency over time.
     pub(super) has_details: bool,
-    /// True if the screen stands still while the run goes on.
+    /// True if the screen is frozen while the run goes on.
     pub(super) is_frozen: bool,
 }
 
-/// All lines, for a screen of so many columns and lines.
+/// Returns all lines for a screen of `width` columns and `height` lines.
 pub(super) fn lines(state: &State, view: View, width: usize, height: usize) -> Vec<Line<'static>> {
     let mut lines =
         vec![heading(state, width), progress(state, width), light(state), Line::default()];
@@ -63,7 +63,7 @@ fn heading(state: &State, width: usize) -> Line<'static> {
     Line::from(vec![Span::styled(name, Modifier::BOLD), blanks.into(), time.into()])
 }
 
-/// A bar of the time that is over.
+/// A bar of the elapsed time.
 fn progress(state: &State, width: usize) -> Line<'static> {
     let Some(expected) = state.expected.filter(|expected| *expected > Nanos::ZERO) else {
         let text = state.waits_for.as_deref().unwrap_or("getting ready");
@@ -121,7 +121,7 @@ fn moment(now: &Now) -> String {
     format!("p50 {}  p99 {}{}", padded(now.p50), padded(now.p99), lag.unwrap_or_default())
 }
 
-/// The percentiles of the measurement so far, as far as there are enough messages for them.
+/// The percentiles of the measurement so far, if there are enough messages for them.
 fn in_all(measured: Option<&Traffic>) -> String {
     let Some(times) = measured.map(Traffic::times) else { return "-".to_owned() };
     let known = |q: f64| times.quantile(q).ok();
@@ -203,8 +203,8 @@ fn warnings(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
     shown
 }
 
-/// The table of rows, the last ones where there is no room for all; with a bar of the messages of each, so that those
-/// of a sweep are a curve.
+/// The table of rows, or of the last ones if there is no room for all. Each row has a bar of its messages per second,
+/// so that the bars of a sweep are a curve.
 fn rows(rows: &[Row], width: usize, height: usize) -> Vec<Line<'static>> {
     let Some(room) = height.checked_sub(1).filter(|room| *room > 0 && !rows.is_empty()) else {
         return Vec::new();
@@ -245,7 +245,7 @@ fn row(row: &Row, bar: String) -> Line<'static> {
     ])
 }
 
-/// A bar that has so many columns for a share of 1, to an eighth of one.
+/// A bar with `columns` columns for a share of 1, to an eighth of a column.
 fn bar(share: f64, columns: usize) -> String {
     #[expect(
         clippy::cast_possible_truncation,
@@ -277,7 +277,7 @@ fn time(time: Option<Nanos>) -> String {
     time.map_or_else(|| "-".to_owned(), |time| nanos(time.0))
 }
 
-/// A time in as many columns as any, so that only digits move.
+/// Pads a time to a fixed width, so that only digits change.
 fn padded(value: Option<Nanos>) -> String {
     format!("{:<7}", time(value))
 }

@@ -13,9 +13,9 @@ pub(super) struct State {
     pub(super) heading: String,
     /// True if each block has a row of its own; otherwise each measurement has one.
     has_row_each: bool,
-    /// True in a sweep, which overloads the server on purpose: falling behind is then no warning.
+    /// True in a sweep, which overloads the server on purpose: falling behind is then not a warning.
     expects_lag: bool,
-    /// The instant at which the run is over, about, and its latest one; both from its start.
+    /// The expected end of the run, and the latest instant of it, both counted from its start.
     pub(super) expected: Option<Nanos>,
     pub(super) elapsed: Nanos,
     pub(super) now: Option<Now>,
@@ -95,8 +95,8 @@ impl State {
         }
     }
 
-    /// A tenth more or less than the rate of now, in whole messages a second, and at least one more or less; `None`
-    /// where no other one can be asked for.
+    /// Returns a rate a tenth above or below the current one, in full messages a second and at least one more or less;
+    /// `None` if no other rate can be asked for.
     pub(super) fn other_rate(&self, is_more: bool) -> Option<Rate> {
         let now = self.now.as_ref().filter(|now| now.has_rate)?;
         let due = now.open_loop.as_ref()?.due_per_s;

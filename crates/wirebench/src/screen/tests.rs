@@ -11,7 +11,8 @@ use run::{Behind, Cores, Event, Phase, Tick};
 use std::sync::Arc;
 use units::{Instant, Nanos};
 
-/// The tick of a tenth of a second in which messages took so many microseconds, and so many of them failed.
+/// A tick of a tenth of a second. `times` has pairs of microseconds and the number of messages that took them; `failed`
+/// more messages failed.
 fn tick(name: &str, tenth: u64, times: &[(u64, u64)], failed: u64) -> Event {
     let at = |tenth: u64| Instant::START + Nanos::from_millis(100 * tenth);
     let mut traffic = Traffic::default();
@@ -35,7 +36,7 @@ fn tick(name: &str, tenth: u64, times: &[(u64, u64)], failed: u64) -> Event {
     }))
 }
 
-/// The end of a block, with all else as in a record of before.
+/// The end of a block, with everything else as in an old record.
 fn block(name: &str, messages_per_s: f64) -> Event {
     let old = include_str!("../../../record/tests/it/old/run-closed.json");
     let mut block = RunRecord::from_json(old).unwrap().blocks.remove(0);
