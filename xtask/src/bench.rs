@@ -1,13 +1,13 @@
 //! `cargo xtask bench`: figures of wirebench itself that no lab can measure.
 //!
-//! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program
-//! does and beside its peers. Here is the rest: instructions for each message, time to start, size, memory, what other
-//! load generators say of a server that stood still ([`liars`]), how often intervals miss the truth ([`noise`]), how
+//! Programs are compared by a lab: `experiments/floor.toml` sets wirebench beside the least that a correct program does
+//! and beside its peers. This is the rest: instructions for each message, time to start, size, memory, what other load
+//! generators say about a server that was stopped ([`liars`]), how often intervals miss the truth ([`noise`]), how
 //! often comparisons of two runs do ([`pairs`]), of two servers in turns ([`ab`]), and sweeps ([`knee`]), runs against
 //! a server that leaks ([`drift`]), requests matched by their ids ([`conversation`]), growth over an hour ([`hour`]),
 //! the live screen of a run ([`screen`]), fleets in network namespaces ([`fleet`]), receivers of pushes beside
-//! receivers in C ([`push`]), and what a kill leaves of each command ([`kills`]). A benchmark is no test: a missed
-//! target is printed, and the exit code stays 0, except where something was left or lost.
+//! receivers in C ([`push`]), and what a kill leaves of each command ([`kills`]). A benchmark is not a test: a missed
+//! target is printed, and the exit code stays 0, unless something was left behind or lost.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock and waits")]
 
@@ -118,7 +118,7 @@ impl Figure {
     }
 }
 
-/// The release binary, built.
+/// Builds the release binary.
 fn wirebench() -> Result<PathBuf> {
     shell::run(&mut shell::cargo("build --quiet --locked --release --package wirebench"))?;
     Ok(shell::target().join("release/wirebench"))
@@ -129,7 +129,7 @@ pub(crate) fn program(named: Option<&Path>) -> Result<PathBuf> {
     named.map_or_else(wirebench, |named| Ok(named.canonicalize()?))
 }
 
-/// The same with the feature `fleet`.
+/// The binary to measure with, which has the feature `fleet`.
 fn program_of_fleet(named: Option<&Path>) -> Result<PathBuf> {
     let build = || -> Result<PathBuf> {
         let build = "build --quiet --locked --release --package wirebench --features fleet";
@@ -139,7 +139,7 @@ fn program_of_fleet(named: Option<&Path>) -> Result<PathBuf> {
     Ok(named.map_or_else(build, |named| Ok(named.to_owned()))?.canonicalize()?)
 }
 
-/// The binary as packages have it, built.
+/// Builds the binary as packages have it.
 fn packaged() -> Result<PathBuf> {
     shell::run(&mut shell::cargo("build --quiet --locked --profile dist --package wirebench"))?;
     Ok(shell::target().join("dist/wirebench"))
@@ -158,7 +158,7 @@ fn record(path: &Path) -> Result<serde_json::Value> {
     serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))
 }
 
-/// Removes the record of an earlier run, so that it is never read in place of one that was not written.
+/// Removes the record of an earlier run, so that it is never read instead of one that was not written.
 fn forget(record: &Path) -> Result<()> {
     match std::fs::remove_file(record) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),

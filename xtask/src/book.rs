@@ -1,8 +1,8 @@
-//! `cargo xtask book`: README.md, the pages of `docs` and what stands beside them as one book, built by mdBook.
+//! `cargo xtask book`: builds README.md, the pages of `docs` and the files next to them as one book, with mdBook.
 //!
-//! mdBook renders the pages that its summary names, and copies what is no Markdown. So the pages of `docs/SUMMARY.md`,
-//! and the files that they link to, are copied below the target folder under the paths that they have here: a link that
-//! holds in the repository holds in the book.
+//! mdBook renders the pages that its summary names, and copies files that are not Markdown. So the pages of
+//! `docs/SUMMARY.md`, and the files that they link to, are copied below the target folder under the paths that they
+//! have here: a link that works in the repository works in the book.
 
 use crate::tidy::text::{joined, link_targets, prose};
 use crate::{files, packages, shell};
@@ -66,16 +66,16 @@ fn files(summary: &str) -> Result<BTreeSet<String>> {
     Ok(files)
 }
 
-/// A text of the repository, by its path.
+/// Reads a text of the repository by its path.
 fn read(path: &str) -> Result<String> {
     let file = shell::root().join(path);
     fs::read_to_string(file).with_context(|| format!("cannot read {path}"))
 }
 
-/// The program mdBook, installed below the target folder by its first use.
+/// The program mdBook, installed below the target folder on its first use.
 fn mdbook() -> Result<PathBuf> {
     let folder = shell::target().join(format!("mdbook-{MDBOOK}"));
-    // Few pages ask for no more.
+    // A few pages need no more.
     let options = "--no-default-features --features search";
     packages::from_cargo(&folder, "mdbook", MDBOOK, options)?;
     Ok(folder.join("bin/mdbook"))

@@ -1,8 +1,9 @@
 //! `cargo xtask check`: the one gate.
 //!
-//! Its first step looks for all that the gate needs of the machine. The steps run one after another, and third parties
-//! are fetched beside them while the compiler works; the first failure ends it, with the command that repeats it. Steps
-//! are told on the standard error stream; what the tools print, the test results above all, goes where it always goes.
+//! Its first step checks everything that the gate needs from the machine. The steps run one after another, while third
+//! parties are fetched at the same time; the first failure ends the gate, with the command that repeats the step. Steps
+//! are reported on the standard error stream; what the tools print, the test results above all, goes where it always
+//! goes.
 
 use crate::{deny, front_end, mutants, needs, shell, third_party, tidy};
 use anyhow::{Result, anyhow, bail, ensure};
@@ -28,13 +29,13 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     gate.command("fuzz lock file", &mut shell::cargo(fuzz_lock))?;
     gate.step("tidy", "cargo xtask tidy", tidy::run)?;
     gate.command("compile", of_workspace("test").arg("--no-run"))?;
-    // The program that installs subjects is there now.
+    // The program that installs subjects is built now.
     let third_parties = (!arguments.fast).then(|| thread::spawn(third_party::install_built));
     let mut clippy = of_workspace("clippy");
     gate.command("clippy", clippy.args(["--all-targets", "--", "-D", "warnings"]))?;
     let mut doc = of_workspace("doc");
     gate.command("documentation", doc.arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))?;
-    // All that fails is told at once.
+    // Everything that fails is reported at once.
     let mut tests = heard(of_workspace("test").arg("--no-fail-fast"));
     tests.env("RUST_TEST_THREADS", test_threads().to_string());
     let Some(third_parties) = third_parties else {
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     };
     gate.step("dependencies", "cargo xtask deny", deny::run)?;
     gate.step("front end", "cd crates/report/web && npm ci && npm run check", front_end::check)?;
-    // Into the one target folder, without libFuzzer: what both depend on is built already.
+    // Into the common target folder, without libFuzzer: shared dependencies are built already.
     let mut fuzz = shell::cargo("check --locked --manifest-path fuzz/Cargo.toml --target-dir");
     gate.command("fuzz compiles", fuzz.arg(shell::target()))?;
     gate.command("release build", &mut shell::cargo("build --locked --release"))?;
@@ -56,19 +57,20 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<()> {
     gate.close()
 }
 
-/// A task of cargo over all crates and everything that can be in the program, so that each is compiled once.
+/// A cargo task over all crates with all features of the program, so that each crate is compiled once.
 fn of_workspace(task: &str) -> Command {
     shell::cargo(&format!("{task} --locked --workspace --features {}", shell::FEATURES))
 }
 
 /// The number of tests that run at once. Those of the program wait for half of their time: with one test for each core,
-/// half of the machine was idle.
+/// half of the machine would be idle.
 fn test_threads() -> usize {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     cores + cores.div_ceil(2)
 }
 
-/// The same command, which hears signals even where a shell or `nohup` had this program ignore them: tests send some.
+/// Returns the same command, but with default handling of signals, even if a shell or `nohup` made this program ignore
+/// them: tests send some.
 fn heard(command: &Command) -> Command {
     let mut heard = shell::command("env");
     heard.arg("--default-signal=HUP,INT,QUIT").arg(command.get_program()).args(command.get_args());
@@ -83,15 +85,15 @@ struct Gate {
 }
 
 impl Gate {
-    /// A step that is one command.
+    /// Runs a step that is one command.
     fn command(&mut self, name: &str, command: &mut Command) -> Result<()> {
         let repeat = shell::shown(command);
         self.step(name, &repeat, || shell::run(command))
     }
 
-    /// The step that runs tests, and counts them. A few that fail are run once more, alone: many use real sockets and
-    /// processes, and a machine may stand still for longer than one of them allows for. Those that pass then are named
-    /// at the end.
+    /// Runs tests as a step, and counts them. A few that fail are run once more, alone: many use real sockets and
+    /// processes, and a machine may stall for longer than one of them allows for. Those that pass then are named at the
+    /// end.
     fn tests(&mut self, command: &mut Command) -> Result<()> {
         let mut tally = Tally::default();
         let repeat = shell::shown(command);
@@ -110,7 +112,7 @@ impl Gate {
         outcome
     }
 
-    /// A step that `repeat` would run again.
+    /// Runs a step; the command `repeat` would run it again.
     #[expect(clippy::disallowed_methods, reason = "tells a person how long a step took")]
     fn step<T>(&mut self, name: &str, repeat: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         eprintln!("check: {name}");
@@ -130,7 +132,7 @@ impl Gate {
         }
     }
 
-    /// The closing lines: how long each step took, and how many tests ran, alone on the last line.
+    /// Prints the closing lines: how long each step took, and how many tests ran, alone on the last line.
     fn close(self) -> Result<()> {
         let mut total = Duration::ZERO;
         println!("\ncheck passed:");
@@ -148,7 +150,7 @@ impl Gate {
     }
 }
 
-/// The tests that have run, as the test programs say at their ends.
+/// The tests that have run, as the test programs report at their ends.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     passed: u64,
@@ -157,13 +159,13 @@ struct Tally {
     failures: Vec<String>,
     /// Test programs that have begun and not ended.
     running: u64,
-    /// The line of the last program that had any.
+    /// The result line of the last program that ran any tests.
     last: String,
 }
 
 impl Tally {
-    /// Reads a line like `running 12 tests`, `test a_name ... FAILED` or `test result: ok. 12 passed; 0 failed; …`; any
-    /// other counts nothing.
+    /// Reads a line like `running 12 tests`, `test a_name ... FAILED` or `test result: ok. 12 passed; 0 failed; …`;
+    /// ignores any other.
     fn read(&mut self, line: &str) {
         if line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test")) {
             self.running += 1;
@@ -205,7 +207,7 @@ impl Tally {
     }
 }
 
-/// The most failed tests that are run again: more are no accident.
+/// The most failed tests that are run again: more than that is not an accident.
 const SECOND_RUNS_MAX: usize = 3;
 
 #[cfg(test)]

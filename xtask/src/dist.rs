@@ -1,9 +1,10 @@
-//! `cargo xtask dist`: everything that is given to users, in `packages` below the target folder: a static program and a
-//! Debian package for each target, an OCI image of them, the list of what is in them (SBOM), and checksums.
+//! `cargo xtask dist`: builds everything that is given to users, in `packages` below the target folder: a static
+//! program and a Debian package for each target, an OCI image of the programs, lists of what is in them (SBOM), and
+//! checksums.
 //!
-//! Two builds of a commit are the same bytes: paths of this machine are cut from all that compilers write, and times
-//! are that of the commit. The tools are installed below the target folder, in versions that are named here; Rust is
-//! the machine's.
+//! Two builds of a commit give the same bytes: paths of this machine are removed from everything that compilers write,
+//! and all times are that of the commit. The tools are installed below the target folder, in versions that are named
+//! here; Rust is the machine's.
 //!
 //! Start reading at [`run`], then [`Build::make`].
 
@@ -64,8 +65,8 @@ pub(crate) fn run(arguments: &DistArgs) -> Result<()> {
     Ok(())
 }
 
-/// The commit in a clone in `folder`. One that is there, as after an interruption, is taken to the commit, and what was
-/// built from it is not built anew.
+/// Checks out the commit in a clone in `folder`. A clone that exists, as after an interruption, is moved to the commit,
+/// and what was built from it is not built again.
 fn cloned(folder: &Path) -> Result<PathBuf> {
     let clone = folder.join("clone");
     if !clone.exists() {
@@ -84,7 +85,7 @@ struct Target {
     triple: &'static str,
     /// Its name in an image and in a package.
     architecture: &'static str,
-    /// The way to its standard library.
+    /// The way to install its standard library.
     cure: &'static str,
 }
 
@@ -112,7 +113,7 @@ struct Tools {
 }
 
 impl Tools {
-    /// Installs those that are not there.
+    /// Installs the missing ones.
     ///
     /// # Errors
     ///
@@ -156,7 +157,7 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Builds, and gives the folder with what is given to users.
+    /// Builds everything, and returns the folder with what is given to users.
     fn make(&self, native: &Target) -> Result<PathBuf> {
         let out = files::empty(self.target.join("packages"))?;
         let epoch = self.epoch()?;
@@ -195,10 +196,11 @@ impl Build<'_> {
 
     /// The command that builds the program for all targets at once: linking takes minutes, on one core each.
     fn compile(&self) -> Command {
-        // The C of the allocator keeps the time of its compilation, and is not compiled anew for a later commit.
+        // The C code of the allocator contains the time of its compilation, and is not compiled again for a later
+        // commit.
         let mut compile = self.cargo(&format!("zigbuild --locked --package {PROGRAM}"), 0);
         compile.args(["--features", FEATURES, "--profile", self.profile]);
-        // The last that fits counts, and a later folder may be in an earlier one.
+        // The last prefix that matches counts, and a later folder may be in an earlier one.
         let folders = [&self.source, &self.target, &self.tools.folder];
         let [source, built, tools] = folders.map(|path| path.display().to_string());
         let paths = [
@@ -252,13 +254,13 @@ impl Build<'_> {
         let of_zig = self.target.join("zig");
         cargo.current_dir(&self.source).env("CARGO_TARGET_DIR", &self.target).env("PATH", path);
         cargo.env("CARGO_ZIGBUILD_CACHE_DIR", &of_zig).env("ZIG_GLOBAL_CACHE_DIR", &of_zig);
-        // Units that are compiled bit by bit are other bytes each time.
+        // Incremental compilation gives different bytes each time.
         cargo.env("SOURCE_DATE_EPOCH", epoch.to_string()).env_remove("CARGO_INCREMENTAL");
         cargo
     }
 }
 
-/// Has a program that runs here write its manual pages and completions into `folder`.
+/// Lets a program that runs here write its manual pages and completions into `folder`.
 fn write_pages(program: &Path, folder: PathBuf) -> Result<()> {
     let folder = files::empty(folder)?;
     shell::output(shell::command(program).args(["man", "--folder"]).arg(folder.join("man")))?;
@@ -278,7 +280,7 @@ fn sums(folder: &Path) -> Result<String> {
     Ok(sums)
 }
 
-/// Sees that two builds are the same bytes.
+/// Checks that two builds gave the same bytes.
 fn compare(out: &Path, again: &Path) -> Result<()> {
     let [one, other] = [out, again].map(|folder| fs::read_to_string(folder.join(SUMS)));
     let (one, other) = (one?, other?);
@@ -358,7 +360,7 @@ mod tests {
         let (source, target) = ("/src".into(), "/src/o".into());
         let build = Build { tools: &tools, source, target, profile: "dist" };
         let shown = shell::shown(&build.compile());
-        // The last rule that fits a path counts.
+        // The last rule that matches a path counts.
         let flag = "-ffile-prefix-map";
         let rules =
             ["/r=/rust", "/c=/cargo", "/src=/wirebench", "/src/o=/target", "/src/o/t=/tools"];

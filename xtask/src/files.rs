@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files that are not committed yet, counted or not.
+/// The choice to include files that are not committed yet, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Uncommitted {
     Included,
@@ -15,7 +15,7 @@ pub(crate) enum Uncommitted {
 
 /// Every file below the top of the repository, by its path with `/`.
 ///
-/// A file that was deleted but is not committed yet is listed too.
+/// A file is still listed if its deletion is not committed yet.
 pub(crate) fn list(uncommitted: Uncommitted) -> Result<BTreeSet<String>> {
     if !shell::root().join(".git").exists() {
         return below(shell::root());
@@ -36,7 +36,7 @@ pub(crate) fn below(folder: &Path) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// The folder, made if it is not there, without what was in it.
+/// Makes the folder if it is missing, and empties it.
 pub(crate) fn empty(folder: PathBuf) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -45,7 +45,7 @@ pub(crate) fn empty(folder: PathBuf) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Adds all files below `folder`, which `prefix` leads to.
+/// Adds all files below `folder`, whose paths begin with `prefix`.
 fn walk(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) -> Result<()> {
     let at = || format!("cannot read {}", folder.display());
     for entry in fs::read_dir(folder).with_context(at)? {

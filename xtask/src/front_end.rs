@@ -1,5 +1,5 @@
-//! The front ends: their types are checked, and what is committed of them is held against what they become, where
-//! nothing is written into the sources.
+//! The front ends: checks their types, and that the committed builds are what their sources become, without writing
+//! into the sources.
 
 use crate::packages::{self, Need};
 use crate::shell;

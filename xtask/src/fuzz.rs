@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz`: fuzz targets for a while, starting from their committed corpora.
+//! `cargo xtask fuzz`: runs fuzz targets for a while, starting from their committed corpora.
 //!
 //! All targets are one program (`fuzz/main.rs`), built with libFuzzer and its counters by the stable compiler. Inputs
-//! that reach more code, and those that fail, as small as they can be made, stay below the target folder, until a
-//! person moves one into the corpus.
+//! that reach more code, and failing inputs, as small as they can be made, stay below the target folder until a person
+//! moves one into the corpus.
 
 use crate::packages::{self, Need};
 use crate::shell;
@@ -64,7 +64,7 @@ fn line(target: &str, executions: &str, new_inputs: &str, failing: &str) -> Stri
     format!("{target:<24} {executions:>12} {new_inputs:>10}  {failing}")
 }
 
-/// The words of libFuzzer at its end.
+/// The final report of libFuzzer.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Told {
     executions: u64,
@@ -106,12 +106,12 @@ fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         told.read(&line);
-        // Of what it is doing a person sees the panic alone.
+        // Shows the panic to a person, without progress and statistics.
         if !line.starts_with('#') && !line.starts_with("stat::") && !line.starts_with("INFO:") {
             eprintln!("{line}");
         }
     }
-    // It ends with the program, which keeps its id until it is waited for.
+    // The thread ends with the program, which keeps its id until it is waited for.
     clock.join().expect("reading a file does not panic")?;
     let status = child.wait()?;
     if status.code() != Some(INTERRUPTED) && !status.success() && told.failing.is_none() {
@@ -120,8 +120,8 @@ fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
     Ok(told)
 }
 
-/// The smallest input that libFuzzer makes of one that fails, in a minute; the file itself where it makes none: an
-/// input that takes too long or too much memory is not tried again and again.
+/// Returns the smallest input that libFuzzer makes of a failing one within a minute, or the file itself if it makes
+/// none: an input that takes too long or too much memory is not tried again and again.
 fn smallest(program: &Path, target: &str, failing: &Path) -> PathBuf {
     let name = failing.file_name().unwrap_or_default().to_string_lossy();
     let smaller = failing.with_file_name(format!("smallest-{name}"));
@@ -131,13 +131,14 @@ fn smallest(program: &Path, target: &str, failing: &Path) -> PathBuf {
     let mut command = shell::command(program);
     command.env("FUZZ_TARGET", target).args(["-minimize_crash=1", MINIMIZING]).args(LIMITS);
     command.arg(format!("-exact_artifact_path={}", smaller.display())).arg(failing);
-    // However it ends: what it has made fails, too.
+    // However it ends, what it has made fails too.
     shell::works(&mut command);
     let len = |path: &Path| fs::metadata(path).map_or(u64::MAX, |found| found.len());
     if len(&smaller) < len(failing) { smaller } else { failing.to_owned() }
 }
 
-/// Asks a process of ours to end after so much CPU time. Returns when it has, or has ended by itself.
+/// Asks a process of ours to end after `seconds` of CPU time. Returns once it has asked, or once the process has ended
+/// on its own.
 #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
 fn end_after(id: u32, seconds: u32) -> Result<()> {
     loop {
@@ -162,7 +163,7 @@ fn cpu_ticks(stat: &str) -> Option<u64> {
     if has_ended { None } else { Some(ticks(11)? + ticks(12)?) }
 }
 
-/// The share of the lines of a crate that its corpora reach.
+/// Shows the share of the lines of a crate that its corpora reach.
 fn coverage(name: &str, targets: &[String]) -> Result<()> {
     let sources = shell::root().join("crates").join(name).join("src");
     if !sources.is_dir() {
@@ -197,7 +198,7 @@ fn build(folder: &str, profile: &str, flags: &str) -> Result<PathBuf> {
     let folder = shell::target().join(folder);
     let target = host()?;
     let mut build = shell::cargo("build --locked --manifest-path fuzz/Cargo.toml --features link");
-    // With a target named, the flags are not for build scripts.
+    // With a target named, the flags do not apply to build scripts.
     build.args(profile.split_whitespace()).args(["--target", &target, "--target-dir"]).arg(&folder);
     shell::run(build.env("RUSTFLAGS", flags))?;
     let profile = if profile.is_empty() { "debug" } else { "release" };
@@ -211,7 +212,7 @@ fn host() -> Result<String> {
     host.map(str::to_owned).context("`rustc -vV` names no host")
 }
 
-/// The folder of LLVM's tools that fit the compiler: of its own, or Debian's of the same LLVM.
+/// The folder of the LLVM tools that fit the compiler: its own, or Debian's of the same LLVM.
 fn llvm_tools() -> Result<PathBuf> {
     let sysroot = shell::output(shell::command("rustc").args(["--print", "sysroot"]))?;
     let own = Path::new(sysroot.trim()).join("lib/rustlib").join(host()?).join("bin");
@@ -227,7 +228,7 @@ fn llvm_tools() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The major version of LLVM, of which all minor ones have profiles in the same form.
+/// The major version of LLVM, whose minor versions all have the same profile format.
 fn llvm_major(told: &str) -> Option<&str> {
     let version = told.lines().find_map(|line| line.strip_prefix("LLVM version: "))?;
     version.split('.').next()
@@ -248,14 +249,14 @@ const COUNTERS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// An input of 64 KiB may take 10 s, and all of the process 2 GiB, with every counter and the corpus in it.
+/// An input has at most 64 KiB and may take 10 s; the process may take 2 GiB, including all counters and the corpus.
 const LIMITS: [&str; 4] =
     ["-max_len=65536", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"];
 
-/// The longest time in which a failing input is made smaller.
+/// The longest time to make a failing input smaller.
 const MINIMIZING: &str = "-max_total_time=60";
 
-/// The exit code of libFuzzer when it is interrupted, after which it has told its counts.
+/// The exit code of libFuzzer after an interrupt; it prints its counts before it ends.
 const INTERRUPTED: i32 = 72;
 /// The kernel's unit of CPU time, on every architecture that we build for.
 const TICKS_PER_SECOND: u64 = 100;

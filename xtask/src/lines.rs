@@ -1,8 +1,8 @@
 //! `cargo xtask lines`: lines of code and numbers of tests, by crate and language, now or at a revision of git.
 //!
-//! Blank lines and comments are left out. The tests of a Rust module (from `#[cfg(test)]` to the end of what it is on)
-//! and files of tests, those of a `mod` behind `#[cfg(test)]` among them, have a column of their own. A line is read as
-//! text: cruder than a parser, and the same on both sides of a change.
+//! Blank lines and comments are left out. The tests of a Rust module (from `#[cfg(test)]` to the end of its item) and
+//! files of tests, including those of a `mod` with `#[cfg(test)]`, have a column of their own. Lines are read as text:
+//! that is cruder than a parser, but the same on both sides of a change.
 
 use crate::files::{self, Uncommitted};
 use crate::shell;
@@ -64,7 +64,7 @@ struct Language {
 }
 
 impl Language {
-    /// The language by the end of the file's name; `None` for what is no code.
+    /// The language by the end of the file's name; `None` if it is not code.
     fn of(path: &str) -> Option<Self> {
         let c = |name| (name, &["//"][..], Some(("/*", "*/")));
         let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
@@ -116,7 +116,7 @@ fn part(path: &str) -> String {
     path.split('/').take(depth).collect::<Vec<_>>().join("/")
 }
 
-/// The modules that a file declares behind `#[cfg(test)]`, as the paths of their files without `.rs`.
+/// The modules that a file declares with `#[cfg(test)]`, as the paths of their files without `.rs`.
 fn modules_of_tests(path: &str, text: &str) -> Vec<String> {
     let Some(module) = path.strip_suffix(".rs") else { return Vec::new() };
     let (folder, name) = module.rsplit_once('/').unwrap_or_default();
@@ -173,7 +173,7 @@ fn count(text: &str, language: Language, is_of_tests: bool) -> Count {
 enum Tests {
     WholeFile,
     Outside,
-    /// Behind `#[cfg(test)]`, with so many braces open.
+    /// In an item with `#[cfg(test)]`, with `open` braces open.
     Inside {
         open: i64,
         has_begun: bool,
@@ -181,7 +181,7 @@ enum Tests {
 }
 
 impl Tests {
-    /// True for a line of tests; follows the braces of what `#[cfg(test)]` is on.
+    /// True for a line of tests; follows the braces of the item with `#[cfg(test)]`.
     fn holds(&mut self, line: &str) -> bool {
         let (mut open, mut has_begun) = match *self {
             Self::WholeFile => return true,

@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: bugs that load generators have had, planted in ours one at a time; a test must catch each.
 //!
 //! The product has no switch for any of it. All plants are built into a copy of the workspace below the target folder,
-//! each behind a switch ([`switch`]), so that the copy is compiled once; what both depend on is compiled already.
+//! each behind a switch ([`switch`]), so that the copy is compiled once; shared dependencies are compiled already.
 //! [`plants()`] is the list. A plant whose place is no longer found is stale, which the tests of this module notice.
 
 mod fleet_plants;
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &MutantsArgs) -> Result<()> {
     if caught < count { bail!("a planted bug survived") } else { Ok(()) }
 }
 
-/// The crates whose tests catch those.
+/// The crates whose tests catch these plants.
 fn crates<'a>(plants: impl Iterator<Item = &'a Plant>) -> BTreeSet<&'static str> {
     plants.map(|plant| plant.caught_by).collect()
 }
@@ -69,14 +69,15 @@ fn side_by_side<T: Copy + Sync, O: Send>(
     in_turns(cores, all.len(), |index, _| work(all[index]))
 }
 
-/// Sees that tests of a crate pass without any plant.
+/// Checks that tests of a crate pass without any plant.
 fn must_pass(programs: &[Program], name: &str, test: &str) -> Result<()> {
     let outcome = programs::test(programs, name, test, None)?;
     ensure!(outcome == Outcome::Survived, "the tests of {name} fail without any plant: {outcome}");
     Ok(())
 }
 
-/// Runs the test that is to catch a bug with it awake, then all of the crate, and prints what became of it.
+/// Runs the test that should catch a bug with that bug awake, then, if it survives, all tests of the crate, and prints
+/// the outcome.
 fn try_plant(programs: &[Program], plant: &Plant) -> Result<Outcome> {
     let test = |filter| programs::test(programs, plant.caught_by, filter, Some(plant.name));
     let mut outcome = test(plant.test).with_context(|| format!("plant `{}`", plant.name))?;
@@ -89,7 +90,8 @@ fn try_plant(programs: &[Program], plant: &Plant) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The copy of the workspace with every plant built in, whichever are wanted: it is compiled once for all.
+/// Makes the copy of the workspace with every plant built in, whichever are wanted, so that it is compiled once for
+/// all.
 fn planted_tree() -> Result<Tree> {
     let mut of_file: BTreeMap<&str, Vec<&Plant>> = BTreeMap::new();
     let mut roots = BTreeSet::new();
@@ -111,9 +113,9 @@ fn planted_tree() -> Result<Tree> {
     })
 }
 
-/// The manifest of the workspace, or the list of its packages, in which our crates have another version. Cargo names
-/// what it builds after that: of the same version it would take what is built of the copy for what is built of ours,
-/// and compile no change of ours any more.
+/// Returns the manifest of the workspace, or its lock file, with another version for our crates. Cargo names what it
+/// builds after the version: with the same version it would take builds of the copy for builds of ours, and no longer
+/// compile our changes.
 fn of_another_version(text: &str) -> String {
     let another = |package: &str| match package.contains("\nsource = ") {
         true => package.to_owned(),
@@ -122,7 +124,7 @@ fn of_another_version(text: &str) -> String {
     text.split(PACKAGE).map(another).collect::<Vec<_>>().join(PACKAGE)
 }
 
-/// The begin of a package in the list of packages.
+/// The beginning of a package in the lock file.
 const PACKAGE: &str = "[[package]]";
 /// The version of our crates.
 const VERSION: &str = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"));

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Sees that all of it is there.
+/// Ensures that all of it is there.
 ///
 /// # Errors
 ///
@@ -28,7 +28,7 @@ pub(crate) fn ensure(is_fast: bool) -> Result<()> {
     ]);
     if !is_fast {
         needs.extend(OF_TESTS.iter().map(|(probe, package)| Need::debian(probe, package)));
-        // Its programs are in a folder of its version.
+        // Its programs are in a folder with its version in the name.
         let postgresql = "postgresql".to_owned();
         needs.insert(Need {
             probe: Probe::Package(postgresql.clone()),
@@ -45,7 +45,7 @@ pub(crate) fn ensure(is_fast: bool) -> Result<()> {
     packages::ensure(&needs.into_iter().collect::<Vec<_>>())
 }
 
-/// Sees that the disk has room for what the gate still writes: `needed` without the `held` that it wrote before.
+/// Checks that the disk has room for what the gate will write: `needed` less the `held` that it wrote before.
 ///
 /// # Errors
 ///
@@ -70,11 +70,11 @@ fn kib(printed: &str) -> Result<u64> {
     number.with_context(|| format!("no number of KiB in {printed:?}"))
 }
 
-/// The needs of a subject: its programs and files, each with the packages that bring it, and packages beside them.
+/// The needs of a subject: its programs and files, each with the packages that bring it, and other packages.
 ///
 /// # Errors
 ///
-/// `[needs]` is not of the shape that manifests have; the key is named.
+/// `[needs]` does not have the form that manifests have; the key is named.
 fn of_subject(manifest: &toml::Table) -> Result<BTreeSet<Need>> {
     let mut needs = BTreeSet::new();
     let Some(table) = manifest.get("needs") else { return Ok(needs) };
@@ -113,7 +113,7 @@ fn list<'a>(value: &'a toml::Value, key: &str) -> Result<Vec<&'a str>> {
     texts.flatten().with_context(|| format!("{key} is no list of packages: write [\"PACKAGE\"]"))
 }
 
-/// Programs that the tests need beside the subjects, each with its Debian package. libFuzzer is C++.
+/// Programs that the tests need besides the subjects, each with its Debian package. libFuzzer is C++.
 const OF_TESTS: &[(&str, &str)] = &[
     ("/usr/share/benchmark/compare.py", "libbenchmark-tools"),
     ("c++", "g++"),

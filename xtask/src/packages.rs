@@ -20,7 +20,7 @@ pub(crate) enum Probe {
     /// A subcommand of cargo: rustup has its program on the path even where the component is missing.
     Cargo(&'static str),
     File(String),
-    /// A Debian package that no program or file tells of.
+    /// A Debian package that no program or file reveals.
     Package(String),
     Program(String),
     PythonModule(&'static str),
@@ -45,8 +45,8 @@ impl Need {
     }
 }
 
-/// Sees that all `needs` are met: root installs what is missing, anybody else is told all of it at once, with the one
-/// command to give to root. Does nothing if all are met.
+/// Ensures that all `needs` are met. As root, installs what is missing; for anybody else the error names all of it at
+/// once, with one command to run as root. Does nothing if all are met.
 ///
 /// # Errors
 ///
@@ -67,7 +67,7 @@ pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
 
 /// Installs a program of cargo's registry below `folder`, if it is not there.
 ///
-/// It is compiled in half the time as for debugging, and fast enough.
+/// A debug build takes half the time to compile, and is fast enough.
 pub(crate) fn from_cargo(folder: &Path, name: &str, version: &str, options: &str) -> Result<()> {
     if folder.join("bin").join(name).exists() {
         return Ok(());
@@ -158,10 +158,10 @@ fn is_there(probe: &Probe) -> bool {
     }
 }
 
-/// The file of `program` in the path of programs.
+/// The file of `program` on the search path.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    // Debian keeps servers where only root looks.
+    // Debian keeps servers in a folder that only root has on the path.
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
     folders.map(|folder| folder.join(program)).find(|file| file.is_file())
 }

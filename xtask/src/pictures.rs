@@ -1,4 +1,4 @@
-//! `cargo xtask pictures`: every page in docs/pictures, light and dark, wide and narrow, to be looked at.
+//! `cargo xtask pictures`: draws every page into docs/pictures, light and dark, wide and narrow, for people to look at.
 //!
 //! The program measures short runs of each kind. A browser then opens their reports and the views of `wirebench ui`
 //! (`pictures.mjs`). README.md has the report of the first one as a picture, and its page as text. The figures are
@@ -97,7 +97,7 @@ fn measure_series(wirebench: &Path, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `readme` with `page` in place of the one that it has.
+/// Returns `readme` with its page replaced by `page`.
 fn with_page(readme: &str, page: &str) -> Option<String> {
     let (above, rest) = readme.split_once(ABOVE_PAGE)?;
     let line = |line: &str| format!("{}{line}\n", if line.is_empty() { "" } else { INDENT });
@@ -113,7 +113,7 @@ fn draw(browser: &Path, folder: &Path, places: &[String; 2], reports: &[PathBuf]
     command.arg("xtask/src/pictures.mjs").arg(folder).args(places).args(reports);
     shell::output(&mut command)?;
     let count = fs::read_dir(folder)?.count();
-    // Of the first report also what a reader sees first.
+    // One more for the part of the first report that a reader sees first.
     let expected = (reports.len() + VIEWS) * LOOKS + 1;
     ensure!(count == expected, "{count} pictures, and {expected} were to be");
     Ok(())
@@ -134,9 +134,9 @@ const RECORDS: [(&str, &str); 7] = [
 const AGAIN: &str = "ladder-again";
 /// A load of a trend, in less than a second each time.
 const SERIES: &str = "run URL --connections 4 --duration 500ms --warm-up 100ms";
-/// The records before the server becomes slower, and after: a change takes five on either side.
+/// The number of records before the server becomes slower, and after that: a change needs five on either side.
 const SERIES_HALF: usize = 8;
-/// The end of the paragraph above the page in README.md, and what each line of the page begins with.
+/// The end of the paragraph above the page in README.md, and the beginning of each line of the page.
 const ABOVE_PAGE: &str = "prints this page in less than 45 seconds:\n\n";
 const INDENT: &str = "    ";
 /// The views of `wirebench ui`: a form, a run in progress, one that is over, all runs, history, trends, a comparison.
@@ -144,7 +144,7 @@ const VIEWS: usize = 7;
 /// Light and dark, wide and narrow.
 const LOOKS: usize = 4;
 const BOTH_CORES: &str = "0,1";
-/// A command that has not ended after so long has failed: the lab may compile what it compares.
+/// The longest time of a command: the lab may compile what it compares. A longer one has failed.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A child process on a core of its own: started, watched through /proc, and gone when its value is.
+//! A child process on a core of its own: started, watched through /proc, and killed when its value is dropped.
 
 #![expect(clippy::disallowed_methods, reason = "it waits for programs")]
 
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The time between two looks at something that is waited for.
+/// The time between two checks while waiting for something.
 const POLL: Duration = Duration::from_millis(5);
 
 /// A program at work.
@@ -34,8 +34,8 @@ impl Process {
         Self::spawn(name, cores, command, scratch, Stdio::null())
     }
 
-    /// The same for a program that ends when its standard input does: when this value is dropped, and when this process
-    /// ends in whatever way.
+    /// Does the same for a program that ends when its standard input does: when this value is dropped, or when this
+    /// process ends, however it ends.
     pub(crate) fn start_tied(
         name: &str,
         cores: impl Display,
@@ -68,7 +68,7 @@ impl Process {
         Ok(Self { name: name.to_owned(), child, stdout, stderr })
     }
 
-    /// Waits until `look` finds something, the process ends, or `patience` does.
+    /// Waits until `look` finds something, the process ends, or `patience` is over.
     pub(crate) fn wait_for<T>(
         &mut self,
         what: &str,
@@ -93,7 +93,7 @@ impl Process {
         }
     }
 
-    /// Waits for an end with one of these exit codes and gives back what it printed.
+    /// Waits for an end with one of these exit codes and returns what it printed.
     pub(crate) fn finish_with(&mut self, codes: &[i32], patience: Duration) -> Result<String> {
         let start = Instant::now();
         let status = loop {
@@ -108,7 +108,7 @@ impl Process {
         Ok(self.printed())
     }
 
-    /// Its process id: it is that program, and not `taskset`, which became it.
+    /// Its process id, which is that of the program: `taskset` has become it.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -128,7 +128,8 @@ impl Process {
         fs::read_to_string(&self.stderr).unwrap_or_default()
     }
 
-    /// Waits until its messages, without the first `from` bytes of them, have one of `wanted`; the place behind it.
+    /// Waits until its messages, after the first `from` bytes, contain one of `wanted`, and returns the position after
+    /// it.
     pub(crate) fn wait_for_words(
         &mut self,
         from: usize,
@@ -155,7 +156,7 @@ impl Process {
         Ok(fs::read_dir(format!("/proc/{}/fd", self.child.id()))?.count())
     }
 
-    /// The time that its threads of these names have had on CPUs; without names that of all.
+    /// The CPU time of its threads with these names; without names, that of all threads.
     pub(crate) fn on_cpu(&self, names: &[&str]) -> Result<Duration> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()))?.flatten();
         let tasks = tasks.map(|task| task.path()).filter(|task| {
@@ -184,13 +185,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself; either way nothing of it stays.
+        // It may have ended on its own; either way nothing of it is left.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// The processes that `id` has started, and those that they have, and so on.
+/// The processes that `id` has started, directly or indirectly.
 pub(crate) fn descendants(id: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{id}/task"));
     let threads = tasks.into_iter().flatten().flatten().map(|task| task.path().join("children"));
@@ -201,7 +202,7 @@ pub(crate) fn descendants(id: u32) -> Vec<u32> {
     children.iter().flat_map(|child| [vec![*child], descendants(*child)].concat()).collect()
 }
 
-/// The time that a thread, by its folder in `/proc`, has had on a CPU.
+/// The CPU time of a thread, by its folder in `/proc`.
 pub(crate) fn on_cpu(thread: &Path) -> Result<Duration> {
     let text = fs::read_to_string(thread.join("schedstat")).context("its thread has ended")?;
     let nanos = text.split(' ').next().and_then(|nanos| nanos.parse().ok());
@@ -216,13 +217,13 @@ pub(crate) fn arguments(id: u32) -> Vec<String> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Waits for the line in which a server says where it listens.
+/// Waits for the line in which a server says where it listens, and returns the address.
 pub(crate) fn await_ready(process: &mut Process) -> Result<SocketAddr> {
     process
         .wait_for("ready line", Duration::from_secs(10), |process| Ok(ready_at(&process.printed())))
 }
 
-/// The address of `ready ADDRESS` or `ready SCHEME://ADDRESS/`, once the whole line is there.
+/// The address of `ready ADDRESS` or `ready SCHEME://ADDRESS/`, once the line is complete.
 fn ready_at(printed: &str) -> Option<SocketAddr> {
     let (line, _) = printed.split_once('\n')?;
     let place = line.strip_prefix("ready ")?;

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// The folder of the workspace, which is the working directory of every command.
 ///
-/// As cargo says it now: two clones may share a target folder, and so this program.
+/// As cargo sets it at run time: two clones may share a target folder, and so this program.
 pub(crate) fn root() -> &'static Path {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
     ROOT.get_or_init(|| {
@@ -67,7 +67,7 @@ pub(crate) fn run_reading(command: &mut Command, mut read: impl FnMut(&str)) -> 
     Ok(())
 }
 
-/// Runs to the end and gives back what it printed; its words only when it fails.
+/// Runs to the end and returns its standard output. Its messages are in the error if it fails.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start `{}`", shown(command)))?;
     if !output.status.success() {
@@ -83,7 +83,7 @@ pub(crate) fn signal(signal: &str, id: u32) -> Result<()> {
     output(command("kill").arg(format!("-{signal}")).arg(id.to_string())).map(drop)
 }
 
-/// True if the program starts and ends well; nothing of it is shown.
+/// True if the program starts and succeeds; its output is not shown.
 pub(crate) fn works(command: &mut Command) -> bool {
     command
         .stdout(Stdio::null())

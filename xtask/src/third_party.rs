@@ -1,9 +1,9 @@
-//! Installs what others wrote below the target folder, with what it needs: the subjects, by wirebench itself, and the
-//! clients of `tests/third_party`.
+//! Installs third-party programs below the target folder, with what they need: the subjects, by wirebench itself, and
+//! the clients of `tests/third_party`.
 //!
-//! A client ends as `third-party/NAME/start`, the contract of `tests/third_party/README.md`; a subject as
-//! `subjects/NAME`, that of `docs/SUBJECTS.md`. A program that was installed from the same files is left as it is, so
-//! that a second call takes no time.
+//! A client becomes `third-party/NAME/start`, by the contract of `tests/third_party/README.md`; a subject becomes
+//! `subjects/NAME`, by that of `docs/SUBJECTS.md`. A program that was installed from the same files is left as it is,
+//! so that a second call takes no time.
 
 use crate::packages::{self, Need};
 use crate::shell;
@@ -18,30 +18,30 @@ pub(crate) const VARIABLE: &str = "WIREBENCH_THIRD_PARTY";
 /// The variable that tells the tests, and wirebench, where the subjects are.
 pub(crate) const SUBJECTS_VARIABLE: &str = "WIREBENCH_INSTALLED";
 
-/// Builds wirebench and installs all of both.
+/// Builds wirebench, and installs all subjects and clients.
 ///
-/// Gives back the folders that hold them: what [`VARIABLE`] and [`SUBJECTS_VARIABLE`] are to be.
+/// Returns their folders: the values for [`VARIABLE`] and [`SUBJECTS_VARIABLE`].
 pub(crate) fn install_all() -> Result<[PathBuf; 2]> {
     shell::run(&mut shell::cargo("build --quiet --locked --package wirebench"))?;
     install_built()
 }
 
-/// Installs all of both with the `wirebench` that is built already.
+/// Installs all subjects and clients with the `wirebench` that is built already.
 ///
-/// Gives back the same folders.
+/// Returns the same folders.
 pub(crate) fn install_built() -> Result<[PathBuf; 2]> {
     let subjects = install_subjects(&shell::target().join("debug/wirebench"))?;
     Ok([install()?, subjects])
 }
 
-/// Has the program `wirebench` install all subjects. That a registry cannot be reached is no failure here: the tests
-/// know which may be missing.
+/// Lets the program `wirebench` install all subjects. An unreachable registry is not a failure here: the tests know
+/// which may be missing.
 fn install_subjects(wirebench: &Path) -> Result<PathBuf> {
     let folder = shell::target().join("subjects");
     let mut install = shell::command(wirebench);
     install.args(["subjects", "install", "--packages", "--subjects", "subjects", "--installed"]);
     install.arg(&folder).arg("--all");
-    // Its words come in one piece: it may work beside the compiler, which has words of its own.
+    // Its output is shown in one piece: it may run at the same time as the compiler, which prints too.
     let output =
         install.output().with_context(|| format!("cannot start `{}`", shell::shown(&install)))?;
     let words = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
@@ -60,7 +60,7 @@ const PARTIAL: i32 = 13;
 
 /// Installs the clients of `tests/third_party`.
 ///
-/// Gives back the folder that holds them: what [`VARIABLE`] is to be.
+/// Returns their folder: the value for [`VARIABLE`].
 pub(crate) fn install() -> Result<PathBuf> {
     packages::ensure(&[
         Need::debian("/usr/share/benchmark/compare.py", "libbenchmark-tools"),
@@ -84,7 +84,7 @@ pub(crate) fn install() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Installs the NATS server alone; gives back its program.
+/// Installs the NATS server alone, and returns its program.
 pub(crate) fn install_nats_server() -> Result<PathBuf> {
     let folder = shell::target().join("third-party");
     install_one("nats-server", &folder, |folder| go(folder, "github.com/nats-io/nats-server/v2"))?;
@@ -96,7 +96,7 @@ pub(crate) fn nats_server() -> PathBuf {
     shell::target().join("third-party/nats-server/nats-server")
 }
 
-/// Builds a program of Go into its folder, under the name that the folder has.
+/// Builds a Go program into its folder, under the name of the folder.
 fn go(folder: &Path, package: &str) -> Result<()> {
     let name = folder.file_name().and_then(|name| name.to_str()).context("a folder has a name")?;
     let build = ["build", "-o", name, package];
@@ -121,7 +121,7 @@ fn npm(folder: &Path) -> Result<()> {
     shell::output(shell::command("npm").args(flags).current_dir(folder)).map(drop)
 }
 
-/// Installs the browser alone; gives back its folder.
+/// Installs the browser alone, and returns its folder.
 pub(crate) fn install_browser() -> Result<PathBuf> {
     packages::ensure(&[
         Need::debian("chromium", "chromium"),

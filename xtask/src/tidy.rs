@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: what a tool can check without judgement, and rustfmt and clippy do not.
+//! `cargo xtask tidy`: checks what a tool can check without judgement, and rustfmt and clippy do not.
 //!
-//! Every rule takes text and gives back [`Complaint`]s, so each is tested without a file. Only files that git knows
-//! are read; in an archive of the sources, all.
+//! Every rule takes text and returns [`Complaint`]s, so each is tested without a file. Only files that git knows are
+//! read; in an archive of the sources, all.
 
 mod arrows;
 mod circles;
@@ -66,11 +66,11 @@ fn complaints(files: &[File]) -> Vec<Complaint> {
     all
 }
 
-/// The files of the repository; those that are no text have none.
+/// The files of the repository; those that are not text have an empty one.
 fn files() -> Result<Vec<File>> {
     let mut files = Vec::new();
     for path in files::list(Uncommitted::LeftOut)? {
-        // A file that was deleted but is not committed yet is no file any more.
+        // A file cannot be read if its deletion is not committed yet.
         if let Ok(bytes) = fs::read(shell::root().join(&path)) {
             files.push(File { path, text: String::from_utf8(bytes).unwrap_or_default() });
         }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// The results of `count` calls, in their order, `jobs` of them at a time. Each is given its index, and a number below
-/// `jobs` that no other call has at this time. After the first error no call begins.
+/// Makes `count` calls, `jobs` of them at a time, and returns their results in order. Each call gets its index, and a
+/// number below `jobs` that no other call has at this time. After the first error no call begins.
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
 //! `cargo xtask bench ab`: how often `wirebench ab` finds a server that needs 5 % more CPU time for each message, and
 //! how often `--aa` claims a difference where there is none.
 //!
-//! Both servers are our WebSocket echo with some work for each message. The work of HEAD is more by 5 % of what a
-//! message costs BASE in all, which a first run measures. With `--file` the runs that are done outlive the command, so
-//! that it can be made in slices, each when the machine is quiet.
+//! Both servers are our WebSocket echo with some work for each message. HEAD does more work: 5 % of the total cost of a
+//! message to BASE, which a first run measures. With `--file` finished runs outlive the command, so that the benchmark
+//! can be run in slices, whenever the machine is quiet.
 
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::Process;
@@ -85,7 +85,7 @@ fn claimed(work_ns: Option<u64>, record: &Value) -> Value {
     })
 }
 
-/// The runs that are done, each a line of a file if there is one: its first line says what they are of.
+/// The finished runs, each a line of a file if there is one; the first line of the file says what was asked.
 #[derive(Debug, Default)]
 struct Kept {
     lines: Vec<Value>,
@@ -93,7 +93,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// The runs of a file, without a last line that was not written to its end.
+    /// Opens the runs of a file, without a last line that is incomplete.
     fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path else { return Ok(Self::default()) };
         let text = if path.exists() { fs::read_to_string(path)? } else { String::new() };
@@ -116,7 +116,7 @@ impl Kept {
         Ok(())
     }
 
-    /// The runs against a HEAD of so much work; `None`: of BASE against itself.
+    /// The runs against a HEAD with this work; `None`: those of BASE against itself.
     fn of(&self, work_ns: Option<u64>) -> impl Iterator<Item = &Value> {
         self.lines.iter().skip(1).filter(move |line| line["work_ns"].as_u64() == work_ns)
     }
@@ -142,7 +142,7 @@ impl Bench {
         cost.as_f64().context("the record has no CPU time of BASE")
     }
 
-    /// The record of one run against a server of so much work for each message; `None`: of BASE against itself.
+    /// Measures one run against a server with this work for each message; `None`: BASE against itself.
     fn measure(&self, work_ns: Option<u64>) -> Result<Value> {
         let record = self.scratch.join("ab.json");
         super::forget(&record)?;
@@ -162,7 +162,7 @@ impl Bench {
     }
 }
 
-/// The line of a shell that starts a server.
+/// The shell command that starts a server.
 fn serve(wirebench: &Path, work_ns: u64) -> String {
     let program = wirebench.display();
     format!("exec '{program}' serve ws --quiet --listen 127.0.0.1:{{port}} --work {work_ns}ns")
@@ -175,18 +175,18 @@ struct Claims {
     /// Runs in which any number was claimed to be worse, or better.
     worse: usize,
     better: usize,
-    /// Runs whose verdict is that they are no result.
+    /// Runs whose verdict is `invalid`.
     invalid: usize,
-    /// Runs in which the number was claimed to differ, by its name.
+    /// The runs in which a number was claimed to differ, by its name.
     by_number: BTreeMap<String, usize>,
 }
 
 impl Claims {
-    /// Counts those of one record.
+    /// Counts the claims of one record.
     ///
     /// # Errors
     ///
-    /// It compares no two sides.
+    /// The record does not compare two sides.
     fn add(&mut self, record: &Value) -> Result<()> {
         let differences = record["sides"]["differences"].as_array();
         let differences = differences.context("the record has no two sides")?;
@@ -217,11 +217,11 @@ const HEAD: &str = "\
 /// The rounds of a run and the length of its blocks: those of `wirebench ab`, so that a run takes a minute.
 const ROUNDS: &str = "48";
 const BLOCK: &str = "400ms";
-/// The part of what a message costs that HEAD needs more.
+/// The additional cost of a message to HEAD, as a part of its cost to BASE.
 const MORE: f64 = 0.05;
 /// The work of BASE for each message: with it the server is the slower end.
 const WORK_NS: u64 = 5000;
-/// A run that has not ended after so long has failed.
+/// The longest time of a run; a longer one has failed.
 const PATIENCE: Duration = Duration::from_secs(7200);
 
 #[cfg(test)]

@@ -25,7 +25,8 @@ pub(super) fn recording() -> Result<Vec<Figure>> {
     ])
 }
 
-/// Instructions of a whole run that records `messages`; the cost of starting falls away in the difference of two.
+/// Counts the instructions of a complete run that records `messages`; in the difference of two runs the cost of
+/// starting cancels out.
 fn instructions(program: &Path, messages: u64) -> Result<f64> {
     let mut valgrind = shell::command("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);

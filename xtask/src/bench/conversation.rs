@@ -1,8 +1,8 @@
-//! `cargo xtask bench conversation`: the generator's CPU time for a JSON-RPC request whose reply is found by its id, by
-//! that of a plain WebSocket echo of about as many bytes.
+//! `cargo xtask bench conversation`: the generator's CPU time for a JSON-RPC request whose reply is found by its id,
+//! relative to that of a plain WebSocket echo with about as many bytes.
 //!
-//! Both servers are the oracle and let every tenth reply be overtaken, so that neither is matched by its order. The
-//! blocks of all rows take turns in one run; a ratio is that of the same rounds.
+//! Both servers are oracles that reorder a tenth of the replies, so that neither is matched by order. The blocks of all
+//! rows take turns in one run; a ratio compares the same rounds.
 
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::{self, Process};
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &ConversationArgs) -> Result<()> {
     Ok(())
 }
 
-/// The blocks of one run of the file.
+/// Runs the file once, and returns its blocks.
 fn measure(wirebench: &Path, scratch: &Path, asked: &Path) -> Result<Vec<Value>> {
     let record = scratch.join("conversation.json");
     super::forget(&record)?;
@@ -118,7 +118,7 @@ fn row(size: &Size, blocks: &[Value], rows: [usize; 2]) -> Result<String> {
 /// A length of messages.
 struct Size {
     bytes: u32,
-    /// The characters that make a request about as long, beside the rest of it.
+    /// The padding characters that make a request about as long.
     pad: u32,
     at_most: f64,
 }
@@ -133,7 +133,7 @@ reply = { id = "$.id", has = "$.result" }
 const HEAD: &str = "\
 | size | plain echo | by its id | ratio of generator CPU a message [95 %] | at most |
 |--:|--:|--:|--:|--:|";
-/// A run that has not ended after so long has failed.
+/// The longest time of a run; a longer one has failed.
 const PATIENCE: Duration = Duration::from_secs(900);
 
 #[cfg(test)]

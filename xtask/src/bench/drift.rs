@@ -1,5 +1,5 @@
 //! `cargo xtask bench drift`: how often a run of two minutes names the memory of a server that leaks 1 KiB with each
-//! message, and how often it names anything of a server that does not.
+//! message, and how often it names anything about a server that does not.
 
 use super::{GENERATOR_CORE, SERVER_CORE};
 use crate::process::{self, Process};
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &DriftArgs) -> Result<()> {
             let Some(leaks) = lock(&left).pop_front() else { return Ok(()) };
             let options: &[&str] = if leaks { &["--leak", "1KiB"] } else { &[] };
             let measured = measure(&wirebench, &scratch, seconds, options);
-            // Of a table with a hole nothing is shown: the other jobs end after their runs.
+            // A table with a gap is not shown: the other jobs end after their current runs.
             let record = measured.inspect_err(|_| lock(&left).clear())?;
             let mut named = lock(&named);
             named[usize::from(!leaks)].add(&record);
@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &DriftArgs) -> Result<()> {
     Ok(())
 }
 
-/// The order of the runs, true for one against a server that leaks: in turns, so that the machine is the same to both.
+/// The order of the runs, true for one against a server that leaks: in turns, so that the machine is the same for both.
 fn order(runs: usize, same: usize) -> VecDeque<bool> {
     let pairs = (0..runs.max(same)).flat_map(|run| [(true, run < runs), (false, run < same)]);
     pairs.filter_map(|(leaks, is_asked)| is_asked.then_some(leaks)).collect()
@@ -110,7 +110,7 @@ struct Named {
 }
 
 impl Named {
-    /// Counts those of one record.
+    /// Counts the drifts of one record.
     fn add(&mut self, record: &Value) {
         self.runs += 1;
         let drifts = record["drifts"].as_array().map_or(&[][..], Vec::as_slice);
@@ -138,7 +138,7 @@ const HEAD: &str = "\
 const BLOCKS: u32 = 48;
 /// The messages that are sent in a second.
 const RATE: &str = "500/s";
-/// The time for all of a run but its blocks, which get twice their length.
+/// The time for everything in a run but its blocks, which get twice their length.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[cfg(test)]

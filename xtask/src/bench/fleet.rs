@@ -1,6 +1,6 @@
-//! `cargo xtask bench fleet`: fleets in network namespaces on this machine: what agents reach together, how soon one
-//! that is missed is noticed, how well begins and clocks agree, what coordination costs, and what is left of a run
-//! when something is killed. docs/FLEET.md has the figures.
+//! `cargo xtask bench fleet`: fleets in network namespaces on this machine: what agents reach together, how soon a
+//! missing one is noticed, how well starts and clocks agree, what coordination costs, and what is left of a run when
+//! something is killed. docs/FLEET.md has the figures.
 
 mod arrivals;
 mod harness;
@@ -91,14 +91,14 @@ pub(super) fn run(arguments: &FleetArgs) -> Result<()> {
     Ok(())
 }
 
-/// The messages that 1, 2 and 4 agents exchange a second on links that are full.
+/// Measures how many messages 1, 2 and 4 agents exchange per second on saturated links.
 fn share(wirebench: &Path, rounds: usize) -> Result<String> {
     let mut fleet = Fleet::up(wirebench, 4, Some(LINK))?;
     let url = fleet.serve(None, "ws")?;
     let counts = [1, 2, 4];
     let mut reached = [const { Vec::new() }; 3];
     for round in 0..rounds {
-        // None is always the first.
+        // No number of agents always goes first.
         for side in if round % 2 == 0 { [0, 1, 2] } else { [2, 1, 0] } {
             let agents = counts[side];
             fleet.keep(agents)?;
@@ -120,7 +120,7 @@ fn share(wirebench: &Path, rounds: usize) -> Result<String> {
     ))
 }
 
-/// The times from when an agent is killed, stopped or cut off until the words about it.
+/// Measures the time from killing, stopping or cutting off an agent until that is reported.
 fn notice(wirebench: &Path, rounds: usize) -> Result<String> {
     let mut fleet = Fleet::up(wirebench, 8, None)?;
     let url = fleet.serve(None, "ws")?;
@@ -158,7 +158,8 @@ fn notice(wirebench: &Path, rounds: usize) -> Result<String> {
     Ok(lines.collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
-/// The seconds until it is said that this agent is missed; all is as before when it is back.
+/// Returns the seconds until this agent is reported missing. Unless it was killed, brings it back, and waits for that
+/// to be reported.
 fn missed(fleet: &Fleet<'_>, run: &mut Process, kind: usize, agent: usize) -> Result<f64> {
     let (from, began) = (run.words().len(), Instant::now());
     let process = &fleet.agents[agent];
@@ -179,9 +180,10 @@ fn missed(fleet: &Fleet<'_>, run: &mut Process, kind: usize, agent: usize) -> Re
     Ok(seconds)
 }
 
-/// The begins of 8 agents by the arrival of their messages at one server, so by one clock: the spread of the first
-/// messages, each less the time by which it was due later than that of the first agent; and true errors of their clocks
-/// beside the bounds of these, by the median begin of the agents. An error that all have in common is not seen so.
+/// Measures the starts of 8 agents by the arrival of their messages at one server, and so by one clock: the spread of
+/// the first messages, each less the time by which it was due after that of the first agent; and the true errors of
+/// their clocks, relative to the median start, next to the bounds of these errors. An error common to all agents does
+/// not show.
 fn begins(wirebench: &Path, rounds: usize, has_slow: bool) -> Result<String> {
     let mut fleet = Fleet::up(wirebench, AGENTS, None)?;
     let slow = format!("LD_PRELOAD={}", slow_clock(fleet.folder())?.display());
@@ -190,7 +192,7 @@ fn begins(wirebench: &Path, rounds: usize, has_slow: bool) -> Result<String> {
     let (mut within, mut left_out) = (0, 0);
     for _ in 0..rounds {
         if has_slow {
-            // Clocks of agents count from the start of their process.
+            // The clock of an agent counts from the start of its process.
             fleet.agents.clear();
             for agent in 0..AGENTS {
                 let before: &[&str] = if agent < AGENTS / 2 { &["env", &slow] } else { &[] };
@@ -234,8 +236,8 @@ fn begins(wirebench: &Path, rounds: usize, has_slow: bool) -> Result<String> {
     ))
 }
 
-/// Builds a library that makes the monotonic clock of a program slow from its first reading on. A slow clock is what
-/// timers stand: they end early by the true one, and are set again.
+/// Builds a library that makes the monotonic clock of a program slow from its first reading on. Timers tolerate a slow
+/// clock: they follow the true one, so they end early and are set again.
 fn slow_clock(folder: &Path) -> Result<PathBuf> {
     let (source, library) = (folder.join("slow.c"), folder.join("slow.so"));
     fs::write(&source, SLOW_CLOCK)?;
@@ -245,7 +247,7 @@ fn slow_clock(folder: &Path) -> Result<PathBuf> {
     Ok(library)
 }
 
-/// The CPU time of the threads that coordinate, and times of an open loop with and without a fleet.
+/// Measures the CPU time of the threads that coordinate, and the times of an open loop with and without a fleet.
 fn cost(wirebench: &Path, rounds: usize) -> Result<String> {
     let mut lines = Vec::new();
     for agents in [4, 16] {
@@ -268,11 +270,12 @@ fn cost(wirebench: &Path, rounds: usize) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-/// The times of a load by one agent and by a run without a fleet, which take turns.
+/// Measures the times of a load by one agent and by a run without a fleet, in turns.
 fn with_and_without(wirebench: &Path, rounds: usize, rate: &str) -> Result<String> {
     let mut fleet = Fleet::up(wirebench, 1, None)?;
-    // Each has one core in either way: there the agent's control takes its time from the load. Runs of the same kind
-    // differ less than on two cores, and less than at a rate at which a core falls asleep between messages.
+    // In both ways server and generator have one core each, so that the agent's control takes its time from the load.
+    // Runs of the same kind differ less than on two cores, and less than at a rate at which a core sleeps between
+    // messages.
     let url = fleet.serve_on(&super::SERVER_CORE.to_string(), None, "ws")?;
     let core = super::GENERATOR_CORE.to_string();
     let pinned = ["taskset", "--cpu-list", &core];
@@ -297,9 +300,9 @@ fn with_and_without(wirebench: &Path, rounds: usize, rate: &str) -> Result<Strin
 /// The two sides of [`with_and_without`].
 const WAYS: [&str; 2] = ["one agent", "no fleet"];
 
-/// The share of a core, in percent, of the threads of an agent that coordinate, and of the NATS server.
+/// Measures the share of a core, in percent, that the coordinating threads of an agent take, and the NATS server.
 fn coordination(wirebench: &Path, fleet: &Fleet<'_>) -> Result<[f64; 2]> {
-    // The driver of its state machine, which is the main thread, the bus, and who adds up what is told each second.
+    // The main thread, which drives its state machine; the bus; and the thread that adds up the reports of each second.
     let main = wirebench.file_name().and_then(|name| name.to_str()).context("it has a name")?;
     let control = [main, "fleet", "live"];
     let used = || -> Result<[Duration; 2]> {
@@ -313,8 +316,8 @@ fn coordination(wirebench: &Path, fleet: &Fleet<'_>) -> Result<[f64; 2]> {
     Ok([share(0) / float(fleet.agents.len()), share(1)])
 }
 
-/// The records of sweeps in which an agent, the controller or the NATS server was killed, each made twice from the log,
-/// beside that of the same sweep in which nothing was.
+/// Compares the records of sweeps in which an agent, the controller or the NATS server was killed, each made twice from
+/// the log, with that of the same sweep undisturbed.
 fn kills(wirebench: &Path, rounds: usize) -> Result<String> {
     let mut fleet = Fleet::up(wirebench, 3, None)?;
     let url = fleet.serve(None, "tcp")?;
@@ -357,7 +360,7 @@ fn kills(wirebench: &Path, rounds: usize) -> Result<String> {
     ))
 }
 
-/// The record of the sweep in which nothing is killed, and nothing is in doubt.
+/// Measures the sweep until nothing in its record is in doubt; nothing is killed.
 fn undisturbed(fleet: &mut Fleet<'_>, url: &str) -> Result<Value> {
     for _ in 0..5 {
         fleet.keep(3)?;
@@ -370,10 +373,10 @@ fn undisturbed(fleet: &mut Fleet<'_>, url: &str) -> Result<Value> {
     bail!("this machine is too busy for a sweep without a doubt")
 }
 
-/// The first way in which a record differs from that of the same sweep undisturbed, what was measured apart: it is of
-/// another experiment, or it lacks a block or has another one, or an agent had another share of the step. A sweep
-/// follows what it measures, so after a block that is not whole its search may go another way; steps that both have are
-/// the same then, too.
+/// Returns the first difference of a record from that of the same sweep undisturbed, apart from measured numbers: it is
+/// of another experiment, or it lacks a block or has another one, or an agent had another share of the step. A sweep
+/// follows what it measures, so after a block that is not whole its search may go another way; even then, steps that
+/// both have are the same.
 fn difference(undisturbed: &Value, record: &Value) -> Option<String> {
     if record["spec"] != undisturbed["spec"] {
         return Some("it is of another experiment".to_owned());
@@ -425,8 +428,8 @@ fn blocks(record: &Value) -> impl Iterator<Item = &Value> {
     record["blocks"].as_array().into_iter().flatten()
 }
 
-/// A sweep in which something is killed: its records, made again twice; `None` if the controller was killed before the
-/// log had its plan.
+/// Kills something during a sweep. Returns the record of the sweep, unless the controller was killed, and two more made
+/// from the log; `None` if the controller was killed before the log had its plan.
 fn killed(fleet: &mut Fleet<'_>, url: &str, round: usize) -> Result<Option<Vec<Value>>> {
     let mut random = Random::new(round as u64);
     fleet.keep(3)?;
@@ -467,7 +470,7 @@ fn killed(fleet: &mut Fleet<'_>, url: &str, round: usize) -> Result<Option<Vec<V
     Ok(Some(records))
 }
 
-/// All of a record that follows from the log.
+/// Everything in a record that follows from the log.
 fn counted(record: &Value) -> Value {
     let of = |block: &Value| {
         ["workload", "counts", "open_loop", "agents"].map(|name| block[name].clone())
@@ -475,8 +478,8 @@ fn counted(record: &Value) -> Value {
     blocks(record).map(|block| json!(of(block))).collect()
 }
 
-/// True if the counts of a block add up, and are those of its parts: of the trusted ones, and of all if less than half
-/// of the load is trusted.
+/// True if the counts of a block add up, and match its parts: the trusted ones, or all if less than half of the load is
+/// trusted.
 fn is_exact(block: &Value) -> bool {
     let count = |name: &str| block["counts"][name].as_u64().unwrap_or(0);
     let planned = |is_wanted: fn(&Value) -> bool| -> u64 {
@@ -494,7 +497,7 @@ fn is_exact(block: &Value) -> bool {
         && count("sent") == ends.iter().sum::<u64>()
 }
 
-/// All parts of a block. Here they are all of its load: these fleets have no probers and no watches.
+/// All parts of a block. Here they make up its entire load: these fleets have no probers and no watches.
 fn parts(block: &Value) -> impl Iterator<Item = &Value> {
     block["agents"].as_array().into_iter().flatten()
 }
@@ -546,7 +549,7 @@ fn available() -> Result<u64> {
     Ok(kib.context("/proc/meminfo has no MemAvailable")? << 10)
 }
 
-/// `50 times, p50 0.18 s, max 0.26 s`.
+/// `p50 0.18, max 0.26 s (50 times)`.
 fn spread(values: &[f64], unit: &str, digits: usize) -> Result<String> {
     ensure!(!values.is_empty(), "no round was measured");
     let [p50, max] = [stats::quantile(values, 0.5)?, stats::quantile(values, 1.0)?];
@@ -566,14 +569,14 @@ const fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// A sweep of three steps, each of which the server carries.
+/// A sweep of three steps; the server can carry each of them.
 const SWEEP: &str =
     "--of rate --from 300 --to 1200 --factor 2 --repeats 1 -d 700ms --settle 100ms -c 6 --seed 7";
 /// The rate of a link: less than a core of this machine carries.
 const LINK: &str = "16mbit";
 const KILLED: usize = 0;
 const STOPPED: usize = 1;
-/// Agents of which begins are compared, and the time between two messages of one of them.
+/// The number of agents whose starts are compared, and the time between two messages of one agent.
 const AGENTS: usize = 8;
 const EVERY: Duration = Duration::from_millis(20);
 const SLOW_CLOCK: &str = "\
@@ -620,7 +623,7 @@ mod tests {
 
     #[test]
     fn a_disturbed_sweep_differs_in_what_was_measured_and_lost_and_in_nothing_else() {
-        // A step of so many messages for two agents, of whom the second may be lost.
+        // A step of `planned` messages for each of two agents; the second agent may be lost.
         let block = |workload: usize, planned: u64, is_lost: bool| {
             let first =
                 json!({ "agent": "a0", "end": "measured", "planned": planned, "doubts": [] });

@@ -1,7 +1,7 @@
 //! Memory, open files and threads of generator and server over an hour of churn beside 19 000 connections.
 //!
 //! A server has two generators: one holds connections that stay, the other opens connections, sends a message on each
-//! and closes them, again and again. All three are read each minute.
+//! and closes them, again and again. All three are sampled every minute.
 
 use crate::process::{self, Process};
 use anyhow::Result;
@@ -24,7 +24,7 @@ pub(crate) struct HourArgs {
     program: Option<std::path::PathBuf>,
 }
 
-/// Samples the three processes and says of each if it is flat.
+/// Samples the three processes, and says for each whether it is flat.
 pub(super) fn run(arguments: &HourArgs) -> Result<()> {
     let wirebench = super::program(arguments.program.as_deref())?;
     let all = watch(arguments, &wirebench, &super::scratch("hour")?)?;
@@ -48,7 +48,7 @@ fn watch(arguments: &HourArgs, wirebench: &Path, scratch: &Path) -> Result<[Vec<
         run.args(["run", &url, "--duration", &length, "--output", "-", "--quiet"]).args(options);
         Process::start(name, super::GENERATOR_CORE, &run, scratch)
     };
-    // A source has fewer ports than that many connections and the churn together would take.
+    // One source address has fewer ports than that many connections and the churn need together.
     let (count, sources) = (arguments.connections.to_string(), "127.0.0.2-127.0.0.9");
     let staying = ["--connections", &count, "--rate", "1000/s", "--source-ip", sources];
     let mut connections = start(NAMES[1], &staying)?;
@@ -126,13 +126,13 @@ fn mebibytes(bytes: u64) -> f64 {
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// The first sample is taken when churn and messages have gone on for so long.
+/// The time that churn and messages go on before the first sample.
 const WARM_UP: Duration = Duration::from_secs(10);
-/// The loads last so much longer than the samples are taken.
+/// The time by which the loads outlast the samples.
 const LONGER_S: u64 = 120;
 /// The longest time in which all connections are opened.
 const OPENING_MAX: Duration = Duration::from_secs(120);
-/// Memory that grows by less, and by less than 5 %, counts as flat: histograms and intervals of an hour.
+/// Memory that grows by no more than this and 5 % together counts as flat: histograms and intervals of an hour.
 const SLACK_BYTES: u64 = 4 << 20;
 /// Connections of the churn that happen to be open: 50 at either end.
 const SLACK_FILES: u64 = 100;

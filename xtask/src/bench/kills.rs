@@ -2,8 +2,8 @@
 //! files, and the blocks that were finished by then.
 //!
 //! Each kill has a folder and an environment of its own. Its instant is uniform over the life of the command, which is
-//! measured before, with as many other commands beside it as beside the kills. Left out: fleets under load, which
-//! `bench fleet --only kills` has.
+//! measured before the kills, with as many other commands running at the same time. Fleets under load are left out:
+//! `bench fleet --only kills` covers them.
 //!
 //! Start reading at [`Bench::kill`].
 
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &KillsArgs) -> Result<()> {
     let all = chosen.len() * times;
     let done = AtomicUsize::new(0);
     let kills = in_turns(jobs, all, |index, job| {
-        // One of each command, then the next of each: all of them meet all others.
+        // The first kill of each command, then the second of each: every command runs next to all others.
         let (command, life) = (chosen[index % chosen.len()], lives[index % chosen.len()]);
         let seed = arguments.seed.wrapping_mul(1 << 32).wrapping_add(index as u64);
         let killed = bench.kill(command, life, job, &mut Random::new(seed));
@@ -96,7 +96,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Command>> {
     Ok(COMMANDS.iter().filter(is_chosen).collect())
 }
 
-/// A folder of temporary files with a short path, because sockets lie below it. Removed when dropped.
+/// A folder of temporary files with a short path, because there are sockets in it. Removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -116,12 +116,13 @@ impl Drop for Folder {
 struct Bench<'a> {
     given: Given,
     folder: &'a Path,
-    /// The sandboxes that were made.
+    /// The number of sandboxes made so far.
     count: AtomicUsize,
 }
 
 impl Bench<'_> {
-    /// The life of a command that nothing kills: it does what it is there for, leaves nothing, and keeps all blocks.
+    /// Measures the life of a command that nothing kills, and checks that it does its task, leaves nothing behind, and
+    /// keeps all blocks.
     fn undisturbed(&self, command: &Command, job: usize) -> Result<Duration> {
         eprintln!("  {}", command.name);
         let sandbox = self.sandbox(command)?;
@@ -162,7 +163,7 @@ impl Bench<'_> {
             let sandbox = self.sandbox(command)?;
             let mut started = sandbox.start(&self.given.words(command, job)?)?;
             if !self.lives_until(command, life.mul_f64(random.unit_f64()), &mut started)? {
-                // It was faster this time, and had ended.
+                // It was faster this time, and has ended already.
                 continue;
             }
             started.kill()?;
@@ -186,7 +187,7 @@ impl Bench<'_> {
         bail!("it ended {TRIES} times before it was killed")
     }
 
-    /// Waits until a command has lived so long, and gives it its task meanwhile. False if it has ended by itself.
+    /// Waits until a command has this `age`, and gives it its task meanwhile. Returns false if it has ended on its own.
     fn lives_until(&self, command: &Command, age: Duration, started: &mut Started) -> Result<bool> {
         let (born, mut has_task) = (Instant::now(), false);
         while born.elapsed() < age {
@@ -198,8 +199,8 @@ impl Bench<'_> {
         Ok(started.ended()?.is_none())
     }
 
-    /// Whoever comes next in the same place: a short ladder, and a look at the subjects if the command needs them; or
-    /// the same command, which is then asked to end.
+    /// Runs the next command in the same place: a short ladder, and a list of subjects if the command needs them; or,
+    /// for a command that stays, the same one again, which is then asked to end.
     fn next(&self, command: &Command, sandbox: &Sandbox<'_>, job: usize) -> Result<()> {
         let Some(stays) = &command.stays else {
             let look = command.needs_subjects().then_some("subjects list --installed installed");
@@ -224,14 +225,14 @@ impl Bench<'_> {
 struct Killed {
     /// The time from the kill until no process was left, or the processes that stayed.
     gone: Result<Duration, Vec<String>>,
-    /// The number of files and folders that were left until the next command came.
+    /// The number of files and folders that were left until the next command ran.
     until_next: usize,
     /// The files and folders that were left after that.
     left: Vec<String>,
     /// The blocks that were finished when it was killed.
     finished: usize,
     recovered: usize,
-    /// The blocks that were told to be finished and were not recovered.
+    /// The blocks that were reported as finished and were not recovered.
     lost: Vec<String>,
 }
 
@@ -264,7 +265,7 @@ struct Row {
     processes: usize,
     /// The longest time until no process was left.
     gone_within: Duration,
-    /// The kills that left files until the next command came.
+    /// The kills that left files until the next command ran.
     until_next: usize,
     files: usize,
     finished: usize,
@@ -338,15 +339,15 @@ fn sleep_until(instant: Instant) {
 
 /// The files of a sandbox that the bench itself puts there.
 const OWN: [&str; 2] = [EXPERIMENT, INSTALLED];
-/// The exit codes of a command that did what it is there for, however busy the machine is; 130 after an interrupt.
+/// The exit codes of a command that did its task, however busy the machine is; 130 after an interrupt.
 const CODES: [i32; 4] = [0, 12, 13, 130];
-/// The command that comes after one that was killed and left files.
+/// The command run after a killed one that left files behind.
 const NEXT: &str = "ladder --only unix --rounds 1 --block 20ms -c 1 -q";
 /// The longest time from a kill until no process is left. A program that ignores SIGTERM is killed after 2 s.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// The time between two tries to give a command its task.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// The lives that may end before their kill, one after the other.
+/// The most lives in a row that may end before their kill.
 const TRIES: usize = 50;
 
 #[cfg(test)]

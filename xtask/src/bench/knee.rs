@@ -1,7 +1,7 @@
 //! `cargo xtask bench knee`: how often sweeps on sockets find the knee of a server whose cap is known, beside each
 //! disturbance.
 //!
-//! The same with simulated blocks, and many more of them, is a test of `stats`.
+//! A test of `stats` does the same with many more, simulated blocks.
 
 use super::neighbours::Disturbance;
 use super::{GENERATOR_CORE, SERVER_CORE};
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &KneeArgs) -> Result<()> {
     Ok(())
 }
 
-/// The record of one sweep of a server of its own; null if that gave no answer.
+/// Sweeps a server of its own once, and returns the record; null if the server gave no answer.
 fn sweep(
     wirebench: &Path,
     scratch: &Path,
@@ -123,7 +123,7 @@ const TRUTH: f64 = 1500.0 / 0.99;
 const HEAD: &str = "\
 | machine | sweeps | not found | confirmed | cover 1515/s | off by 5 % | median width | blocks |
 |---|--:|--:|--:|--:|--:|--:|--:|";
-/// A sweep that has not ended after so long has failed.
+/// The longest time of a sweep; a longer one has failed.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
-//! `cargo xtask bench liars`: what load generators say of a server that stood still, and what it was.
+//! `cargo xtask bench liars`: what load generators say about a server that was stopped, and the truth.
 //!
 //! Every tool is to send 1000 messages a second for 20 s over 100 connections, by its own best options. In the middle
 //! the server is stopped for two seconds, measured by the clock. By arithmetic ([`stats::Stall`]), one user in a
 //! hundred then waits 1.8 s or longer; the table says what each tool said.
 //!
-//! The servers are ours, `wirebench serve`, on a core of their own as far as there are two; a tool may use all. Start
-//! reading at [`contest::ALL`], the list. [`tool_report`] reads what tools print, [`tools`] installs them, [`table`]
-//! prints.
+//! The servers are ours, `wirebench serve`, on a core of their own if there are two; a tool may use all. Start reading
+//! at [`contest::ALL`], the list. [`tool_report`] reads what tools print, [`tools`] installs them, [`table`] prints.
 
 mod contest;
 mod table;
@@ -43,7 +42,7 @@ pub(super) struct LiarsArgs {
     json: Option<PathBuf>,
 }
 
-/// Runs every contestant, one after the other. One that cannot be had, or fails, is a line that says why.
+/// Runs every contestant, one after the other. One that cannot be installed, or fails, gets a line that says why.
 pub(super) fn run(arguments: &LiarsArgs) -> Result<()> {
     super::wirebench()?;
     let scratch = super::scratch("liars")?;
@@ -83,12 +82,12 @@ fn row(contestant: &Contestant, scratch: &Path) -> Row {
     row
 }
 
-/// The words of an error, on one line.
+/// The text of an error, on one line.
 fn reason(error: &anyhow::Error) -> String {
     format!("{error:#}").split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// The words of a tool, and the waits of users who arrive on time meanwhile.
+/// The report of a tool, and the true waits of users who arrive on schedule meanwhile.
 struct Found {
     said: ToolReport,
     truth: Stall,
@@ -109,7 +108,7 @@ fn measure(
     let generate = contestant.command(&place)?;
     *command = Some(table::shown(&generate, &place));
     let idle = server.open_files()?;
-    // Erlang would start its name server by itself and leave it behind; this one ends with the row.
+    // Erlang would start its name server on its own and leave it behind; this one ends with the row.
     let _names = (contestant.tool == Tool::Tsung)
         .then(|| Process::start("epmd", ALL_CORES, &Command::new("epmd"), scratch))
         .transpose()?;
@@ -120,13 +119,13 @@ fn measure(
     let stopped = stop(&server)?;
     let printed = generator.finish_with(contestant.tool.exit_codes(), END_MAX)?;
     let words = contestant.collect(&place, printed)?;
-    // For whoever doubts how it was read.
+    // For anyone who doubts that it was read correctly.
     std::fs::write(scratch.join(contestant.name.replace(' ', "-") + ".txt"), &words)?;
     let said = tool_report::read(contestant.tool, &words)?;
     Ok(Found { said, truth: truth(stopped) })
 }
 
-/// Stops the server and has it go on; how long it stood still.
+/// Stops the server, lets it go on, and returns the time that it was stopped.
 fn stop(server: &Process) -> Result<Nanos> {
     server.signal("STOP")?;
     let start = Instant::now();
@@ -135,7 +134,7 @@ fn stop(server: &Process) -> Result<Nanos> {
     Ok(Nanos(u64::try_from(start.elapsed().as_nanos())?))
 }
 
-/// `command`, which is ended when it does not end itself, with all that it has started.
+/// Wraps `command`: it is ended, with everything that it has started, if it does not end on its own.
 fn within(command: &Command) -> Command {
     let mut within = Command::new("timeout");
     within.args(["--kill-after=5", TOOL_SECONDS_MAX]).arg(command.get_program());
@@ -146,7 +145,7 @@ fn within(command: &Command) -> Command {
     within
 }
 
-/// The truth about messages that are due at the rate asked for, whatever the tool made of it.
+/// The truth about messages that are due at the rate asked for, regardless of what the tool sent.
 fn truth(stopped: Nanos) -> Stall {
     Stall {
         rate: per_second(RATE),
@@ -162,23 +161,23 @@ fn per_second(count: u32) -> Rate {
         .expect("neither is zero")
 }
 
-/// Messages a second, and for how long.
+/// Messages per second, and the number of seconds.
 const RATE: u32 = 1_000;
 const SECONDS: u64 = 20;
 /// Connections.
 const CONNECTIONS: u32 = 100;
-/// The rate at which a server works off what has piled up: more than 20 000 a second with all of these tools, and with
-/// more the truth moves by less than a hundredth.
+/// The rate at which a server works off its backlog: more than 20 000 a second with all of these tools, and a higher
+/// rate moves the truth by less than a hundredth.
 const DRAIN_RATE: u32 = 20_000;
 /// The cores of a tool.
 const ALL_CORES: &str = "0-1";
 
 /// Time from a tool's first connection to the stop.
 const BEFORE_STOP: Duration = Duration::from_secs(10);
-/// The time for which the server stands still.
+/// The time for which the server is stopped.
 const STOP: Duration = Duration::from_secs(2);
 /// The longest time until a tool's first connection.
 const START_MAX: Duration = Duration::from_secs(60);
-/// The longest run of a tool, in the words of `timeout`, and the longest wait after the stop.
+/// The longest run of a tool, as `timeout` takes it, and the longest wait after the stop.
 const TOOL_SECONDS_MAX: &str = "100";
 const END_MAX: Duration = Duration::from_secs(110);

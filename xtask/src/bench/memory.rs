@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The slopes between two numbers of connections, and that one process holds many.
+/// Measures the slopes between two numbers of connections, and the memory of one process with many.
 pub(super) fn measure(wirebench: &Path, scratch: &Path) -> Result<Vec<Figure>> {
     let generator = Generator { wirebench, scratch };
     let idle = generator.bytes_each([1_000, 10_000], IDLE)?;
@@ -47,7 +47,7 @@ impl Generator<'_> {
         Ok((more - less) / connections)
     }
 
-    /// Resident bytes with so many connections, after a rest.
+    /// Measures resident bytes with this many connections, after a rest.
     fn resident(&self, connections: usize, options: &[&str]) -> Result<f64> {
         let mut serve = Command::new(self.wirebench);
         serve.args(["serve", "ws", "--listen", "127.0.0.1:0", "--deflate"]);

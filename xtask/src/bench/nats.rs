@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Starts the server that is installed on `cores`, to listen at `place`. Its log, and what it prints, are in `folder`,
-/// where `wirebench fleet keys` has written the folder `keys` for it.
+/// Starts the installed server on `cores`, listening on `place`. Its log and its output are in `folder`, where
+/// `wirebench fleet keys` has written the folder `keys` for it.
 pub(super) fn start(place: &str, cores: impl Display, folder: &Path) -> Result<Process> {
     let config = format!(
         "listen: \"{place}\"\nping_interval: \"1s\"\nping_max: 2\nmax_payload: 1MB\n\

@@ -1,5 +1,5 @@
 //! Disturbances of known kind: programs that take the machine's CPU, memory or loopback interface, stops of the
-//! programs that measure, and cores that move.
+//! programs that measure, and moves of them between cores.
 //!
 //! A neighbour is this program again, as a child whose standard input is a pipe: it ends when the pipe does, however
 //! its parent ended.
@@ -144,7 +144,7 @@ impl Disturbance {
         ("cores that move", Self::Done(Act::Together)),
     ];
 
-    /// Starts the programs that are beside a measurement; they end when they are dropped.
+    /// Starts the programs that run beside a measurement; they end when they are dropped.
     pub(super) fn beside(self, scratch: &Path) -> Result<Vec<Process>> {
         match self {
             Self::Beside(what, count) => {
@@ -166,16 +166,17 @@ impl Disturbance {
 /// Something that is done to the programs that measure, for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
-    /// The program that measures stands still.
+    /// The program that measures is stopped.
     StopGenerator,
-    /// One of the servers that we or it have started stands still.
+    /// One of the servers that we or it have started is stopped.
     StopServer,
-    /// The threads of the program that measures are on the core of the servers.
+    /// The threads of the program that measures are moved to the core of the servers.
     Together,
 }
 
 impl Act {
-    /// Begins to act upon the measurement of process `id`; what undoes it, `None` if there is nothing to act upon.
+    /// Begins to act upon the measurement of process `id`. Returns what undoes that, or `None` if there is nothing to
+    /// act upon.
     fn begin(self, id: u32, random: &mut Random) -> Option<Undo> {
         match self {
             Self::StopGenerator => Some(Undo::stop(id)),
@@ -184,7 +185,7 @@ impl Act {
         }
     }
 
-    /// The least and the most milliseconds of one.
+    /// The least and the most milliseconds of an act.
     fn length(self) -> [usize; 2] {
         match self {
             Self::StopGenerator | Self::StopServer => STOP,
@@ -193,9 +194,9 @@ impl Act {
     }
 }
 
-/// Ends what was begun when it is dropped.
+/// Undoes an act when it is dropped.
 ///
-/// A process or thread may have ended by itself; then there was nothing to act upon, and there is nothing to undo.
+/// A process or thread may have ended on its own; then there was nothing to act upon, and there is nothing to undo.
 enum Undo {
     Stop(u32),
     /// Threads, and the cores that each was on.
@@ -267,7 +268,7 @@ impl Drop for Acts {
     }
 }
 
-/// One of the servers below this process; `None` if none runs.
+/// One of the servers among the descendants of this process; `None` if none runs.
 fn server(random: &mut Random) -> Option<u32> {
     let is_server = |id: &u32| process::arguments(*id).get(1).is_some_and(|it| it == "serve");
     let servers: Vec<u32> =
@@ -286,7 +287,7 @@ const BURST: [usize; 2] = [50, 400];
 /// Milliseconds of a stop, and of the time between two.
 const STOP: [usize; 2] = [5, 200];
 const PAUSE: [usize; 2] = [100, 1000];
-/// The time in which the neighbour that grows takes its share once, what the share grows by in a second, and to what.
+/// The period in which the growing neighbour takes its share once, the growth of the share in a second, and its limit.
 const RISING: Duration = Duration::from_millis(10);
 const RISE_PER_S: f64 = 0.04;
 const RISE_TO: f64 = 0.5;
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&5), Some(&9)));
     }
 
-    /// One line of the status of a program that waits: before something is done to it, when that shows, and at its end.
+    /// Returns one line of the status of a waiting program: before an act, when the act shows, and after it.
     fn acted_upon(act: Act, line: &str, shows: fn(&str) -> bool) -> [String; 3] {
         let scratch = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
@@ -319,7 +320,7 @@ mod tests {
             let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
             status.lines().find(|it| it.starts_with(line)).unwrap().to_owned()
         };
-        // Until then it is the program that pins it.
+        // Until then it is still the program that pins it.
         while process::arguments(process.id()).first().is_none_or(|name| name != "sh") {
             thread::yield_now();
         }

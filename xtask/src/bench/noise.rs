@@ -76,7 +76,8 @@ pub(super) fn run(arguments: &NoiseArgs) -> Result<()> {
     Ok(())
 }
 
-/// A row: of the method of before with equal sides and with +10 %, of that of now with equal sides, +3, +5 and +10 %.
+/// Formats a row: `before` has the earlier method with equal sides and with +10 %, `now` the current one with equal
+/// sides, +3, +5 and +10 %.
 fn row(name: &str, figure: &str, before: [&Tally; 2], now: [&Tally; 4]) -> String {
     let percent = |tally: &Tally, count: usize| format!("{:.1}", 100.0 * tally.share(count));
     let width = |tally: &Tally| {

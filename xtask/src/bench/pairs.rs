@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &PairsArgs) -> Result<()> {
     Ok(())
 }
 
-/// Measures the three rows with a WebSocket server of so much work for each message; the path of the record.
+/// Measures the three rows with a WebSocket server of this work for each message, and returns the path of the record.
 fn measure(
     wirebench: &Path,
     scratch: &Path,
@@ -93,7 +93,7 @@ fn measure(
     Ok(record)
 }
 
-/// The words of `wirebench compare`.
+/// Runs `wirebench compare`, and returns what it prints.
 fn compare(wirebench: &Path, base: &Path, record: &Path) -> Result<String> {
     let mut compare = shell::command(wirebench);
     let output = compare.args(["compare", "--details"]).arg(base).arg(record).output()?;
@@ -106,7 +106,7 @@ struct Claims(BTreeMap<(String, String), Claim>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Claim {
-    /// Intervals that leave out 1 because they are below it, that have it, and that are above it.
+    /// Intervals that are below 1, that contain it, and that are above it.
     below: usize,
     none: usize,
     above: usize,
@@ -115,11 +115,11 @@ struct Claim {
 }
 
 impl Claims {
-    /// Counts those of one comparison.
+    /// Counts the claims of one comparison.
     ///
     /// # Errors
     ///
-    /// It has not all [`COMPARED`] rows.
+    /// It does not have all [`COMPARED`] rows.
     fn add(&mut self, words: &str) -> Result<()> {
         let mut found = Vec::new();
         let mut row = "";
@@ -180,11 +180,11 @@ const HEAD: &str = "\
 |---|---|--:|--:|--:|--:|--:|";
 /// The figures of `compare`.
 const FIGURES: [&str; 5] = ["p50", "p99", "messages", "generator CPU", "server CPU"];
-/// The rows besides that which is divided by.
+/// The rows besides the one that others are divided by.
 const COMPARED: [&str; 2] = ["ws", "http"];
 /// The work of every server for each message: with it the server is the slower end.
 const WORK_NS: u64 = 5000;
-/// A run that has not ended after so long has failed.
+/// The longest time of a run; a longer one has failed.
 const PATIENCE: Duration = Duration::from_secs(900);
 
 #[cfg(test)]

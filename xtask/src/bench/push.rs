@@ -1,10 +1,11 @@
-//! `cargo xtask bench push`: the CPU time of our receivers for each delivery by that of receivers in C, and the memory
-//! that the relay takes for each receiver, over WebSocket and by polling.
+//! `cargo xtask bench push`: the CPU time of our receivers for each delivery, relative to that of receivers in C, and
+//! the memory that the relay takes for each receiver, over WebSocket and by polling.
 //!
 //! The receivers in C (`subjects/floor-relay/receivers.c`) hold as many connections to the same relay and read the same
-//! bytes from it. Both sides publish as well, at the same rate, and take turns. The time of ours is that of the whole
-//! process in the measured window, that of C of the whole process from the first measured message to the last delivery.
-//! The memory is that which `wirebench run` records (docs/PUSH.md, "Memory of a receiver"), of a new relay each time.
+//! bytes from it. Both sides publish as well, at the same rate, and take turns. Our time is that of the entire process
+//! in the measured window; the time in C is that of the entire process from the first measured message to the last
+//! delivery. The memory is what `wirebench run` records (docs/PUSH.md, "Memory of a receiver"), with a new relay each
+//! time.
 //!
 //! Left out: TLS, compression, several rooms, and what sockets take in the kernel.
 
@@ -34,7 +35,7 @@ pub(super) struct PushArgs {
     program: Option<PathBuf>,
 }
 
-/// The figures, each with its bound. Fails if a side did not get each delivery exactly once.
+/// Measures the figures, each with its bound. Fails if a side did not get each delivery exactly once.
 pub(super) fn measure(arguments: &PushArgs) -> Result<Vec<Figure>> {
     let scratch = super::scratch("push")?;
     let receivers = build(&scratch)?;
@@ -47,7 +48,7 @@ pub(super) fn measure(arguments: &PushArgs) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Builds the receivers in C; the path of the program.
+/// Builds the receivers in C, and returns the path of the program.
 fn build(scratch: &Path) -> Result<PathBuf> {
     packages::ensure(&[
         Need::debian("cc", "gcc"),
@@ -71,12 +72,12 @@ struct Bench {
 }
 
 impl Bench {
-    /// Measures the CPU time of a delivery, ours by that of C, from pairs of runs against one relay.
+    /// Measures the CPU time of a delivery, ours relative to that in C, from pairs of runs against one relay.
     fn against_c(&self, rounds: u32, seconds: u32) -> Result<Figure> {
         let (_relay, address) = self.relay()?;
         let mut parts = [Vec::new(), Vec::new()];
         for round in 0..rounds {
-            // Neither is always the first.
+            // Neither side always goes first.
             for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
                 let side_name = NAMES[side];
                 let used = match side {
@@ -155,7 +156,7 @@ impl Bench {
         Ok((relay, address))
     }
 
-    /// Runs a command that measures for so many seconds, to its end; what it printed.
+    /// Runs a command that measures for `seconds` to its end, and returns what it printed.
     fn finish(&self, name: &str, run: &Command, codes: &[i32], seconds: u32) -> Result<String> {
         let patience = PATIENCE + Duration::from_secs(2 * u64::from(seconds));
         let mut process = Process::start(name, GENERATOR_CORE, run, &self.scratch)?;
@@ -169,13 +170,13 @@ impl Bench {
     }
 }
 
-/// The use that one run of a side made of the CPU, and its deliveries.
+/// The CPU time that one run of a side used, and its deliveries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Used {
     cpu_us: f64,
     published: u64,
     deliveries: u64,
-    /// Deliveries that came twice, late, out of order or damaged.
+    /// Deliveries that arrived twice, early, out of order or damaged.
     wrong: u64,
     /// The mean time from when a message was due until a receiver had it.
     mean_ms: f64,
@@ -222,7 +223,7 @@ impl Used {
         })
     }
 
-    /// The same, if each message came to each receiver exactly once.
+    /// Returns `self` if each message reached each receiver exactly once.
     fn checked(self, receivers: u32) -> Result<Self> {
         let Self { published, deliveries, wrong, .. } = self;
         ensure!(published > 0, "nothing was published; measure for longer (--seconds)");
@@ -250,7 +251,7 @@ fn block(record: &Value) -> Result<&Value> {
     }
 }
 
-/// The CPU time of a delivery by that of C, and the same in words, with its interval.
+/// The CPU time of a delivery relative to that in C, and the same in words with its interval.
 fn ratio(parts: &[Vec<Option<Part>>; 2]) -> Result<(Figure, String)> {
     let side = |side: usize| Pooled::quotient(&parts[side]).context("no delivery was measured");
     let [ours, in_c] = [side(0)?, side(1)?];
@@ -264,7 +265,7 @@ fn ratio(parts: &[Vec<Option<Part>>; 2]) -> Result<(Figure, String)> {
     Ok((Figure::at_most("CPU a delivery, % of that in C", 100.0 * value, CPU_PERCENT_MAX), words))
 }
 
-/// The growth of the relay by its receivers, if all of them were there to the end.
+/// The growth of the relay for each of its receivers, if all of them were there to the end.
 fn bytes_each(record: &Value, receivers: u32) -> Result<f64> {
     let block = block(record)?;
     let connections = &block["connections"];
@@ -279,7 +280,7 @@ fn bytes_each(record: &Value, receivers: u32) -> Result<f64> {
     let both = |before: &str, end: &str| {
         memory["server_before"][before].as_f64().zip(memory[end].as_f64())
     };
-    // As the record itself has it: proportional memory where the kernel tells it, else resident memory.
+    // As in the record itself: proportional memory if the kernel reports it, else resident memory.
     let known =
         both("pss_bytes", "server_pss_bytes").or_else(|| both("rss_bytes", "server_rss_bytes"));
     let (before, end) = known.context("the record has no memory of the relay; is /proc there?")?;
@@ -307,9 +308,9 @@ const HELD: [Held; 3] = [
 
 /// The two sides.
 const NAMES: [&str; 2] = ["ours", "in C"];
-/// The exit codes of a run that was measured: trusted or degraded, invalid, partial. Deliveries are checked apart.
+/// The exit codes of a run that was measured: trusted or degraded, invalid, partial. Deliveries are checked separately.
 const GOOD: [i32; 3] = [0, 12, 13];
-/// The most that a delivery may cost us, by what it costs in C.
+/// The most that a delivery may cost us, in percent of its cost in C.
 const CPU_PERCENT_MAX: f64 = 110.0;
 /// Receivers of the one room of a comparison.
 const RECEIVERS: u32 = 1000;
@@ -322,7 +323,7 @@ const WARM_UP_S: u32 = 1;
 const HARDLY: &str = "1/s";
 /// Seconds for which receivers are held before the memory is read.
 const REST_S: u32 = 4;
-/// The time for everything beside the measurement.
+/// The time for everything besides the measurement.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! with `--quiet`.
 //!
 //! Both take turns on a terminal of 80 columns and 24 lines, which `script` makes. A thread of its own follows the run
-//! and draws the screen; the kernel tells the time that this one had on a CPU. A run has one core: there the screen
-//! takes its time from the load, and runs of the same kind differ less than on two.
+//! and draws the screen; the kernel reports the CPU time of that thread. A run has one core: there the screen takes its
+//! time from the load, and runs of the same kind differ less than on two.
 
 use super::two_ways::{self, Loaded};
 use super::{GENERATOR_CORE, SERVER_CORE};
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &ScreenArgs) -> Result<()> {
     let rate = if arguments.is_closed { "" } else { RATE };
     let (mut drawing, mut sides) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for round in 0..rounds {
-        // Neither is always the first.
+        // Neither side always goes first.
         for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
             let (drawn, run) =
                 measure(&wirebench, &scratch, &format!("{url} {rate}"), seconds, side == 1)?;
@@ -59,8 +59,8 @@ pub(super) fn run(arguments: &ScreenArgs) -> Result<()> {
     Ok(())
 }
 
-/// Measures once: the time that the thread which follows the run had on a CPU, by the time in which that was watched,
-/// and the run.
+/// Measures once. Returns the CPU time of the thread that follows the run, by the time for which it was watched, and
+/// the run.
 fn measure(
     wirebench: &Path,
     scratch: &Path,
@@ -85,7 +85,7 @@ fn measure(
         run.wait_for("thread that follows the run", PATIENCE, |run| Ok(follower(run.id())))?;
     sleep(SETTLING);
     let (began, before) = (Instant::now(), process::on_cpu(&thread)?);
-    // Its warm-up comes on top, so that it goes on until then.
+    // The warm-up is not part of `seconds`, so the run still goes on then.
     sleep(Duration::from_secs(u64::from(seconds)) - SETTLING);
     let used = process::on_cpu(&thread)?.saturating_sub(before);
     let watched = began.elapsed();
@@ -119,13 +119,13 @@ fn needs(drawing: &[Vec<Option<Part>>; 2]) -> Result<String> {
 const NAMES: [&str; 2] = ["with the screen", "--quiet"];
 /// The most that the screen may need, as a percentage of a core.
 const CPU_MAX: f64 = 1.0;
-/// The messages that are due in a second: a core does not fall asleep between them, which differs from run to run.
+/// The messages that are due in a second: a core does not sleep between them, which would differ from run to run.
 const RATE: &str = "--rate 20000/s";
 /// The name of the thread that follows a run.
 const FOLLOWER: &str = "progress";
 /// The time from the first sight of that thread to the first look at its CPU time.
 const SETTLING: Duration = Duration::from_secs(1);
-/// The time for everything beside the measurement.
+/// The time for everything besides the measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// The first block of a record.
+    /// Reads the first block of a record.
     pub(super) fn of(record: &Value) -> Result<Self> {
         let block = &record["blocks"][0];
         let number = |value: &Value| value.as_f64().context("the record has no messages");
@@ -92,17 +92,17 @@ pub(super) fn table(names: [&str; 2], sides: [&[Loaded]; 2]) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-/// The ratio of a number in each pair of runs, one of either way; without pairs in which a run does not have it.
+/// The ratio of a number in each pair of runs, one of either way; pairs in which a run lacks the number are left out.
 fn ratios(sides: [&[Loaded]; 2], of: impl Fn(&Loaded) -> Option<f64>) -> Vec<f64> {
     let [one, other] = sides;
     one.iter().zip(other).filter_map(|(one, other)| Some(of(one)? / of(other)?)).collect()
 }
 
-/// The middle of the ratios of pairs with its interval, and the difference that would have been shown four times of
-/// five: a pair in which the machine stood still counts as one of them, by however much it differs.
+/// The middle of the ratios of pairs with its interval, and the difference that would have been shown four times out of
+/// five. A pair in which the machine stalled counts as one pair, however much it differs.
 ///
-/// On the scale of logarithms it is the median of the means of any two (Hodges and Lehmann, 1963), and the interval is
-/// that of the signed-rank test of Wilcoxon (1945).
+/// On a logarithmic scale it is the median of the means of any two ratios (Hodges and Lehmann, 1963), and the interval
+/// is that of the signed-rank test of Wilcoxon (1945).
 fn middle(ratios: &[f64]) -> (String, String) {
     let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
     let logs = &logs[..];
@@ -118,10 +118,10 @@ fn middle(ratios: &[f64]) -> (String, String) {
     (text, percent(Some(((high - low) / 2.0 * BY_POWER).exp_m1())))
 }
 
-/// The number of means of two that lie outside of the interval of 95 % on either side, of so many pairs; `None` below
-/// six pairs, of which not even all make an interval.
+/// The number of means of two that are outside of the 95 % interval on either side, for this many pairs; `None` below
+/// six pairs, where not even all means together make an interval.
 fn outside(pairs: usize) -> Option<usize> {
-    // The chance of each sum of ranks, where the sign of each rank is that of a coin.
+    // The chance of each sum of ranks, if a coin decides the sign of each rank.
     let mut chances = vec![0.0; pairs * (pairs + 1) / 2 + 1];
     chances[0] = 1.0;
     for rank in 1..=pairs {
@@ -142,11 +142,11 @@ fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |it| format!("{:.1} %", it * 100.0))
 }
 
-/// The distance that is found four times of five, by the half of an interval of 95 %: (1.960 + 0.842) / 1.960.
+/// The distance that is found four times out of five, relative to half of a 95 % interval: (1.960 + 0.842) / 1.960.
 const BY_POWER: f64 = 1.429;
 const PERCENTILES: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
 
-/// A ratio with the interval of 95 %.
+/// A ratio with its 95 % interval.
 pub(super) fn with_interval(ratio: &Pooled) -> String {
     ratio.interval().map_or_else(
         || format!("{:.3}x, which hangs on too few of the runs", ratio.value()),
@@ -160,7 +160,7 @@ mod tests {
     use serde_json::json;
     use units::Nanos;
 
-    /// A run of ten seconds in which messages took so many microseconds.
+    /// A run of ten seconds in which each message took `micros` microseconds.
     fn run(micros: u64) -> Loaded {
         let mut times = Histogram::new();
         times.record_all(Nanos(micros * 1000), 20_000);

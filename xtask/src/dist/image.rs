@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::Path;
 use tar::{Builder, EntryType, Header};
 
-/// Writes the image of `programs`, each with the name of its machine, to `folder`. Files in it are of the time `epoch`.
+/// Writes the image of `programs`, each with the name of its machine, to `folder`. Files in it have the time `epoch`.
 pub(super) fn write(folder: &Path, programs: &[(&str, Vec<u8>)], epoch: u64) -> Result<()> {
     let blobs = folder.join("blobs/sha256");
     fs::create_dir_all(&blobs)?;
@@ -83,7 +83,7 @@ fn header(kind: EntryType, mode: u32, size: u64, epoch: u64) -> Header {
     header
 }
 
-/// The SHA-256 of `bytes`, as people write it.
+/// The SHA-256 of `bytes` in hexadecimal digits.
 pub(super) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -98,7 +98,7 @@ mod tests {
     use std::io::Read as _;
     use tar::Archive;
 
-    /// The bytes that a descriptor names, which have its size and its hash.
+    /// Reads the bytes that a descriptor names, and checks their size and hash.
     fn blob(folder: &Path, descriptor: &Value) -> Vec<u8> {
         let digest = descriptor["digest"].as_str().unwrap().strip_prefix("sha256:").unwrap();
         let bytes = fs::read(folder.join("blobs/sha256").join(digest)).unwrap();

@@ -1,5 +1,5 @@
-//! A trial of what was built, where nothing of this machine is: of the package in a new Debian, of the program in an
-//! empty root file system. Both are below the target folder; processes see their own file system and process table.
+//! Tries what was built where nothing of this machine is visible: the package in a new Debian, the program in an empty
+//! root file system. Both are below the target folder; processes see their own file system and process table.
 
 use super::{PROGRAM, Target};
 use crate::packages::Need;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Everything that it needs of the machine.
+/// Everything that it needs from the machine.
 pub(super) fn needs() -> [Need; 2] {
     [Need::debian("debootstrap", "debootstrap"), Need::debian("unshare", "util-linux")]
 }
@@ -45,12 +45,12 @@ pub(super) fn run(out: &Path, target: &Target) -> Result<()> {
 /// The exit codes of a measurement, which a busy machine may make invalid.
 const MEASURED: &[i32] = &[0, 12];
 
-/// The root file system of a Debian, made by its first use.
+/// The root file system of a Debian, made on its first use.
 fn debian() -> Result<PathBuf> {
     let folder = shell::target().join("dist-debian");
     if !folder.join("usr/bin/man").exists() {
         eprintln!("dist: making a Debian in {}", folder.display());
-        // What it mounts is gone when it ends, in whichever way.
+        // Its mounts are gone when it ends, however it ends.
         let mut make = shell::command("unshare");
         make.args(["--mount", "debootstrap", "--variant=minbase", "--include=man-db", "stable"]);
         shell::output(make.arg(&folder))?;
@@ -70,7 +70,7 @@ fn within(root: &Path) -> Command {
     command
 }
 
-/// Runs a command, shows it and what it prints, and sees that it ends with one of these codes.
+/// Runs a command, shows it and what it prints, and checks that it ends with one of these codes.
 fn tell(command: &mut Command, codes: &[i32]) -> Result<()> {
     let shown = shell::shown(command);
     eprintln!("dist: {shown}");

@@ -1,4 +1,4 @@
-//! The planted bugs of fleets: what coordination gets wrong, and the worlds in virtual time find.
+//! The planted bugs of fleets: mistakes of coordination that the worlds in virtual time find.
 
 use super::plants::Plant;
 use super::switch::Change;

@@ -1,4 +1,5 @@
-//! The planted bugs: what each makes a load generator say, the tools that have said it, and the text that does it here.
+//! The planted bugs: what each makes a load generator say, the tools that have said it, and the change that makes ours
+//! say it.
 
 use super::fleet_plants::FLEET_PLANTS;
 use super::switch::Change;
@@ -10,7 +11,7 @@ pub(super) struct Plant {
     pub(super) lie: &'static str,
     /// The tools that have had it.
     pub(super) had_by: &'static str,
-    /// The file that holds every place of the bug, from the top of the workspace; in the `src` of a crate.
+    /// The file with every place of the bug, by its path from the top of the workspace; it is in the `src` of a crate.
     pub(super) file: &'static str,
     /// The crate whose tests catch it.
     pub(super) caught_by: &'static str,

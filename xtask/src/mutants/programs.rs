@@ -17,8 +17,8 @@ pub(super) struct Program {
     file: PathBuf,
 }
 
-/// Builds the tests of those crates into the target folder of the workspace. The libraries that both depend on are
-/// compiled already: wirebench, which has no tests in the copy, asks for the same parts of them.
+/// Builds the tests of these crates into the target folder of the workspace. The libraries that both depend on are
+/// compiled already: wirebench, which has no tests in the copy, asks for the same features of them.
 pub(super) fn build(tree: &Tree, crates: &BTreeSet<&str>) -> Result<Vec<Program>> {
     let mut build = shell::cargo("test --quiet --locked --no-run --message-format json");
     build.args(["--lib", "--test", "*", "--package", "wirebench", "--features", shell::FEATURES]);
@@ -28,7 +28,7 @@ pub(super) fn build(tree: &Tree, crates: &BTreeSet<&str>) -> Result<Vec<Program>
     Ok(printed.lines().filter_map(program).collect())
 }
 
-/// The test program that a line of `--message-format json` speaks of.
+/// The test program that a line of `--message-format json` reports.
 fn program(line: &str) -> Option<Program> {
     let message: Value = serde_json::from_str(line).ok()?;
     let file = message.get("executable")?.as_str()?;
@@ -52,7 +52,7 @@ pub(super) fn test(
         let mut patience = shell::command("timeout");
         patience.args(["--kill-after=5", TEST_SECONDS_MAX]).arg(&program.file);
         patience.args(Some(filter).filter(|filter| !filter.is_empty()));
-        // The stacks of tests that are meant to fail take longer than the tests.
+        // Backtraces of tests that should fail take longer than the tests.
         patience.current_dir(&program.folder).env("RUST_BACKTRACE", "0");
         if let Some(plant) = plant {
             patience.env(switch::VARIABLE, plant);

@@ -9,18 +9,18 @@ use std::ops::Range;
 
 /// Code that a bug replaces.
 pub(super) struct Change {
-    /// A text that stands in the file exactly once, with `«` and `»` around the code to be replaced: one expression, or
+    /// A text that occurs in the file exactly once, with `«` and `»` around the code to be replaced: one expression, or
     /// statements up to a `;`.
     pub(super) place: &'static str,
     /// The code of the bug, of the same kind.
     pub(super) bug: &'static str,
 }
 
-/// The variable that wakes the plant of that name.
+/// The environment variable with the name of the plant to wake.
 pub(super) const VARIABLE: &str = "WIREBENCH_PLANT";
 
-/// The function that the switches ask; it ends the `lib.rs` of a crate with plants. Tests count allocations: it makes
-/// none.
+/// The function that the switches call; it is appended to the `lib.rs` of a crate with plants. It makes no allocations,
+/// because tests count them.
 pub(super) fn asking() -> String {
     format!("{ASKING}\nconst PLANTED: &[u8] = b\"{VARIABLE}=\";\n")
 }
@@ -51,13 +51,14 @@ pub(crate) fn planted(name: &str) -> bool {
 }
 "#;
 
-/// `text`, a file, with all its `plants` built in.
+/// Returns `text`, a file, with all its `plants` built in.
 ///
 /// # Errors
 ///
-/// A plant is stale: its place is not there, or is there more than once. Or two overlap without replacing the same.
+/// A plant is stale: its place is missing, or occurs more than once. Or two plants overlap without replacing the same
+/// code.
 pub(super) fn build_in(text: &str, plants: &[&Plant]) -> Result<String> {
-    // By where they begin; those that replace the same code stand together.
+    // By their start; those that replace the same code are together.
     let mut places: BTreeMap<usize, (Range<usize>, Vec<Bug<'_>>)> = BTreeMap::new();
     for plant in plants {
         for change in plant.changes {

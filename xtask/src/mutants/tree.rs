@@ -13,16 +13,16 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Copies every file that git knows or would know but those of [`LEFT_OUT`]; `change` is given the path and the
-    /// text of each, and gives back the text to be written. A file that is there already stays untouched if it is the
-    /// same, so that cargo does not compile it again.
+    /// Copies every file that git tracks or would track, except those in [`LEFT_OUT`]; `change` gets the path and the
+    /// text of each, and returns the text to be written. A file that exists already stays untouched if it is the same,
+    /// so that cargo does not compile it again.
     pub(super) fn copy(top: &Path, change: impl Fn(&str, &str) -> Result<String>) -> Result<Self> {
         let tree = Self { top: top.to_owned() };
         fs::create_dir_all(top).with_context(|| format!("cannot make {}", top.display()))?;
         let mut wanted = files::list(Uncommitted::Included)?;
         wanted.retain(|path| !path.starts_with(LEFT_OUT));
         for path in &wanted {
-            // A file that was deleted but is not committed yet is in the list all the same.
+            // A file is still in the list if its deletion is not committed yet.
             let Ok(content) = fs::read(shell::root().join(path)) else {
                 if tree.top.join(path).exists() {
                     fs::remove_file(tree.top.join(path))?;
@@ -53,10 +53,10 @@ impl Tree {
     }
 }
 
-/// The tests of the program, which run for a quarter of an hour: the crates below it have what catches a plant.
+/// The tests of the program, which run for a quarter of an hour: the crates below it have the tests that catch plants.
 const LEFT_OUT: &str = "crates/wirebench/tests/";
 
-/// Removes files that are not in the list: a module that was moved away would be compiled still.
+/// Removes files that are not in the list: a module that was moved away would still be compiled.
 fn remove_others(top: &Path, folder: &Path, wanted: &BTreeSet<String>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

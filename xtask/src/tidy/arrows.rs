@@ -1,7 +1,7 @@
-//! The arrows between crates: the table of ARCHITECTURE.md, held both ways.
+//! The arrows between crates: the table of ARCHITECTURE.md, checked both ways.
 //!
-//! A crate imports what its row allows, and all of it: a new arrow is a decision that is written down first, and one
-//! that no code uses any more is taken out.
+//! A crate imports exactly what its row allows: a new arrow is a decision that is written down first, and an arrow that
+//! no code uses any more is taken out.
 
 use super::code::{self, imports};
 use super::{Complaint, File};
@@ -17,7 +17,7 @@ struct Room<'a> {
     may_import: BTreeSet<&'a str>,
 }
 
-/// Holds every `crates/*/Cargo.toml` and the code beside it against the table.
+/// Checks every `crates/*/Cargo.toml`, and the code of its crate, against the table.
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {
     let Some(page) = files.iter().find(|file| file.path == PAGE) else {
         let path = PAGE.to_owned();

@@ -1,14 +1,14 @@
-//! Circles of files inside a crate: a file that, by its imports, comes to import itself.
+//! Circles of files inside a crate: a file that imports itself by way of others.
 //!
 //! A file imports another by `use crate::x`, `use super::x`, and by such paths in its code. A name that a module only
-//! hands on (`pub use`) is looked up where it comes from. Tests are left out.
+//! re-exports (`pub use`) is looked up at its origin. Tests are left out.
 
 use super::File;
 use super::code;
 use super::ratchet::Slip;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The files that stand in a circle, each with one way round.
+/// The files in a circle, each with one way round.
 pub(super) fn check(files: &[File]) -> Vec<Slip> {
     let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
     for file in files {
@@ -39,12 +39,12 @@ fn of_crate(files: &[&File]) -> Vec<Slip> {
 /// The place of a module below the root of its crate: `["bench", "liars"]`.
 type Path = Vec<String>;
 
-/// A file as far as imports go.
+/// The imports of a file.
 struct Module<'a> {
     file: &'a File,
     /// The paths that it uses itself.
     used: Vec<Path>,
-    /// The names that it imports, each with where from; those for others too, which are not used by itself.
+    /// The names that it imports, each with its origin, including re-exported ones that it does not use itself.
     bound: BTreeMap<String, Path>,
 }
 
@@ -133,12 +133,12 @@ fn resolved<'a>(
         rest = after;
     }
     let (found, module) = modules.get_key_value(&at)?;
-    // Names that it has from elsewhere are followed there.
+    // Names that it imports are followed to their origin.
     let elsewhere = rest.first().and_then(|name| module.bound.get(name)).filter(|_| hops > 0);
     elsewhere.map_or(Some(found), |path| resolved(modules, &at, path, hops - 1))
 }
 
-/// The shortest way from a module over what it imports back to itself.
+/// The shortest way from a module through its imports back to itself.
 fn way_back<'a>(
     imports: &BTreeMap<&'a Path, BTreeSet<&'a Path>>,
     start: &'a Path,
@@ -163,7 +163,7 @@ fn way_back<'a>(
     None
 }
 
-/// The most modules that may hand a name on.
+/// The most modules in a row that may re-export a name.
 const HOPS_MAX: usize = 8;
 
 #[cfg(test)]
@@ -208,7 +208,7 @@ mod tests {
         let parent = "mod b;\nmod c;\npub use b::B;\npub(crate) use c::C;\n";
         let files = [("a.rs", parent), ("a/b.rs", "use super::C;\n"), ("a/c.rs", "")];
         assert_eq!(circles(&files), [""; 0]);
-        // It is followed to where it comes from.
+        // The name is followed to its origin.
         let files =
             [("a.rs", parent), ("a/b.rs", "use super::C;\n"), ("a/c.rs", "use crate::a::B;\n")];
         assert_eq!(circles(&files).len(), 2);

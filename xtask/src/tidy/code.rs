@@ -19,14 +19,14 @@ pub(super) fn lines(file: &File) -> Vec<(usize, String)> {
     lines
 }
 
-/// The lines of tests: of a file of `tests`, all; of any other, those from its tests on.
+/// The lines of tests: all lines of a file in `tests`; in any other file, those from its tests on.
 pub(super) fn test_lines(file: &File) -> Vec<(usize, &str)> {
     let is_test_file = file.path.contains("/tests/");
     let lines = file.lines().skip_while(|(_, text)| !is_test_file && text.trim() != TESTS);
     lines.map(|(line, text)| (line, text.split("//").next().unwrap_or_default())).collect()
 }
 
-/// The paths behind `use` in a line that imports, and true if they are imported for others too.
+/// The paths after `use` in a line that imports, and true if they are re-exported.
 pub(super) fn imports(code: &str) -> Option<(&str, bool)> {
     let code = code.trim_start();
     let public = code.strip_prefix("pub").and_then(|rest| match rest.strip_prefix('(') {
@@ -73,7 +73,7 @@ pub(super) fn expanded(code: &str) -> Vec<String> {
     paths
 }
 
-/// True if `word` stands in `code`, not as a part of a longer name.
+/// True if `word` occurs in `code`, not as a part of a longer name.
 pub(super) fn has_word(code: &str, word: &str) -> bool {
     code.match_indices(word).any(|(at, _)| {
         let ends_open = word.ends_with(|last: char| !of_name(last));
@@ -82,7 +82,7 @@ pub(super) fn has_word(code: &str, word: &str) -> bool {
     })
 }
 
-/// The paths in a line that is no import: `a::b::c` and what begins like it, from the first name on.
+/// The paths in a line that is not an import, such as `a::b::c`, each from its first name on.
 pub(super) fn paths(code: &str) -> Vec<Vec<&str>> {
     let mut paths: Vec<Vec<&str>> = Vec::new();
     let mut rest = code;
@@ -109,7 +109,7 @@ fn of_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// The line behind which a module has its tests.
+/// The line after which a module has its tests.
 const TESTS: &str = "#[cfg(test)]";
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! The English of doc comments: one opens with a noun phrase or a sentence, never with an indirect question, nor in the
-//! middle of a sentence that a field or a caller would have to begin.
+//! The English of doc comments: a comment opens with a noun phrase or a sentence, never with an indirect question, nor
+//! in the middle of a sentence that a field or a caller would have to begin.
 
 use super::File;
 use super::ratchet::Slip;
 
-/// The words that open an indirect question, or go on with a sentence.
+/// The words that open an indirect question, or continue a sentence.
 const OPENERS: &[&str] = &[
     "Because",
     "By which",
@@ -23,7 +23,7 @@ const OPENERS: &[&str] = &[
     "Who",
 ];
 
-/// The doc comments of a file that open with one.
+/// The doc comments of a file that open with one of [`OPENERS`].
 pub(super) fn check(file: &File) -> Vec<Slip> {
     if !file.is_rust() {
         return Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn check(file: &File) -> Vec<Slip> {
     slips
 }
 
-/// The opener of a comment, if it is one of those.
+/// The opener of a comment, if it has one.
 fn question(words: &str) -> Option<&'static str> {
     let opens = |opener: &&&str| {
         let rest = words.strip_prefix(**opener);

@@ -3,8 +3,8 @@
 use super::Complaint;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Complains about paths that differ only in the case of letters: a file system that does not tell cases apart keeps
-/// one of them.
+/// Complains about paths that differ only in the case of letters: a case-insensitive file system keeps only one of
+/// them.
 pub(super) fn check(paths: &BTreeSet<&str>) -> Vec<Complaint> {
     let mut first: BTreeMap<String, &str> = BTreeMap::new();
     let mut complaints = Vec::new();

@@ -10,7 +10,7 @@ const PURE: &[&str] = &["units", "spec", "wire", "load", "stats", "record"];
 /// Paths of the machine: a pure crate takes their values as arguments.
 const IMPURE: &[&str] =
     &["std::net", "std::time::Instant", "SystemTime::now", "std::thread", "std::fs", "std::env"];
-/// They panic where the system has no thread to give.
+/// Calls that panic if the system refuses a thread.
 const THREADS: &[&str] = &["thread::spawn", "scope.spawn"];
 const PRINTS: &[&str] = &["println!", "print!", "eprintln!", "eprint!"];
 

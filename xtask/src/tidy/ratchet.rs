@@ -1,5 +1,5 @@
-//! Rules that the code does not keep everywhere yet: what a crate has left of each may fall and never rise. Unsafe code
-//! is counted by file.
+//! Rules that the code does not keep everywhere yet: the number of slips that a crate has left may fall but never rise.
+//! Unsafe code is counted by file.
 //!
 //! A crate or file without a row keeps the rule. A row that is not needed any more is refused: take it out.
 
@@ -57,7 +57,7 @@ fn room(path: &str) -> String {
     inside.split('/').next().unwrap_or_default().to_owned()
 }
 
-/// Holds what was found of a rule against [`ALLOWED`].
+/// Checks the slips of a rule against [`ALLOWED`].
 pub(super) fn check(rule: Rule, slips: Vec<Slip>) -> Vec<Complaint> {
     let of_rule = ALLOWED.iter().filter(|row| row.0 == rule);
     against(rule, slips, of_rule.map(|(_, room, count)| (*room, *count)).collect())
@@ -90,7 +90,7 @@ fn of_table(what: String) -> Complaint {
     Complaint { path: "xtask/src/tidy/ratchet.rs".to_owned(), line: 0, what }
 }
 
-/// The places that are left, by rule and crate.
+/// The number of places that are left, by rule and by crate or file.
 #[rustfmt::skip]
 const ALLOWED: &[(Rule, &str, usize)] = &[
     (Rule::Sleeps, "lab", 1),

@@ -1,10 +1,11 @@
-//! The async runtime: the crates that it may come in through.
+//! The async runtime: checks which crates bring it in.
 
 use super::{Complaint, File};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Holds every crate against the rule about the async runtime: it comes in through [`MAY_HAVE_RUNTIME`] alone, and
-/// there through dependencies that a feature turns on, or into a crate that is one itself.
+/// Checks every crate against the rule about the async runtime: only crates of [`MAY_HAVE_RUNTIME`] may bring it in,
+/// and only through dependencies for tests or dependencies that a feature turns on, unless a feature turns on the crate
+/// itself.
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {
     let Some(lock) = files.iter().find(|file| file.path == "Cargo.lock") else {
         return Vec::new();
@@ -81,7 +82,8 @@ fn dependencies_of(manifest: &toml::Table) -> Vec<(&str, &str, &toml::Value)> {
         .collect()
 }
 
-/// A shortest way from a package to the runtime, as text; `None` if there is none but through crates that may have it.
+/// A shortest way from a package to the runtime, as text; `None` if there is none, except through crates that may have
+/// it.
 fn way_to_runtime(packages: &BTreeMap<&str, BTreeSet<&str>>, from: &str) -> Option<String> {
     let mut ways = vec![vec![from]];
     let mut seen = BTreeSet::from([from]);

@@ -4,7 +4,7 @@
 use super::{Complaint, File};
 use std::collections::BTreeSet;
 
-/// The longest comment of Rust, in characters. Code is left to rustfmt, and tables to who wrote them.
+/// The longest comment of Rust, in characters. Code is left to rustfmt, and tables to their authors.
 const COLUMNS_MAX: usize = 120;
 /// Words of unfinished work; cut in two so that this file may name them.
 const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("dbg", "!(")];
@@ -45,7 +45,7 @@ pub(super) fn check(file: &File, paths: &BTreeSet<&str>) -> Vec<Complaint> {
     complaints
 }
 
-/// True if an absolute path into `folder` stands in the line, not a longer path that passes through such a name.
+/// True if the line has an absolute path into `folder`, not only a longer path that passes through such a name.
 fn names_folder(text: &str, folder: &str) -> bool {
     let within_path = |before: char| before.is_ascii_alphanumeric() || "._-~}".contains(before);
     text.match_indices(folder).any(|(at, _)| !text[..at].ends_with(within_path))
@@ -105,7 +105,7 @@ fn named_paths(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `target` seen from `folder`, with `.` and `..` worked out.
+/// `target` seen from `folder`, with `.` and `..` resolved.
 pub(crate) fn joined(folder: &str, target: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in target.split('/') {

@@ -1,4 +1,5 @@
-//! A server that echoes and notes when each message came, and from which agent: all agents' begins by one clock.
+//! A server that echoes, and notes when each message arrived and from which agent: the starts of all agents by one
+//! clock.
 
 #![expect(clippy::disallowed_types, reason = "a server of its own, which notes more than ours do")]
 
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The instants at which something came from each agent, since the server began, with its bytes.
+/// The instants, since the start of the server, at which something arrived from each agent, with the number of bytes.
 type Noted = Arc<Mutex<BTreeMap<usize, Vec<(Duration, usize)>>>>;
 
 /// The server; it ends with the process.
@@ -35,18 +36,18 @@ impl Arrivals {
         Ok(Self { noted, url })
     }
 
-    /// Forgets what came so far.
+    /// Forgets what has arrived so far.
     pub(super) fn forget(&self) {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// For each of `agents` the seconds by which it began late, but for a time that all have in common, by the one of
-    /// its first `messages` that was held up least. Agent `k` sends one in each `every`, the first `k * every /
-    /// agents` after the begin.
+    /// Returns, for each of `agents`, the seconds by which it began late, up to an offset common to all, by the least
+    /// delayed of its first `messages`. Agent `k` sends one message in each `every`, the first `k * every / agents`
+    /// after the start.
     ///
     /// # Errors
     ///
-    /// One of them has sent fewer.
+    /// An agent has sent fewer messages.
     pub(super) fn late(&self, every: Duration, agents: usize, messages: usize) -> Result<Vec<f64>> {
         let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         (0..agents)
@@ -61,8 +62,8 @@ impl Arrivals {
     }
 }
 
-/// The least time from when one of the first `messages` of a block was due, if the first of them was at zero, until it
-/// came.
+/// The least delay of the first `messages` of a block: the time from when one was due, if the first was due at zero,
+/// until it arrived.
 fn late(arrivals: &[(Duration, usize)], every: Duration, messages: usize) -> Option<f64> {
     // An agent tries the server before the block.
     let is_gap = |pair: &[(Duration, usize)]| pair[1].0.saturating_sub(pair[0].0) > GAP;
@@ -70,7 +71,7 @@ fn late(arrivals: &[(Duration, usize)], every: Duration, messages: usize) -> Opt
     let mut bytes = 0;
     let late = arrivals[first..].iter().map_while(|(at, len)| {
         bytes += len;
-        // Several that were held up come together: the last of them was held up least.
+        // Several delayed messages arrive together: the last of them was delayed least.
         let index = (bytes / SIZE).checked_sub(1).filter(|index| *index < messages)?;
         Some(at.as_secs_f64() - every.as_secs_f64() * f64::from(u32::try_from(index).ok()?))
     });
@@ -96,7 +97,7 @@ fn echo(mut stream: TcpStream, began: Instant, noted: &Noted) {
 
 /// The bytes of a message.
 pub(super) const SIZE: usize = 64;
-/// The least time without a message before a block; in it there is none that long.
+/// The least time without a message before a block; gaps within a block are shorter.
 const GAP: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
@@ -105,8 +106,8 @@ mod tests {
 
     #[test]
     fn an_agent_is_as_late_as_the_message_that_was_held_up_least() {
-        // The message that tries the server, then a block of which the eighth message is not held up; the third and
-        // the fourth come together.
+        // The message that tries the server, then a block whose eighth message is not delayed; the third and the fourth
+        // arrive together.
         let held_up = |index: u64| if index == 7 { 0 } else { 50 * (index + 1) };
         let block = (0..30).filter(|index| *index != 2).map(|index| {
             let at = Duration::from_micros(900_300 + 10_000 * index + held_up(index));

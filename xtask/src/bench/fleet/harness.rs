@@ -1,7 +1,7 @@
 //! A fleet in network namespaces: a NATS server, agents each in a namespace of its own, and commands of a controller.
 //!
-//! The whole bench runs in namespaces of network, processes and mounts of its own ([`enter`]): the kernel removes all
-//! that is in them when its first process ends, in whatever way.
+//! The benchmark runs in network, process and mount namespaces of its own ([`enter`]): the kernel removes everything in
+//! them when their first process ends, however it ends.
 
 use super::super::nats;
 use crate::packages::{self, From, Need, Probe};
@@ -38,12 +38,12 @@ pub(super) struct Fleet<'a> {
     pub(super) agents: Vec<Process>,
     pub(super) server: Process,
     pub(super) targets: Vec<Process>,
-    /// All agents, those that do not run too.
+    /// The number of all agents, including those that do not run.
     count: usize,
 }
 
 impl<'a> Fleet<'a> {
-    /// Starts so many agents, whose links carry at most `rate`.
+    /// Starts `count` agents, whose links carry at most `rate`.
     pub(super) fn up(wirebench: &'a Path, count: usize, rate: Option<&str>) -> Result<Self> {
         let folder = super::super::scratch("fleet")?;
         fs::remove_dir_all(&folder)?;
@@ -62,7 +62,7 @@ impl<'a> Fleet<'a> {
         Ok(fleet)
     }
 
-    /// Sees that the first `count` agents run, and no others.
+    /// Ensures that the first `count` agents run, and no others.
     pub(super) fn keep(&mut self, count: usize) -> Result<()> {
         self.agents.truncate(count);
         for agent in 0..count {
@@ -81,7 +81,7 @@ impl<'a> Fleet<'a> {
         Ok(())
     }
 
-    /// Starts an agent in its namespace, by way of `before`, which is a program with arguments.
+    /// Starts an agent in its namespace, through `before`, which is a program with arguments.
     pub(super) fn start_agent(&self, agent: usize, before: &[&str]) -> Result<Process> {
         let name = format!("a{agent}");
         let mut command = self.at(Some(agent), before);
@@ -93,18 +93,18 @@ impl<'a> Fleet<'a> {
         Ok(process)
     }
 
-    /// Starts the NATS server again, which has ended.
+    /// Restarts the NATS server after it has ended.
     pub(super) fn restart_server(&mut self) -> Result<()> {
         self.server = start_server(&self.folder)?;
         Ok(())
     }
 
-    /// Starts a server to load, in the namespace of an agent or beside the controller; its URL.
+    /// Starts a server to load, in the namespace of an agent or next to the controller, and returns its URL.
     pub(super) fn serve(&mut self, agent: Option<usize>, protocol: &str) -> Result<String> {
         self.serve_on(&all_cores()?, agent, protocol)
     }
 
-    /// The same on these cores.
+    /// Does the same as [`Self::serve`] on these cores.
     pub(super) fn serve_on(
         &mut self,
         cores: &str,
@@ -121,7 +121,7 @@ impl<'a> Fleet<'a> {
         Ok(format!("{protocol}://{host}:28080"))
     }
 
-    /// Starts a command that leaves a record, in the namespace of an agent or beside all of them, by way of `before`.
+    /// Starts a command that leaves a record, in the namespace of an agent or outside of them all, through `before`.
     pub(super) fn start(
         &self,
         agent: Option<usize>,
@@ -134,13 +134,13 @@ impl<'a> Fleet<'a> {
         Process::start("run", all_cores()?, &command, &self.folder)
     }
 
-    /// The same with the fleet.
+    /// Does the same as [`Self::start`] with the fleet.
     pub(super) fn start_run(&self, agent: Option<usize>, line: &str) -> Result<Process> {
         let join = self.folder.join("keys/controller.join");
         self.start(agent, &[], &format!("{line} --fleet {}", join.display()))
     }
 
-    /// The record that a command leaves.
+    /// Waits for the end of a command, and returns its record.
     pub(super) fn record(&self, run: &mut Process) -> Result<Value> {
         run.finish_with(&[0, 12, 13], PATIENCE)?;
         super::super::record(&self.path_of_record())
@@ -156,7 +156,7 @@ impl<'a> Fleet<'a> {
         &self.folder
     }
 
-    /// `wirebench`, by way of `before`, in the namespace of an agent or beside all of them.
+    /// `wirebench`, started through `before`, in the namespace of an agent or outside of them all.
     fn at(&self, agent: Option<usize>, before: &[&str]) -> Command {
         let namespace = agent.map(|agent| format!("ip netns exec a{agent}"));
         let words =
@@ -217,17 +217,17 @@ fn call(line: &str) -> Result<()> {
     shell::output(shell::command(program).args(words.split(' '))).map(drop)
 }
 
-/// The cores of everything: agents that share them are what this machine can show.
+/// The cores for everything: this machine can only show agents that share them.
 fn all_cores() -> Result<String> {
     Ok(format!("0-{}", std::thread::available_parallelism()?.get() - 1))
 }
 
-/// The address of everything that is in no agent's namespace.
+/// The address of everything outside of the agents' namespaces.
 pub(super) const HUB: &str = "10.78.0.1";
 /// The last number of the first agent's address.
 pub(super) const FIRST: usize = 10;
-/// The longest time for a run, and for anything to be said.
+/// The longest time for a run, and for expected words to appear.
 pub(super) const PATIENCE: Duration = Duration::from_secs(180);
-/// Names of network namespaces are mounts, which end with the namespace of mounts.
+/// Names of network namespaces are mounts, which end with the mount namespace.
 const INSIDE: &str = "mkdir -p /run/netns && mount -t tmpfs netns /run/netns && ip link set lo up && exec \"$0\" \"$@\"";
 const NO_GO: &str = "go: nats-server is built with it; see go.dev";

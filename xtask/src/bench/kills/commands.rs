@@ -1,4 +1,4 @@
-//! The commands that are killed, and what they need beside them: a server, an installed subject, a fleet.
+//! The commands that are killed, and what they need: a server, an installed subject, a fleet.
 
 #![expect(clippy::disallowed_types, reason = "a request to the page of `wirebench ui`")]
 
@@ -18,21 +18,21 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Command {
     pub(super) name: &'static str,
-    /// Its arguments, split at spaces but for those in quotation marks. `{echo}`, `{port}` and the other words in
-    /// braces of [`Given::words`] stand for what is there.
+    /// Its arguments, split at spaces outside of quotation marks. [`Given::words`] replaces `{echo}`, `{port}` and
+    /// other words in braces.
     line: &'static str,
     /// The experiment, if it has one in the file [`EXPERIMENT`].
     experiment: &'static str,
-    /// For a command that goes on until a signal ends it.
+    /// Set for a command that goes on until a signal ends it.
     pub(super) stays: Option<Stays>,
 }
 
-/// The life of a command that does not end by itself.
+/// The life of a command that does not end on its own.
 #[derive(Debug)]
 pub(super) struct Stays {
-    /// A word of the line with which it is ready.
+    /// A part of the line that says that it is ready.
     pub(super) ready: &'static str,
-    /// The instants of its kills lie within this time of its start.
+    /// The time after its start within which it is killed.
     pub(super) life: Duration,
     /// The step that gives it something to do.
     pub(super) task: Task,
@@ -45,7 +45,7 @@ pub(super) enum Task {
     Nothing,
     /// These lines on its input, which stays open.
     Lines(&'static str),
-    /// A run, asked for as the page of `wirebench ui` does.
+    /// A run, requested as the page of `wirebench ui` does.
     AskPage,
 }
 
@@ -135,7 +135,7 @@ impl Command {
         Ok(sandbox)
     }
 
-    /// Gives it something to do, as soon as it is ready for that; `false`: it is not yet.
+    /// Gives it something to do if it is ready for that; returns false if it is not yet.
     pub(super) fn give_task(&self, given: &Given, started: &mut Started) -> Result<bool> {
         let Some(Stays { ready, task, .. }) = &self.stays else { return Ok(true) };
         match task {
@@ -150,7 +150,7 @@ impl Command {
     }
 }
 
-/// Everything that commands need beside them. It ends when this is dropped.
+/// Everything that commands need. It ends when this is dropped.
 pub(super) struct Given {
     wirebench: PathBuf,
     /// The URL of a server.
@@ -169,7 +169,7 @@ struct Fleet {
 }
 
 impl Given {
-    /// Starts it in `folder`, with a fleet for so many jobs at a time, or without.
+    /// Starts everything in `folder`, with a fleet for this many jobs at a time, or without one.
     pub(super) fn start(wirebench: &Path, folder: &Path, fleet: Option<usize>) -> Result<Self> {
         let mut serve = Program::new(wirebench);
         serve.args(["serve", "ws", "--listen", "127.0.0.1:0"]);
@@ -201,20 +201,20 @@ impl Given {
 impl Fleet {
     fn start(sandbox: &Sandbox<'_>, folder: &Path, jobs: usize) -> Result<Self> {
         let nats_server = third_party::install_nats_server()?;
-        // Whoever is given a free port may find it taken; here nobody else looks for one at this time.
+        // A free port may be taken before it is used; here nobody else looks for one at this time.
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let keys = folder.join("keys");
         let words = format!("--agents {jobs} --watch {jobs} --url nats://127.0.0.1:{port}");
         sandbox.finish(&split(&format!("fleet keys {} {words}", keys.display())), &[0])?;
         let server = nats::start(&format!("127.0.0.1:{port}"), SERVER_CORE, folder)?;
-        // The first controller makes the log, without which no agent gets in.
+        // The first controller creates the log, and no agent can join without it.
         let status = format!("fleet status --fleet {}/controller.join", keys.display());
         sandbox.finish(&split(&status), &[0])?;
         Ok(Self { nats_server, keys, _server: server })
     }
 }
 
-/// The words of a line, split at spaces but for those in quotation marks.
+/// The words of a line, split at spaces outside of quotation marks.
 fn split(line: &str) -> Vec<String> {
     let parts = line.split('"').enumerate();
     let words = parts.flat_map(|(index, part)| match index % 2 {
@@ -245,7 +245,7 @@ fn ask(page: &str, server: &str) -> Result<()> {
     Ok(())
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder with everything in it.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     crate::shell::output(crate::shell::command("cp").arg("-a").arg(from).arg(to)).map(drop)
 }

@@ -1,4 +1,4 @@
-//! A folder in which a command runs until it is killed: the processes that are left, the files, and the blocks.
+//! A folder in which a command runs until it is killed, and what that leaves behind: processes, files and blocks.
 
 use crate::process::arguments;
 use anyhow::{Context as _, Result, bail, ensure};
@@ -11,18 +11,18 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A folder that is home, current folder and place of temporary files to one command and to all that it starts.
+/// A folder that is home, current folder and place of temporary files for one command and everything that it starts.
 /// Removed when dropped.
 pub(super) struct Sandbox<'a> {
     wirebench: &'a Path,
-    /// The folder of the sandbox itself: what the command prints.
+    /// The folder of the sandbox itself, with the output of the command.
     outside: PathBuf,
     /// The folder that the command sees.
     folder: PathBuf,
 }
 
 impl<'a> Sandbox<'a> {
-    /// One in the new folder `outside`, for the program `wirebench`.
+    /// Makes a sandbox in the new folder `outside`, for the program `wirebench`.
     pub(super) fn new(wirebench: &'a Path, outside: PathBuf) -> Result<Self> {
         let folder = outside.join("home");
         fs::create_dir_all(folder.join(TEMPORARY))?;
@@ -40,7 +40,7 @@ impl<'a> Sandbox<'a> {
         let mut command = Command::new(self.wirebench);
         command.args(words).current_dir(&self.folder).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        // Nearly all processes of the command have it in their environment, and none else.
+        // Nearly all processes of the command have this in their environment, and no others do.
         command.env("HOME", &self.folder).env("TMPDIR", self.folder.join(TEMPORARY));
         command.stdin(Stdio::piped());
         command.stdout(File::create(out(OUT))?).stderr(File::create(out(ERRORS))?);
@@ -48,7 +48,7 @@ impl<'a> Sandbox<'a> {
         Ok(Started { child, outside: self.outside.clone() })
     }
 
-    /// Runs the program to its end, which is to have one of these exit codes; what it printed.
+    /// Runs the program to its end, which has to have one of these exit codes, and returns what it printed.
     pub(super) fn finish(&self, words: &[String], codes: &[i32]) -> Result<String> {
         let mut started = self.start(words)?;
         drop(started.child.stdin.take());
@@ -72,12 +72,12 @@ impl<'a> Sandbox<'a> {
         ids.filter(is_of_it).map(|id| (id, arguments(id).join(" "))).collect()
     }
 
-    /// Waits until no process is left, and gives back the time that this took, or the processes that are left after
-    /// `patience`; these are killed.
+    /// Waits until no process is left, and returns the time that this took, or the processes that are left after
+    /// `patience`, which it kills.
     pub(super) fn await_end(&self, patience: Duration) -> Result<Duration, Vec<String>> {
         let began = Instant::now();
         loop {
-            // One that is becoming another program has no environment for a moment.
+            // A process that is just executing another program has no environment for a moment.
             if self.processes().is_empty() {
                 sleep(SECOND_LOOK);
                 if self.processes().is_empty() {
@@ -87,7 +87,7 @@ impl<'a> Sandbox<'a> {
             if began.elapsed() > patience {
                 let left = self.processes();
                 for id in left.keys() {
-                    // It may end just now.
+                    // It may have ended by now.
                     drop(crate::shell::signal("KILL", *id));
                 }
                 return Err(left.into_values().collect());
@@ -96,7 +96,7 @@ impl<'a> Sandbox<'a> {
         }
     }
 
-    /// The files and folders that are left, but for those that commands leave on purpose and those named `own`.
+    /// The files and folders that are left, except those that commands leave on purpose and those named `own`.
     pub(super) fn left(&self, own: &[&str]) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         below(&self.folder, "", &mut found);
@@ -155,12 +155,12 @@ impl Started {
         Ok(input.write_all(lines.as_bytes())?)
     }
 
-    /// Its end, if it has come.
+    /// Its exit status, if it has ended.
     pub(super) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
-    /// Waits for its end, for at most so long.
+    /// Waits for its end, for at most `patience`.
     pub(super) fn wait(&mut self, patience: Duration) -> Result<Option<ExitStatus>> {
         let began = Instant::now();
         loop {
@@ -171,7 +171,7 @@ impl Started {
         }
     }
 
-    /// Waits until it has printed a line with `word`, on either stream; the line.
+    /// Waits until it has printed a line with `word`, on either stream, and returns that line.
     pub(super) fn wait_for(&mut self, word: &str) -> Result<String> {
         let began = Instant::now();
         loop {
@@ -186,14 +186,14 @@ impl Started {
         }
     }
 
-    /// The first whole line with `word` that it has printed, on either stream.
+    /// The first complete line with `word` that it has printed, on either stream.
     pub(super) fn line_with(&self, word: &str) -> Option<String> {
         let both = self.printed() + &self.words();
         let mut lines = both.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         lines.find(|line| line.contains(word)).map(str::to_owned)
     }
 
-    /// Kills it, and it alone.
+    /// Kills this process alone.
     pub(super) fn kill(&mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
@@ -205,7 +205,7 @@ impl Started {
         crate::shell::signal("INT", self.child.id())
     }
 
-    /// The blocks of which its feed has said that they are finished.
+    /// The blocks that its feed has reported as finished.
     pub(super) fn told(&self) -> Vec<Block> {
         told_blocks(&self.printed())
     }
@@ -262,8 +262,7 @@ impl Block {
     }
 }
 
-/// The blocks that the lines of `--feed` tell of, but for those that failed: of a row that was never ready none is
-/// kept.
+/// The blocks that the lines of `--feed` report, except failed ones: no block of a row that was never ready is kept.
 fn told_blocks(lines: &str) -> Vec<Block> {
     let lines = lines.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let lines = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -271,7 +270,7 @@ fn told_blocks(lines: &str) -> Vec<Block> {
     blocks.filter_map(|line| Block::read(&line["name"], &line)).collect()
 }
 
-/// The number of blocks in a journal: whole lines that have one.
+/// The number of blocks in a journal: its complete lines that have one.
 fn journal_blocks(text: &[u8]) -> usize {
     let lines = text.split_inclusive(|byte| *byte == b'\n');
     lines.filter(|line| line.ends_with(b"\n") && line.starts_with(b"{\"block\":")).count()
@@ -288,12 +287,12 @@ fn blocks_of(record: &str) -> Result<Vec<Block>> {
     blocks.iter().map(|block| read(block).context("a block of the record lacks fields")).collect()
 }
 
-/// Adds the paths of all that is in `folder`, which is `path` itself.
+/// Adds the paths of everything in `folder`, whose own path is `path`.
 fn below(folder: &Path, path: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if path.is_empty() { name } else { format!("{path}/{name}") };
-        // A link is no folder.
+        // A link is not a folder.
         if entry.file_type().is_ok_and(|found| found.is_dir()) {
             below(&entry.path(), &path, found);
         }
@@ -330,10 +329,10 @@ const RECORDS: &str = ".wirebench/records";
 const JOURNALS: &str = ".wirebench/journals";
 const OUT: &str = "out";
 const ERRORS: &str = "errors";
-/// The longest time for a command that nothing kills, and until it has said something.
+/// The longest time for a command that nothing kills, and for an expected line to appear.
 pub(super) const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// The time until a second look finds a process that was becoming another program at the first.
+/// The time to a second look, for a process that was just executing another program at the first.
 const SECOND_LOOK: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
@@ -410,14 +409,14 @@ mod tests {
     fn processes_and_files_of_a_command_are_found_and_a_process_that_stays_is_killed() {
         let scratch = tempfile::tempdir().unwrap();
         let sandbox = Sandbox::new(Path::new("/bin/sh"), scratch.path().join("1")).unwrap();
-        // What it starts does not end with it.
+        // The process that it starts outlives it.
         let script =
             "sleep 1000 & mkdir -p .wirebench/journals; touch tmp/a at.sock own.toml; wait";
         let mut started = sandbox.start(&["-c".to_owned(), script.to_owned()]).unwrap();
         while !sandbox.processes().values().any(|words| words == "sleep 1000") {
             std::thread::yield_now();
         }
-        // Until the shell has nothing else to do than to wait.
+        // Until the shell does nothing but wait.
         while sandbox.left(&["own.toml"]).len() < 2 || sandbox.processes().len() != 2 {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! The list of contestants: who, how each sends, and by which command.
+//! The list of contestants: the tools, how each sends, and its command.
 
 use super::tools::Tool;
 use super::{CONNECTIONS, RATE, SECONDS};
@@ -29,14 +29,14 @@ pub(super) enum Mode {
     Plain,
 }
 
-/// The moment at which a message is sent, as the tool means it.
+/// The moment at which a tool means to send a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loop {
-    /// The reply to the one before has come.
+    /// After the reply to the message before.
     Closed,
-    /// The same, with a pause so that the rate comes out if the server keeps up.
+    /// The same, with a pause that yields the rate if the server keeps up.
     Paced,
-    /// It is due.
+    /// At the due time of the message.
     Open,
 }
 
@@ -151,7 +151,7 @@ impl Contestant {
                 command.args(["--duration", &duration, "--timeout", "10s", &url]);
             }
             Tool::Ab => {
-                // A limit of requests that is not reached; after `-t`, which sets one of its own.
+                // A number of requests that is not reached; it comes after `-t`, which sets one of its own.
                 command.args(["-q", "-k", "-c", &connections, "-t", &SECONDS.to_string()]);
                 command.args(["-n", "10000000", &url]);
             }
@@ -206,7 +206,7 @@ impl Contestant {
     fn k6(&self, command: &mut Command, url: &str) {
         command.args(["run", "--quiet", "--no-usage-report", "-e", &format!("URL={url}")]);
         if self.transport == Transport::Http {
-            // One request at a time for each user: while the server stands still, 2000 are due.
+            // One request at a time for each user: while the server is stopped, 2000 are due.
             let users = if self.mode == Mode::Best { 2500 } else { CONNECTIONS };
             command.args(["-e", &format!("USERS={users}")]);
         }

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use std::process::Command;
 use units::Nanos;
 
-/// A contestant, and what came of it.
+/// A contestant, and its result.
 pub(super) struct Row {
     pub(super) contestant: Contestant,
     pub(super) version: Option<String>,
     pub(super) command: Option<String>,
-    /// Why there is nothing, if so.
+    /// The result, or the reason that there is none.
     pub(super) found: Result<Found, String>,
 }
 
@@ -54,7 +54,7 @@ impl Row {
         ]
     }
 
-    /// The notes on a row: its command, its other counts, its meaning of a time.
+    /// The notes on a row: its command, its other counts, the meaning of its times.
     fn note(&self) -> String {
         let mut note = self.name();
         if let Some(command) = &self.command {
@@ -186,7 +186,7 @@ fn shown_factor(factor: f64) -> String {
     format!("{factor:.digits$}x")
 }
 
-/// A command without what belongs to this machine.
+/// Shows a command without the paths and the address of this machine.
 pub(super) fn shown(command: &Command, place: &Place<'_>) -> String {
     let tool = place.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     shell::shown(command)

@@ -1,7 +1,7 @@
 //! The reports of tools, read from what they print.
 //!
-//! Each reader takes text and gives back numbers in the tool's own sense; the tests read what the tools printed when
-//! they were made, kept in `xtask/fixtures/liars`.
+//! Each reader takes text, and returns numbers with the meaning that the tool gives them. The tests read output of the
+//! tools that is kept in `xtask/fixtures/liars`.
 
 use super::tools::Tool;
 use anyhow::{Context as _, Result};
@@ -11,7 +11,7 @@ use units::Nanos;
 /// The report of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ToolReport {
-    /// The number of messages that its times are of.
+    /// The number of messages that its times cover.
     pub(super) count: u64,
     pub(super) p50: Option<Nanos>,
     pub(super) p99: Option<Nanos>,
@@ -183,7 +183,7 @@ fn artillery(report: &Value) -> Result<ToolReport> {
     })
 }
 
-/// The section about requests of what its script prints.
+/// Reads the section about requests from the output of its script.
 fn tsung(printed: &str) -> Result<ToolReport> {
     let section = printed
         .split("Read : ")
@@ -228,7 +228,7 @@ fn line<'a>(printed: &'a str, name: &str) -> Result<&'a str> {
     found.with_context(|| format!("no `{name}` in {printed:?}"))
 }
 
-/// The first word of that.
+/// The first word after `name` in that line.
 fn after<'a>(printed: &'a str, name: &str) -> Result<&'a str> {
     line(printed, name)?
         .split_whitespace()
@@ -267,7 +267,7 @@ fn seconds(value: f64) -> Nanos {
 mod tests {
     use super::*;
 
-    /// Count, p50, p99 and maximum in microseconds.
+    /// Checks the count, and p50, p99 and maximum in microseconds.
     fn check(tool: Tool, printed: &str, count: u64, us: [Option<u64>; 3], besides: &[&str]) {
         let [p50, p99, max] = us.map(|us| us.map(Nanos::from_micros));
         let besides = besides.iter().map(ToString::to_string).collect();

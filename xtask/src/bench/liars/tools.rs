@@ -27,11 +27,11 @@ impl Tool {
     }
 }
 
-/// Installs a tool, below the target folder where its source allows that, and says where it is.
+/// Installs a tool, below the target folder where its source allows that, and returns its path.
 ///
 /// # Errors
 ///
-/// It cannot be had here.
+/// The tool is not available here.
 pub(super) fn install(tool: Tool) -> Result<PathBuf> {
     match tool {
         Tool::Ab => debian("ab", "apache2-utils"),
@@ -50,7 +50,7 @@ pub(super) fn install(tool: Tool) -> Result<PathBuf> {
 /// The number of its version.
 pub(super) fn version(tool: Tool, program: &Path) -> Result<String> {
     let said = |argument: &str| -> Result<String> {
-        // Some print it on the one stream, some on the other, and not all call that a success.
+        // Some print it on stdout, others on stderr, and not all of them exit with success.
         let output = shell::command(program).arg(argument).output()?;
         let both = [output.stdout, output.stderr].concat();
         Ok(String::from_utf8_lossy(&both).into_owned())
@@ -59,7 +59,7 @@ pub(super) fn version(tool: Tool, program: &Path) -> Result<String> {
         Tool::Ab | Tool::Siege => said("-V")?,
         Tool::Artillery => return Ok(ARTILLERY.to_owned()),
         Tool::Autocannon => return Ok(AUTOCANNON.to_owned()),
-        // It has no way to ask.
+        // It has no option for that.
         Tool::Hey => {
             shell::output(shell::command("dpkg-query").args(["-f", "${Version}", "-W", "hey"]))?
         }

@@ -1,8 +1,8 @@
 //! The noise bench on sockets: labs of real servers, beside real disturbances.
 //!
-//! Each lab has a server of ours five times: the one that others are compared with, the same again, and slower by 3, 5
-//! and 10 % in what is known of it ([`Truth`]). So of each disturbance each lab gives one pair of equal sides and three
-//! of sides that differ by a known amount.
+//! Each lab has five servers of ours: the one that others are compared with, the same again, and three that are slower
+//! by 3, 5 and 10 % in a known number ([`Truth`]). So each lab gives, for its disturbance, one pair of equal sides and
+//! three pairs of sides that differ by a known amount.
 
 use super::super::neighbours::Disturbance;
 use super::super::{GENERATOR_CORE, SERVER_CORE};
@@ -65,7 +65,7 @@ impl Truth {
         }
     }
 
-    /// The five rows, where a message takes the server `least` where it is not slower.
+    /// The five rows; a message takes the server `least` if it is not slower.
     fn rows(self, least: Nanos) -> Vec<Row> {
         let own = match self {
             Self::Work => WORK,
@@ -87,7 +87,7 @@ impl Truth {
 }
 
 impl Bench {
-    /// The server's CPU time for each message, of a lab without neighbours.
+    /// Measures the server's CPU time for each message in a lab without neighbours.
     fn server_time(&self) -> Result<Nanos> {
         let [(_, quiet), ..] = Disturbance::ALL;
         let record = self.lab(&[BASE, AGAIN].map(|name| Row { name, own: WORK }), quiet, 1)?;
@@ -102,7 +102,7 @@ impl Bench {
         Ok(Nanos((each * 1e3) as u64))
     }
 
-    /// The record of a lab of `rows`; `None` if nothing was answered.
+    /// Runs a lab of `rows`, and returns its record; `None` if nothing was answered.
     fn lab(&self, rows: &[Row], disturbance: Disturbance, seed: u64) -> Result<Option<Value>> {
         let file = self.scratch.join("lab.toml");
         std::fs::write(&file, self.file(rows))?;
@@ -112,7 +112,7 @@ impl Bench {
         let cores = format!("{SERVER_CORE},{GENERATOR_CORE}");
         let mut lab = Process::start("lab", cores, &lab, &self.scratch)?;
         let acts = disturbance.upon(lab.id(), seed);
-        // A server that is stopped while it starts may not be reached: that is an outcome too, without a record.
+        // A server that is stopped while it starts may be unreachable: that is an outcome too, without a record.
         let record = lab.finish_with(&[0, 1, 12, 13, 15], PATIENCE)?;
         drop(acts);
         if record.is_empty() {
@@ -127,7 +127,7 @@ impl Bench {
         let Self { truth, rounds, block, .. } = self;
         let program = self.wirebench.display();
         let rows = rows.iter().enumerate().map(|(index, Row { name, own: Nanos(own) })| match truth {
-            // Another text is another process, even if it is the same time.
+            // Another text for the same time gives the row a process of its own.
             Truth::Work => {
                 let work =
                     if index == 0 { format!("{}us", own / 1000) } else { format!("{own}ns") };
@@ -215,7 +215,7 @@ struct Count {
     pairs: usize,
     /// Pairs without an interval, or whose number is invalid.
     silent: usize,
-    /// The claims of a difference of the sign that more work has, and of the other one.
+    /// The claims of a difference with the sign of more work, and those with the other sign.
     right: usize,
     wrong: usize,
     /// Half of the width of each interval, as a share of the ratio.
@@ -242,7 +242,7 @@ struct Figure {
     name: &'static str,
     /// Its field in a comparison.
     field: &'static str,
-    /// Its name among the numbers that are judged for themselves; none: it is judged with its row.
+    /// Its name among the numbers that are judged on their own; `None`: it is judged with its row.
     judged: Option<&'static str>,
     /// True if more work makes it larger.
     rises: bool,
@@ -259,7 +259,7 @@ const TAILS: [Figure; 2] = [
     Figure { name: "p99", field: "response_p99_ns", judged: Some("p99"), rises: true },
 ];
 
-/// The interval of a row's ratio; `None` without one, and where the verdict has it for no result.
+/// The interval of a row's ratio; `None` if there is none, or if the verdict calls the number invalid.
 fn interval(record: &Value, row: &str, figure: &Figure) -> Option<[f64; 2]> {
     let workloads = record["plan"]["workloads"].as_array()?;
     let index = workloads.iter().position(|workload| workload["spec"]["name"] == row)?;
@@ -281,13 +281,13 @@ fn number(value: &Value) -> Option<f64> {
 /// The row that others are compared with, and the same again.
 const BASE: &str = "same";
 const AGAIN: &str = "again";
-/// Rows whose servers need so many percent more CPU time for each message.
+/// The rows with slower servers, and the percentage by which each is slower.
 const SLOWER: [(&str, u64); 3] = [("slower by 3", 3), ("slower by 5", 5), ("slower by 10", 10)];
 /// The work of every server for each message, and the mean delay of every reply.
 const WORK: Nanos = Nanos::from_micros(5);
 const DELAY: Nanos = Nanos::from_millis(2);
 const LEVELS: [&str; 3] = ["trusted", "degraded", "invalid"];
-/// A lab that has not ended after so long has failed.
+/// The longest time of a lab; a longer one has failed.
 const PATIENCE: Duration = Duration::from_secs(900);
 pub(super) const HEAD: &str = "\
 | machine | figure | pairs | false claims | no answer | half-width % | +3 % found | +5 % | +10 % | wrong sign | verdicts: trusted / degraded / invalid / nothing |
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A record in which a row's p50 and throughput have such ratios.
+    /// A record in which a row's p50 and throughput have these ratios.
     fn record(row: &str, p50: [f64; 2], rate: [f64; 2], level: &str) -> Value {
         let ends = |[low, high]: [f64; 2]| json!({"low": low, "high": high});
         json!({
