@@ -118,7 +118,7 @@ static size_t obey(int fd, const uint8_t *text, size_t len, size_t at) {
     if (len > 5 && !memcmp(text, "join ", 5)) {
         const uint8_t *name = text + 5;
         size_t named = name_len(name, len - 5);
-        if (named != len - 5 || named > NAME_MAX_LEN) return say(at, "error no name of a room");
+        if (named != len - 5 || named > NAME_MAX_LEN) return say(at, "error not the name of a room");
         uint32_t number = room_named(name, named, 1);
         if (!number) return say(at, "error there are %d rooms, and no more", ROOMS_MAX);
         if (room_of[fd] && room_of[fd] != number) return say(at, "error this connection is in a room");
@@ -127,11 +127,11 @@ static size_t obey(int fd, const uint8_t *text, size_t len, size_t at) {
     }
     if (len <= 8 || memcmp(text, "publish ", 8)) return say(at, "error expected join or publish");
     const uint8_t *name = text + 8, *line_end = memchr(text, '\n', len);
-    if (!line_end) return say(at, "error a publication has a line for its room, and what is published");
+    if (!line_end) return say(at, "error expected `publish ROOM`, a line end and the data to publish");
     size_t named = name_len(name, (size_t)(line_end - name));
     const uint8_t *id = name + named;
     int has_id = line_end - id > 4 && !memcmp(id, " id=", 4);
-    if (!named || named > NAME_MAX_LEN || (!has_id && id != line_end)) return say(at, "error no name of a room");
+    if (!named || named > NAME_MAX_LEN || (!has_id && id != line_end)) return say(at, "error not the name of a room");
     size_t data_len = len - (size_t)(line_end - text), whole = 8 + named + data_len;
     size_t head = ws_hdr(delivery, TEXT, whole, 0, 0);
     memcpy(delivery + head, "message ", 8);

@@ -58,7 +58,7 @@ fn files(summary: &str) -> Result<BTreeSet<String>> {
                 bail!("{page} links to {path}, which is not in the book: name it in {SUMMARY}");
             }
             if !shell::root().join(&path).is_file() {
-                bail!("{page} links to {path}, which is no file: name a file of that folder");
+                bail!("{page} links to {path}, which is not a file: name a file of that folder");
             }
             files.insert(path);
         }

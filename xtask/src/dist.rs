@@ -191,7 +191,9 @@ impl Build<'_> {
                 .context("not in git: name the time of the sources in SOURCE_DATE_EPOCH")?,
         };
         let epoch = epoch.trim();
-        epoch.parse().with_context(|| format!("SOURCE_DATE_EPOCH is no number of seconds: {epoch}"))
+        epoch
+            .parse()
+            .with_context(|| format!("SOURCE_DATE_EPOCH is not a number of seconds: {epoch}"))
     }
 
     /// The command that builds the program for all targets at once: linking takes minutes, on one core each.

@@ -81,7 +81,7 @@ fn of_subject(manifest: &toml::Table) -> Result<BTreeSet<Need>> {
     for key in ["programs", "files"] {
         let Some(probes) = table.get(key) else { continue };
         let probes = probes.as_table().with_context(|| {
-            format!("needs.{key} is no table: write {key} = {{ NAME = [\"PACKAGE\"] }}")
+            format!("needs.{key} is not a table: write {key} = {{ NAME = [\"PACKAGE\"] }}")
         })?;
         for (probe, packages) in probes {
             for package in list(packages, &format!("needs.{key}.{probe}"))? {
@@ -110,7 +110,7 @@ fn of_subject(manifest: &toml::Table) -> Result<BTreeSet<Need>> {
 /// The texts of a list.
 fn list<'a>(value: &'a toml::Value, key: &str) -> Result<Vec<&'a str>> {
     let texts = value.as_array().map(|values| values.iter().map(toml::Value::as_str).collect());
-    texts.flatten().with_context(|| format!("{key} is no list of packages: write [\"PACKAGE\"]"))
+    texts.flatten().with_context(|| format!("{key} is not a list of packages: write [\"PACKAGE\"]"))
 }
 
 /// Programs that the tests need besides the subjects, each with its Debian package. libFuzzer is C++.

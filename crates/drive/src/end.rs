@@ -24,7 +24,10 @@ impl End {
     #[cold]
     pub(crate) fn unasked(payload: &[u8]) -> Self {
         let len = payload.len();
-        let text = format!("{len} bytes that no message asked for: \"{}\"", excerpt(payload));
+        let text = format!(
+            "received {len} bytes while no message awaited a reply: \"{}\"",
+            excerpt(payload)
+        );
         Self::Broken(
             ErrorClass::Protocol,
             Words { text, cause: Cause::Unasked(Said::new(payload)) },

@@ -124,7 +124,7 @@ impl Check<'_> {
             Named::Unknown => {
                 let Some((_, flight)) = in_flight.take_oldest() else { return Answer::Unasked };
                 self.recorder.identity(flight.due, |identity| &mut identity.corrupted);
-                self.wrong(flight, || "its header names no message".to_owned(), reply);
+                self.wrong(flight, || "its header does not match any message".to_owned(), reply);
                 Answer::Ended(flight)
             }
         }

@@ -119,9 +119,9 @@ impl<E: Metered, O: Observer> Node<E> for Worker<O> {
         if self.pace.is_timed() {
             let now = engine.now();
             self.punctual.woken(now);
-            self.notice(now); // Before replies are taken that came while the loop stood still.
+            self.notice(now); // Before taking replies that arrived while the loop stood still.
             if self.pace.is_full() {
-                self.keep_pace(engine, now); // Before they make room.
+                self.keep_pace(engine, now); // Before replies make room.
             }
         }
         self.hear_of_kill();
@@ -261,7 +261,7 @@ impl<O: Observer> Worker<O> {
         let id = match completion {
             Completion::Received { connection, .. } => connection,
             Completion::Connected(id) | Completion::Ended(id) | Completion::Failed(id, _) => id,
-            Completion::Accepted(id) => return engine.close(id), // We listen nowhere.
+            Completion::Accepted(id) => return engine.close(id), // A worker never listens.
         };
         if let Some(first) = self.seconds.first_of(id) {
             return self.second(engine, first, completion);
@@ -508,7 +508,7 @@ impl<O: Observer> Worker<O> {
             let Some(batch) = self.pace.next_send() else { return };
             self.send(engine, batch);
         }
-        self.due_at = Instant::START; // There may be more than is sent at once.
+        self.due_at = Instant::START; // More may be left than one call sends.
     }
 
     /// Sends a batch on a connection that can send, then the batches that become due because some messages get no
@@ -719,7 +719,7 @@ const LONG_LEN: usize = 4096;
 
 /// The error of a peer that makes us answer but does not read: more than [`UNSENT_LEN_MAX`] bytes of answers wait.
 const NOT_READ: &str =
-    "the server sends what is to be answered, and does not read: 1 MiB of answers waits";
+    "the server sends pings or requests but does not read the answers: 1 MiB of them is unsent";
 
 /// The most that is read at once.
 const RX_LEN: usize = 64 * 1024;

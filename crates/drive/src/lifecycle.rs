@@ -39,7 +39,7 @@ impl<O: Observer> Worker<O> {
         let turn = usize::try_from(nth).unwrap_or(0) % target.sources.len().max(1);
         let turn = u16::try_from(turn).unwrap_or(0);
         let source = target.source(turn);
-        let now = engine.now(); // Others may have been started since the caller looked.
+        let now = engine.now(); // Others may have been started since the caller read the clock.
         let id = engine.connect(&target.address, source);
         if target.uses_two() {
             self.expect_second(id, place, source);
@@ -533,7 +533,7 @@ impl<O: Observer> Worker<O> {
         }
         self.connections.failed(now);
         if self.pace.is_timed() && self.workload.lifetime == Lifetime::Long {
-            self.reopen(place); // What is due goes on, whatever became of those before.
+            self.reopen(place); // The schedule goes on, whatever became of earlier messages.
         }
         self.remove(engine, id);
     }
@@ -562,30 +562,32 @@ impl<O: Observer> Worker<O> {
         let is_late = now >= connection.reply_deadline(&timeouts);
         let state = if connection.resumes && is_late { State::Open } else { connection.state };
         let (class, waited, what) = match state {
-            State::AwaitConnect => (ErrorClass::ConnectTimedOut, timeouts.connect, "connection"),
+            State::AwaitConnect => (ErrorClass::ConnectTimedOut, timeouts.connect, "no connection"),
             State::AwaitBefore => (
                 ErrorClass::HandshakeTimedOut,
                 timeouts.handshake,
-                "answer to all exchanges before the connection",
+                "the exchanges before the connection did not complete",
             ),
             State::AwaitTls => {
-                (ErrorClass::TlsTimedOut, timeouts.handshake, "answer in the TLS handshake")
+                (ErrorClass::TlsTimedOut, timeouts.handshake, "no answer in the TLS handshake")
             }
             State::AwaitHandshake => (
                 ErrorClass::HandshakeTimedOut,
                 timeouts.handshake,
-                "answer to the opening handshake",
+                "no answer to the opening handshake",
             ),
-            State::Open => (ErrorClass::ReplyTimedOut, timeouts.reply, "whole reply"),
-            State::AwaitClose => (ErrorClass::CloseTimedOut, timeouts.close, "answer to our close"),
-            State::Unfit => return self.cut_off(engine, id), // Its error was counted with its message.
+            State::Open => (ErrorClass::ReplyTimedOut, timeouts.reply, "no whole reply"),
+            State::AwaitClose => {
+                (ErrorClass::CloseTimedOut, timeouts.close, "no answer to our close")
+            }
+            State::Unfit => return self.cut_off(engine, id), // Its error was counted with the message.
         };
         if connection.is_opening() && !connection.resumes && self.is_excused(engine, id) {
             return;
         }
         let Some(connection) = self.connections.find(id) else { return };
-        let example = || format!("no {what} within {waited}");
-        // One behind another would never get its turn.
+        let example = || format!("{what} within {waited}");
+        // A message queued after the late one would never get its turn.
         let pipelines = self.pace.in_flight_each() > 1;
         let takes_requests = self.target.of_senders().takes_requests();
         let is_numbered = self.workload.requests.is_some() && !takes_requests;

@@ -141,7 +141,9 @@ impl<O: Observer> Worker<O> {
             self.connections.iter().filter(is_late).map(|connection| connection.id).collect();
         for id in late {
             self.lose(engine, id, ErrorClass::HandshakeTimedOut, || {
-                format!("no message of its room within {waited}: its subscription is not proved")
+                format!(
+                    "no message of its room arrived within {waited}, so its subscription is not proved"
+                )
             });
         }
     }
@@ -223,7 +225,7 @@ impl<O: Observer> Worker<O> {
         if phase == Phase::Close {
             self.stop_sending();
             self.give_up_deliveries(now);
-            self.absences = None; // Nobody comes back any more.
+            self.absences = None; // No receiver comes back any more.
         }
         self.recorder.hand_over(&mut self.observer, phase, now);
         let begin = self.nominal(phase, now);

@@ -254,7 +254,7 @@ impl Recorder {
             last.record(flight.sent, received);
         }
         if !self.count(flight.due, 1, |counts| &mut counts.ok) {
-            return; // Of the warm-up: neither its round trip nor its end belongs to this phase.
+            return; // From the warm-up: neither its round trip nor its end belongs to this phase.
         }
         self.interval.traffic.round_trips.record(round_trip);
         self.keep(TimeOf::Service, round_trip);

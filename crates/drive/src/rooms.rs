@@ -343,7 +343,7 @@ impl Rooms {
         self.storm(killed);
         self.cut_off_at = Some(gone);
         if self.clock.is_over {
-            self.storm_at = None; // Nobody recovers in time any more.
+            self.storm_at = None; // Too late to recover in time.
         }
     }
 
@@ -887,7 +887,7 @@ impl Receiver {
         self.missing(room, |publication, _, _| {
             let number = publication.number;
             if number < since {
-                return; // Of an earlier turn.
+                return; // From an earlier turn.
             }
             *owed -= 1;
             if number < left.min(edge_from) {
@@ -945,7 +945,7 @@ impl Receiver {
 
     fn seen_of(&mut self, stream: u32) -> &mut Seen {
         while self.seen.len() <= stream as usize {
-            self.seen.push(Seen::from(0)); // Of a publisher that came later.
+            self.seen.push(Seen::from(0)); // A publisher that joined later.
         }
         &mut self.seen[stream as usize]
     }
@@ -980,7 +980,7 @@ impl Receiver {
         let none = Seen::from(0);
         for (index, stream) in room.streams.iter_mut().enumerate() {
             let seen = self.seen.get(index).unwrap_or(&none);
-            let mut sequence = seen.gap; // It has all before, or is not owed them.
+            let mut sequence = seen.gap; // It has all before this one, or is not owed them.
             while let Some(publication) = stream.publications.get_mut(sequence as usize) {
                 if seen.has_word(sequence) {
                     sequence += WORD;

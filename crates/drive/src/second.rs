@@ -59,5 +59,5 @@ impl<O: Observer> Worker<O> {
     }
 }
 
-/// A reason for a connection to end.
-const SECOND_CLOSED: &str = "closed by the server: the second of its two connections";
+/// The description of the end when the server closed the second connection.
+const SECOND_CLOSED: &str = "the server closed the second of the two connections";

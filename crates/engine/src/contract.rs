@@ -180,9 +180,9 @@ pub enum ConnectionError {
     /// The address to listen at is taken.
     #[error("address already in use")]
     AddressInUse,
-    /// No port is free for one more connection from this source address to this target, or the source address is not
-    /// of this machine.
-    #[error("no free port, or not an address of this machine")]
+    /// No port is free for one more connection from this source address to this target, or the source address does not
+    /// belong to this machine.
+    #[error("no free port, or the local address does not belong to this machine")]
     AddressNotAvailable,
     /// The kernel has no `epoll_pwait2`, or a sandbox refuses it.
     #[error("{}", crate::kernel::no_epoll_pwait2())]

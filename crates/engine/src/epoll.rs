@@ -358,7 +358,7 @@ impl Epoll {
     fn receive(&mut self, id: ConnectionId, rx: &mut [u8]) -> Option<Completion> {
         let slot = &mut self.slots[id.index()];
         if slot.is_paused() {
-            return None; // The event that lets us write again, or we, say later what there is to read.
+            return None; // Read later: once we can write again, or the pause ends.
         }
         if self.holds_back && !slot.is_ours {
             if !std::mem::replace(&mut slot.queued, true) {
@@ -547,7 +547,7 @@ impl Engine for Epoll {
 
     fn wait(&mut self, until: Instant) {
         if self.next < self.ready.len() {
-            return; // Not all was taken, and no edge tells it twice.
+            return; // Not all events were taken, and no edge is reported twice.
         }
         let until = self.accept_again(until);
         let was_busy = !self.ready.is_empty();

@@ -13,15 +13,15 @@ fn words(release: &str) -> String {
     let version = [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)];
     if version >= SINCE {
         return format!(
-            "Linux {release} has the system call epoll_pwait2, but a sandbox refuses it: allow it there, as in the \
-             seccomp profile of a container, or update what runs the container"
+            "Linux {release} has the system call epoll_pwait2, but a sandbox refuses it: allow it there (in a \
+             container, in its seccomp profile), or update the container runtime"
         );
     }
     let kernel = if release.is_empty() { "this kernel" } else { &format!("Linux {release}") };
     let [major, minor] = SINCE;
     format!(
         "{kernel} does not have the system call epoll_pwait2: wirebench needs Linux {major}.{minor} or later; run it \
-         on a machine that has that"
+         on a machine with such a kernel"
     )
 }
 

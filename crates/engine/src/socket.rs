@@ -323,7 +323,7 @@ mod tests {
         let own = make(AddressFamily::INET).unwrap();
         net::bind(&own, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = SocketAddr::try_from(net::getsockname(&own).unwrap()).unwrap();
-        net::connect(&own, &address).ok(); // Nobody listens there, and yet it comes about.
+        net::connect(&own, &address).ok(); // Nothing listens there, and yet it succeeds.
         assert_eq!(outcome(&own), Ok(()));
         assert!(is_connected_to_itself(&own, address));
 

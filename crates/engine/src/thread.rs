@@ -15,8 +15,8 @@ impl From<std::io::Error> for ThreadError {
     }
 }
 
-/// The advice where no thread or process can be started.
-pub const MORE_PROCESSES: &str = "allow more processes and threads (`ulimit -u`; of a container, its limit of pids), or end some";
+/// The advice if no thread or process can be started.
+pub const MORE_PROCESSES: &str = "raise the limit on processes and threads (`ulimit -u`; in a container, its pids limit), or end some";
 
 /// Starts a thread, with a name that debuggers show.
 ///

@@ -63,16 +63,16 @@ pub enum JoinError {
         /// The reason.
         error: std::io::Error,
     },
-    /// Others than its owner may read or write it.
-    #[error("{file} has the mode {mode:04o}, so that others can take its key; `chmod 600 {file}`")]
+    /// Users other than its owner may read or write it.
+    #[error("{file} has the mode {mode:04o}, so others can take its key; `chmod 600 {file}`")]
     Open {
         /// The file.
         file: String,
         /// Its permissions.
         mode: u32,
     },
-    /// It is no join file.
-    #[error("{file} is no join file: {reason}; `wirebench fleet keys` writes them")]
+    /// It is not a join file.
+    #[error("{file} is not a join file: {reason}; `wirebench fleet keys` writes them")]
     Garbage {
         /// The file.
         file: String,
@@ -80,7 +80,7 @@ pub enum JoinError {
         reason: String,
     },
     /// It is for another task.
-    #[error("{file} is for {found}, and this needs one for {wanted}")]
+    #[error("{file} is for {found}, but this needs one for {wanted}")]
     Role {
         /// The file.
         file: String,

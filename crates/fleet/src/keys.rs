@@ -220,7 +220,7 @@ mod tests {
         let watch = Join::read(&written.watches[0], Role::Watch).unwrap();
         assert_eq!(watch.name.as_str(), "w0");
         let other = Join::read(&written.watches[0], Role::Agent).unwrap_err().to_string();
-        assert!(other.ends_with("is for a watch, and this needs one for an agent"), "{other}");
+        assert!(other.ends_with("is for a watch, but this needs one for an agent"), "{other}");
         assert_eq!(join.ca, Some(folder.path().join("ca.pem")));
         let include = std::fs::read_to_string(&include).unwrap();
         let seed = join.seed.clone().unwrap();
@@ -244,16 +244,16 @@ mod tests {
         };
         assert_eq!(
             error(Role::Controller),
-            "F is for an agent, and this needs one for a controller"
+            "F is for an agent, but this needs one for a controller"
         );
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        let open = "F has the mode 0640, so that others can take its key; `chmod 600 F`";
+        let open = "F has the mode 0640, so others can take its key; `chmod 600 F`";
         assert_eq!(error(Role::Agent), open);
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
         std::fs::write(path, "url = \"nats://h\"\nname = \"a0\"\nrole = \"agent\"\nseed = 7\n")
             .unwrap();
         let garbage = error(Role::Agent);
-        assert!(garbage.starts_with("F is no join file: invalid type"), "{garbage}");
+        assert!(garbage.starts_with("F is not a join file: invalid type"), "{garbage}");
     }
 
     #[test]

@@ -203,7 +203,7 @@ impl Elsewhere for Lead<'_> {
                 Some(Ok(ended) | Err(ended)) => {
                     Err(RunError::Over { reason: format!("{ended} (run {run})") })
                 }
-                None => Ok(Err(format!("the fleet left it out (run {run})"))),
+                None => Ok(Err(format!("the fleet did not run it (run {run})"))),
             };
         };
         let together = Together::of(closed);
@@ -255,7 +255,7 @@ fn lead(
         if let Some(absent) = absence.is_too_long(now) {
             let words = format!(
                 "the coordination server has not answered for {absent}; once it does, \
-                 `wirebench fleet resume {run}` goes on with the run"
+                 `wirebench fleet resume {run}` continues the run"
             );
             return give_up(back, words);
         }

@@ -63,7 +63,7 @@ impl Seconds {
         let (run, block) = &live.block;
         let outcome = unpack::<Outcome>(&live.packed).ok().filter(|_| *run == self.run);
         let Some(outcome) = outcome else {
-            return None; // Of another run, or nothing that can be shown.
+            return None; // From another run, or unreadable.
         };
         let at = |second: &Second| (second.block, second.second);
         let now = (*block, live.second);

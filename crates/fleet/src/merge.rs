@@ -155,7 +155,7 @@ fn watched(watches: Vec<(AgentPart, Option<Watched>)>) -> Result<Watched, String
         let name = &part.agent;
         let Some(watched) = watched.filter(|_| part.is_trusted()) else {
             let mut reason = match part.end {
-                PartEnd::Measured | PartEnd::Stopped => "did not look at it to the end".to_owned(),
+                PartEnd::Measured | PartEnd::Stopped => "stopped before the end".to_owned(),
                 PartEnd::NotStarted => "did not begin".to_owned(),
                 PartEnd::Lost => "was lost".to_owned(),
             };
@@ -233,7 +233,7 @@ fn measured(part: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPar
     if outcome.traffic.open_loop.is_some()
         && let Some(busy) = health.busiest_worker.filter(|busy| *busy >= BUSY_MAX)
     {
-        doubts.push(format!("a worker of it was busy for {:.0} % of the time", busy * 100.0));
+        doubts.push(format!("one of its workers was busy {:.0} % of the time", busy * 100.0));
     }
     if health.throttled > 0 {
         doubts.push(format!("its control group was throttled in {} periods", health.throttled));
@@ -258,7 +258,7 @@ fn measured(part: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPar
 
 fn in_words(doubt: Doubt) -> &'static str {
     match doubt {
-        Doubt::ClockJumped => "its clock jumped: its machine or its process had stood still",
+        Doubt::ClockJumped => "its clock jumped: its machine or its process was probably suspended",
         Doubt::ClockUnknown => "its clock is not known: no exchange with it was answered",
     }
 }
@@ -267,7 +267,7 @@ fn in_words(doubt: Doubt) -> &'static str {
 const NOT_WATCHED: &str = "nobody watches the server on its machine: start `wirebench watch --join FILE --port PORT` there";
 
 const NO_PUBLISHERS: &str =
-    "the agent that publishes is missing, so what of its schedule was sent is not known";
+    "the agent that publishes is missing, so it is not known how much of its schedule was sent";
 
 /// The size in bytes up to which a part may inflate by any factor.
 const SMALL: u64 = 1 << 20;

@@ -34,7 +34,7 @@ impl Folder {
                 format!("{count} raw times of block {block} are in {shown}")
             }
             Ok(()) => format!(
-                "{count} raw times of block {block} are in {shown}; {} more found no room there",
+                "{count} raw times of block {block} are in {shown}; {} more did not fit",
                 times.left_out
             ),
             Err(error) => {
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(words, format!("3 raw times of block 2-1 are in {}", file.display()));
         assert_eq!(fs::read_to_string(&file).unwrap(), "lag 7\nservice 40\nresponse 47\n");
         let words = raw_times.keep(&run, block, &RawTimes { kept, left_out: 5 });
-        assert!(words.ends_with("; 5 more found no room there"), "{words}");
+        assert!(words.ends_with("; 5 more did not fit"), "{words}");
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
         let words = raw_times.keep(&run, block, &RawTimes::default());

@@ -56,7 +56,7 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no target: name a host, as in chat.example, or a port of it, as in chat.example:443"
+                "`{text}` is not a target: name a host, as in chat.example, or a port of it, as in chat.example:443"
             )
         };
         let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));

@@ -174,7 +174,7 @@ impl fmt::Display for Word {
             Self::Joined { agent, agents, needed } => {
                 write!(to, "{agent} joined: {agents} of {needed} agents")
             }
-            Self::Refused { agent, why } => write!(to, "{agent} takes no part: {why}"),
+            Self::Refused { agent, why } => write!(to, "{agent} cannot take part: {why}"),
             Self::WallClock { agent, ahead_s } => {
                 let side = if *ahead_s > 0 { "ahead" } else { "behind" };
                 let by = Nanos::from_secs(ahead_s.unsigned_abs());
@@ -186,7 +186,7 @@ impl fmt::Display for Word {
             Self::ClockBound { agent, bound: Some(bound) } => {
                 write!(
                     to,
-                    "the clock of {agent} is known to {bound} only: its begin may be off by as much"
+                    "the clock of {agent} is known only to within {bound}: it may start that much early or late"
                 )
             }
             Self::ClockBound { agent, bound: None } => {
@@ -198,19 +198,19 @@ impl fmt::Display for Word {
                     Some(block) => write!(
                         to,
                         " (last: block {block}, {sent_per_s}/s); its part stays open until the end of the block, and \
-                         the other {others} go on"
+                         the other {others} continue"
                     ),
-                    None => write!(to, "; it is not waited for"),
+                    None => write!(to, "; the run does not wait for it"),
                 }
             }
             Self::Gone { agent, block: Some(block) } => {
                 write!(
                     to,
-                    "{agent} is gone: nobody answers for its process; block {block} will lack its part"
+                    "{agent} is gone: its process does not answer; block {block} will lack its part"
                 )
             }
             Self::Gone { agent, block: None } => {
-                write!(to, "{agent} is gone: nobody answers for its process")
+                write!(to, "{agent} is gone: its process does not answer")
             }
             Self::Back { agent, silent, is_new: false } => {
                 write!(to, "{agent} is back after {silent}")
@@ -243,8 +243,8 @@ impl fmt::Display for Word {
             }
             Self::SendsLate { agent, lag } => write!(
                 to,
-                "{agent} sends late: half of its messages of the last second more than {lag} after they were due; has \
-                 its machine a free core?"
+                "{agent} sends late: in the last second, half of its messages were sent more than {lag} after they \
+                 were due; does its machine have a free core?"
             ),
             Self::Open { block, agents, left } => write!(
                 to,
@@ -253,8 +253,8 @@ impl fmt::Display for Word {
             ),
             Self::Disconnected => write!(
                 to,
-                "lost the coordination server; the block in progress ends by itself, results are kept and sent when it \
-                 answers"
+                "lost the coordination server; the block in progress runs to its end; results are kept and sent when \
+                 the server answers again"
             ),
             Self::Connected { after } => {
                 write!(to, "the coordination server answers again after {after}")
@@ -271,11 +271,11 @@ impl fmt::Display for Word {
             Self::Leads { before: None } => write!(to, "this controller leads the run"),
             Self::Denied(subject) => write!(
                 to,
-                "the server refuses {subject} with these credentials: is the join file that of this name?"
+                "the server refuses {subject} with these credentials: is the join file the one for this name?"
             ),
             Self::Full(subject) => write!(
                 to,
-                "the log takes no more at {subject}: its stream is full; raise max_bytes of the stream or remove old runs"
+                "the log accepts nothing more at {subject}: its stream is full; raise max_bytes of the stream or remove old runs"
             ),
             Self::Unreadable { subject, because } => {
                 write!(
@@ -293,7 +293,7 @@ impl fmt::Display for Word {
                  lost"
             ),
             Self::TooLate { block, by } => {
-                write!(to, "heard of block {block} {by} after its begin: not started")
+                write!(to, "heard of block {block} {by} after its start: not started")
             }
             Self::Ended(why) => match why {
                 Why::Completed => write!(to, "the run is complete"),
@@ -301,7 +301,7 @@ impl fmt::Display for Word {
                 Why::TooFewAgents { ready, needed, because } => {
                     write!(
                         to,
-                        "the run ended: {ready} agents are ready and it needs {needed}; {because}"
+                        "the run ended: {ready} agents are ready, but it needs {needed}; {because}"
                     )
                 }
             },

@@ -467,7 +467,7 @@ impl Measuring {
 fn light(workload: &Workload) -> Result<Load, &'static str> {
     match (&workload.load, workload.phases.stop) {
         (Load::Publish { .. }, _) => {
-            Err("`load`: a prober waits for replies, and what is published has none")
+            Err("`load`: a prober needs replies, and published messages have none")
         }
         (_, Stop::Clients(_) | Stop::Messages(_)) => {
             Err("`phases`: a prober sends for a set time; give the load a duration (-d)")

@@ -92,7 +92,7 @@ impl Subject {
         }
         // A pipe or a device may never end.
         if found.is_ok_and(|found| !found.is_file()) {
-            return Err(unreadable("is no regular file; write it as one".to_owned()));
+            return Err(unreadable("is not a regular file; write it as one".to_owned()));
         }
         let text = std::fs::read_to_string(&file).map_err(|error| {
             let is_missing = error.kind() == io::ErrorKind::NotFound;

@@ -17,7 +17,7 @@ pub struct Locked(pub File);
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        self.0.unlock().ok(); // It had none on a file system without locks.
+        self.0.unlock().ok(); // Fails where the file system has no locks.
     }
 }
 
@@ -59,7 +59,7 @@ pub fn remove_unclaimed(folder: &Path, is_one: impl Fn(&str) -> bool) {
         if is_ours && let Ok(Some(_claim)) = claim(&path) {
             let removed =
                 if found.is_dir() { std::fs::remove_dir_all } else { std::fs::remove_file };
-            removed(&path).ok(); // What stays does no harm.
+            removed(&path).ok(); // A leftover does no harm.
         }
     }
 }

@@ -121,8 +121,8 @@ pub enum GarbageError {
     /// The output of google-benchmark cannot be read.
     #[error("what google-benchmark printed: {0}")]
     GoogleBenchmark(String),
-    /// A line is not one that is expected there.
-    #[error("line {line} cannot be: {what}")]
+    /// A line is not expected there.
+    #[error("invalid line {line}: {what}")]
     Line {
         /// The line, escaped and cut off.
         line: String,
@@ -217,14 +217,14 @@ impl Reader {
             }
             (State::Results, b"google-benchmark") if rest.is_empty() => {
                 if self.report.google_benchmark.is_some() {
-                    return Err(garbage(line, "it is said twice"));
+                    return Err(garbage(line, "it occurs twice"));
                 }
                 self.state = State::Json(Vec::new());
                 Ok(Step::More)
             }
             (State::Results, _) => self.take_result(line, word, rest).map(|()| Step::More),
             (State::AwaitMeasuring | State::AwaitMeasured | State::Json(_), _) => {
-                Err(garbage(line, format!("{} is awaited", self.awaited())))
+                Err(garbage(line, format!("expected {}", self.awaited())))
             }
         }
     }
@@ -236,7 +236,8 @@ impl Reader {
             b"ok" => once(&mut self.ok, number(line, rest)?, line),
             b"error" => self.limits.take_error(line, rest, &mut self.report.errors),
             b"histogram_v2" => {
-                let text = std::str::from_utf8(rest).map_err(|_| garbage(line, "it is no text"))?;
+                let text =
+                    std::str::from_utf8(rest).map_err(|_| garbage(line, "it is not text"))?;
                 let more = Histogram::from_base64(text).map_err(|error| garbage(line, error))?;
                 self.count(more.count())?;
                 self.report.round_trips.add(&more);
@@ -258,7 +259,7 @@ impl Reader {
             b"handshake_ns" => &mut report.handshake,
             b"open_ns" => &mut report.open,
             b"close_ns" => &mut report.close,
-            _ => return Err(garbage(line, format!("it begins with none of {KNOWN}"))),
+            _ => return Err(garbage(line, format!("expected one of {KNOWN}"))),
         };
         let mut count = 0;
         for time in parts(rest) {
@@ -321,7 +322,7 @@ fn the_only_result(json: &str) -> Result<record::GoogleBenchmark, GarbageError> 
     let file = google_benchmark::read(json).map_err(|error| refused(error.to_string()))?;
     let mut measured = file.benchmarks.iter().filter(|entry| entry.run_type == RunType::Iteration);
     let (Some(entry), None) = (measured.next(), measured.next()) else {
-        return Err(refused("it has not one measured benchmark".to_owned()));
+        return Err(refused("expected exactly one measured benchmark".to_owned()));
     };
     if entry.error_occurred {
         let message = entry.error_message.as_deref().unwrap_or("it failed");
@@ -348,14 +349,14 @@ pub(crate) fn number(line: &[u8], digits: &[u8]) -> Result<u64, GarbageError> {
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     let text = std::str::from_utf8(digits).ok().filter(|_| is_number);
     text.and_then(|text| text.parse().ok()).ok_or_else(|| {
-        garbage(line, format!("{} is no whole number of at most 64 bits", quoted(digits)))
+        garbage(line, format!("{} is not an unsigned 64-bit integer", quoted(digits)))
     })
 }
 
 fn once<T>(place: &mut Option<T>, value: T, line: &[u8]) -> Result<(), GarbageError> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(garbage(line, "it is said twice")),
+        Some(_) => Err(garbage(line, "it occurs twice")),
     }
 }
 
@@ -454,24 +455,24 @@ mod tests {
     #[test]
     fn what_cannot_be_names_the_line() {
         let head = "measuring\nmeasured\n";
-        let number = "is no whole number of at most 64 bits";
+        let number = "is not an unsigned 64-bit integer";
         #[rustfmt::skip]
         let table = [
-            ("hello",                        r#"line "hello" cannot be: `measuring` is awaited"#.to_owned()),
-            ("measured",                     r#"line "measured" cannot be: `measuring` is awaited"#.to_owned()),
-            ("measuring\nmeasuring",         r#"line "measuring" cannot be: `measured` is awaited"#.to_owned()),
-            ("measuring\nunsupported a",     r#"line "unsupported a" cannot be: `measured` is awaited"#.to_owned()),
-            ("measuring now",                r#"line "measuring now" cannot be: `measuring` is awaited"#.to_owned()),
-            ("measuring\nmeasured\n\x1b[2J", format!(r#"line "\x1b[2J" cannot be: it begins with none of {KNOWN}"#)),
+            ("hello",                        r#"invalid line "hello": expected `measuring`"#.to_owned()),
+            ("measured",                     r#"invalid line "measured": expected `measuring`"#.to_owned()),
+            ("measuring\nmeasuring",         r#"invalid line "measuring": expected `measured`"#.to_owned()),
+            ("measuring\nunsupported a",     r#"invalid line "unsupported a": expected `measured`"#.to_owned()),
+            ("measuring now",                r#"invalid line "measuring now": expected `measuring`"#.to_owned()),
+            ("measuring\nmeasured\n\x1b[2J", format!(r#"invalid line "\x1b[2J": expected one of {KNOWN}"#)),
             ("measuring\nmeasured\n",        String::new()),
-            ("ok",                           format!(r#"line "ok" cannot be: "" {number}"#)),
-            ("ok -1",                        format!(r#"line "ok -1" cannot be: "-1" {number}"#)),
-            ("ok +1",                        format!(r#"line "ok +1" cannot be: "+1" {number}"#)),
-            ("wall_ns 1.5",                  format!(r#"line "wall_ns 1.5" cannot be: "1.5" {number}"#)),
-            ("round_trip_ns 1 NaN",          format!(r#"line "round_trip_ns 1 NaN" cannot be: "NaN" {number}"#)),
-            ("ok 99999999999999999999", format!(r#"line "ok 99999999999999999999" cannot be: "99999999999999999999" {number}"#)),
-            ("ok 1\nok 1",                   r#"line "ok 1" cannot be: it is said twice"#.to_owned()),
-            ("histogram_v2 !",               r#"line "histogram_v2 !" cannot be: histogram is not base64: Invalid symbol 33, offset 0."#.to_owned()),
+            ("ok",                           format!(r#"invalid line "ok": "" {number}"#)),
+            ("ok -1",                        format!(r#"invalid line "ok -1": "-1" {number}"#)),
+            ("ok +1",                        format!(r#"invalid line "ok +1": "+1" {number}"#)),
+            ("wall_ns 1.5",                  format!(r#"invalid line "wall_ns 1.5": "1.5" {number}"#)),
+            ("round_trip_ns 1 NaN",          format!(r#"invalid line "round_trip_ns 1 NaN": "NaN" {number}"#)),
+            ("ok 99999999999999999999", format!(r#"invalid line "ok 99999999999999999999": "99999999999999999999" {number}"#)),
+            ("ok 1\nok 1",                   r#"invalid line "ok 1": it occurs twice"#.to_owned()),
+            ("histogram_v2 !",               r#"invalid line "histogram_v2 !": histogram is not base64: Invalid symbol 33, offset 0."#.to_owned()),
             ("done",                         "it says `done` without `wall_ns`".to_owned()),
             ("wall_ns 1\ndone",              "it says `done` without `ok`".to_owned()),
             ("wall_ns 1\nok 2\nround_trip_ns 1\ndone", "it says `ok 2` and has 1 round trips".to_owned()),

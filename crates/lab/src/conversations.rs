@@ -46,7 +46,7 @@ impl Manifest {
             let carriers: Vec<&str> =
                 carriers.iter().map(|carrier| carrier.plain().name()).collect();
             return Err(format!(
-                "the conversation `{}` is held over {}, and `speaks` has {speaks} alone",
+                "the conversation `{}` runs over {}, but `speaks` has only {speaks}",
                 conversation.name,
                 carriers.join(" or ")
             ));

@@ -60,7 +60,7 @@ fn hint(packages: &[String]) -> String {
     if packages.is_empty() {
         return String::new();
     }
-    format!("\nperhaps for want of packages: apt-get install {}", packages.join(" "))
+    format!("\nperhaps packages are missing: apt-get install {}", packages.join(" "))
 }
 
 fn missing_text(what: &[String], packages: &[String]) -> String {

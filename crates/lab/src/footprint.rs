@@ -78,7 +78,11 @@ fn of_nothing(subject: &Subject) -> record::Footprint {
 /// The size of the results of the build.
 fn program(manifest: &Manifest, installed: &Path) -> Result<u64, String> {
     if manifest.built.is_empty() {
-        return Err("it runs as it is fetched or written".to_owned());
+        let reason = match manifest.build.is_empty() {
+            true => "nothing is built: it runs as fetched or written",
+            false => "its manifest lists no `built` paths",
+        };
+        return Err(reason.to_owned());
     }
     manifest.built.iter().map(|path| weigh::bytes(&installed.join(path))).sum()
 }

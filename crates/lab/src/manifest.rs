@@ -184,7 +184,7 @@ impl Limits {
         let reason = || {
             let why = &self.why;
             format!(
-                "it answers `GET /N` with N bytes, and not `{method} {path}`: {why}; add `--method GET` and a path like `/64`"
+                "it answers `GET /N` with N bytes, not `{method} {path}`: {why}; add `--method GET` and a path like `/64`"
             )
         };
         (self.files_only && !is_file).then(reason)

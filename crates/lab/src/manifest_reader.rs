@@ -82,7 +82,7 @@ fn faults_of(name: &str, manifest: &Manifest, text: &str) -> Vec<Fault> {
         faults.add(&["shared"], format!("`shared` has {shared:?}; {PLAIN_NAME}"));
     }
     for built in manifest.built.iter().filter(|built| !is_inside(built)) {
-        let expected = "expected is a path below its own folder, e.g. `client`";
+        let expected = "expected a path below its own folder, e.g. `client`";
         faults.add(&["built"], format!("`built` has {built:?}; {expected}"));
     }
     faults.check_conversations(&manifest.conversation);
@@ -119,7 +119,7 @@ impl Faults<'_> {
         for name in conversations {
             if is_file(name) {
                 if !is_inside(name) {
-                    let what = "expected is a file of its own folder, e.g. `chat.toml`";
+                    let what = "expected a file of its own folder, e.g. `chat.toml`";
                     self.add(&["conversation"], format!("`conversation` has {name:?}; {what}"));
                 }
             } else if !known().any(|known| known == name) {
@@ -137,7 +137,7 @@ impl Faults<'_> {
         if command.first().is_none_or(|program| program.trim().is_empty()) {
             let key = keys.join(".");
             let what =
-                format!("`{key}` has an empty command; expected is a program and its arguments");
+                format!("`{key}` has an empty command; expected a program and its arguments");
             self.add(keys, what);
         }
     }
@@ -225,7 +225,7 @@ fn known_schemes() -> String {
 }
 
 const PLAIN_NAME: &str =
-    "expected are at most 64 small letters, digits and hyphens, the first a letter";
+    "expected at most 64 lowercase letters, digits and hyphens, the first a letter";
 
 #[cfg(test)]
 mod tests {
@@ -272,19 +272,19 @@ limits.why = \"its own\"
             ("version = \"8.23.0\"", "version = \"8", "4:13: invalid basic string, expected `\"`"),
             ("start = [\"node\", \"server.js\"]\n", "", "1:1: missing field `start`"),
             ("start = [\"node\", \"server.js\"]", "start = []",
-             "9:1: `start` has an empty command; expected is a program and its arguments"),
+             "9:1: `start` has an empty command; expected a program and its arguments"),
             ("[[\"npm\", \"ci\"]]", "[[]]", "8:1: `install` has an empty command"),
             ("\"wss\"", "\"wsss\"", "7:1: unknown scheme \"wsss\"; known are tcp, tls, "),
             ("[\"ws\", \"wss\"]", "[]", "7:1: `speaks` is empty; known are tcp, tls, "),
             ("licence = \"MIT\"", "licence = \" \"", "6:1: `licence` is empty"),
             ("limits.why = \"its own\"", "", "11:1: `limits` without `why`: whose limit is it?"),
             ("limits.why", "rates = true\nlimits.why", "12:1: `rates` is for clients"),
-            ("limits.why", "shared = [\"../x\"]\nlimits.why", "12:1: `shared` has \"../x\"; expected are"),
-            ("limits.why", "built = [\"/bin\"]\nlimits.why", "12:1: `built` has \"/bin\"; expected is a path below"),
+            ("limits.why", "shared = [\"../x\"]\nlimits.why", "12:1: `shared` has \"../x\"; expected at most 64"),
+            ("limits.why", "built = [\"/bin\"]\nlimits.why", "12:1: `built` has \"/bin\"; expected a path below"),
             ("limits.why", "conversation = \"json-rcp\"\nlimits.why",
              "12:1: no conversation that comes with wirebench is called \"json-rcp\"; did you mean `json-rpc`? (a file"),
             ("limits.why", "conversation = [\"../x.toml\"]\nlimits.why",
-             "12:1: `conversation` has \"../x.toml\"; expected is a file of its own folder"),
+             "12:1: `conversation` has \"../x.toml\"; expected a file of its own folder"),
             ("limits.why", "limits.files-only = true\nlimits.why", "12:8: `files-only` is for HTTP"),
         ];
         for (right, replaced, expected) in table {
@@ -320,7 +320,10 @@ limits.why = \"its own\"
         let places: Vec<&str> = said.lines().map(|line| line.split(": ").next().unwrap()).collect();
         let file = "ws/subject.toml";
         assert_eq!(places, [":1:1", ":6:1", ":10:1"].map(|place| format!("{file}{place}")));
-        assert!(said.contains("its folder is called \"Ws_1\"; expected are"), "{said}");
+        assert!(
+            said.contains("its folder is called \"Ws_1\"; expected at most 64 lowercase"),
+            "{said}"
+        );
     }
 
     #[test]

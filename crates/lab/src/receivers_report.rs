@@ -110,7 +110,7 @@ impl Reader {
                 let errors = &mut self.received.errors;
                 self.limits.take_error(line, rest, errors).map(|()| Step::More)
             }
-            _ => Err(garbage(line, format!("{} is awaited", self.awaited()))),
+            _ => Err(garbage(line, format!("expected {}", self.awaited()))),
         }
     }
 
@@ -175,7 +175,7 @@ impl Reader {
     /// The receiver that a line is about.
     fn latest(&mut self, line: &[u8]) -> Result<&mut Receiver, GarbageError> {
         let latest = self.received.receivers.last_mut();
-        latest.ok_or_else(|| garbage(line, "it is about no receiver"))
+        latest.ok_or_else(|| garbage(line, "no `receiver` line precedes it"))
     }
 
     fn count(&mut self, more: u64) -> Result<(), GarbageError> {
@@ -235,7 +235,7 @@ mod tests {
     fn receivers_are_awaited_and_may_ask_for_the_time() {
         let mut reader = Reader::awaiting_receivers(ResultLimits::default());
         assert_eq!(reader.take(b"clock"), Ok(Step::Asks));
-        assert!(reader.take(b"done").unwrap_err().to_string().contains("`receiving` is awaited"));
+        assert!(reader.take(b"done").unwrap_err().to_string().contains("expected `receiving`"));
         assert_eq!(reader.take(b"receiving"), Ok(Step::Done(Received::default())));
         let no = reader.take(b"unsupported rooms\x07");
         assert_eq!(no, Ok(Step::Unsupported("rooms\\u{7}".to_owned())));
@@ -246,22 +246,22 @@ mod tests {
         let head = "receiver 0 ended 5000 websocket\n";
         #[rustfmt::skip]
         let table = [
-            ("receiving".to_owned(),                     "`done` is awaited"),
-            ("clock 1".to_owned(),                       "`done` is awaited"),
-            ("unsupported".to_owned(),                   "`done` is awaited"),
-            ("message".to_owned(),                       "it is about no receiver"),
-            ("exchange_ns 1 2 3".to_owned(),             "it is about no receiver"),
+            ("receiving".to_owned(),                     "expected `done`"),
+            ("clock 1".to_owned(),                       "expected `done`"),
+            ("unsupported".to_owned(),                   "expected `done`"),
+            ("message".to_owned(),                       "no `receiver` line precedes it"),
+            ("exchange_ns 1 2 3".to_owned(),             "no `receiver` line precedes it"),
             ("receiver 0 gone 5 ws".to_owned(),          "the end of a receiver is cut, ended or waiting"),
             ("receiver 4294967296 cut 5 ws".to_owned(),  "there is no such room"),
-            ("receiver -1 cut 5 ws".to_owned(),          "is no whole number"),
-            ("receiver 1 cut ws".to_owned(),             "is no whole number"),
+            ("receiver -1 cut 5 ws".to_owned(),          "is not an unsigned 64-bit integer"),
+            ("receiver 1 cut ws".to_owned(),             "is not an unsigned 64-bit integer"),
             (format!("{head}exchange_ns 1 2"),           "an exchange has three instants"),
-            (format!("{head}exchange_ns 1 2 x"),         "is no whole number"),
+            (format!("{head}exchange_ns 1 2 x"),         "is not an unsigned 64-bit integer"),
             (format!("{head}message {HEADER}"),          "a message has a header and an instant"),
             (format!("{head}message {HEADER}0 1"),       "a header has 32 hexadecimal digits"),
             (format!("{head}message {} 1", &HEADER[1..]), "a header has 32 hexadecimal digits"),
-            (format!("{head}message {HEADER} 1.5"),      "is no whole number"),
-            ("error many x".to_owned(),                  "is no whole number"),
+            (format!("{head}message {HEADER} 1.5"),      "is not an unsigned 64-bit integer"),
+            ("error many x".to_owned(),                  "is not an unsigned 64-bit integer"),
         ];
         for (said, expected) in table {
             let error = read(&said).unwrap_err().to_string();

@@ -194,7 +194,7 @@ fn url_of(line: &Line, speaks: &[&str]) -> Result<String, StartError> {
     let url = std::str::from_utf8(bytes).ok();
     let url = url.filter(|url| url.bytes().all(|byte| byte.is_ascii_graphic()));
     match url.and_then(|url| Some((url, scheme_of(url)?))) {
-        None => Err(garbage(&[b"ready ", bytes].concat(), "that is no URL")),
+        None => Err(garbage(&[b"ready ", bytes].concat(), "that is not a URL")),
         Some((url, scheme)) if !speaks.contains(&scheme) => Err(garbage(
             &[b"ready ", url.as_bytes()].concat(),
             "its manifest does not name that scheme in `speaks`",
@@ -229,8 +229,8 @@ mod tests {
         let table = [
             ("Listening on 80",   "logs belong on stderr"),
             ("ready",             "logs belong on stderr"),
-            ("ready 127.0.0.1:1", "that is no URL"),
-            ("ready ws://a b",    "that is no URL"),
+            ("ready 127.0.0.1:1", "that is not a URL"),
+            ("ready ws://a b",    "that is not a URL"),
             ("ready wss://a:1/",  "its manifest does not name that scheme in `speaks`"),
         ];
         for (line, expected) in table {

@@ -83,7 +83,8 @@ impl Tools {
             Process::start(&program, &self.launch).map_err(|error| format!("{name}: {error}"))?;
         let mut printed = Vec::new();
         process.take_stdout().read_to_end(&mut printed).map_err(|error| error.to_string())?;
-        let status = process.wait_for_end(COMMAND_MAX).unwrap_or_else(|| "it runs on".to_owned());
+        let status =
+            process.wait_for_end(COMMAND_MAX).unwrap_or_else(|| "it still runs".to_owned());
         if process.end().code == Some(0) {
             return Ok(String::from_utf8_lossy(&printed).into_owned());
         }
@@ -92,7 +93,10 @@ impl Tools {
         }
         let said = process.stderr();
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        Err(format!("{name} failed ({status}): {}", last.unwrap_or("without a word")))
+        Err(match last {
+            Some(last) => format!("{name} failed ({status}): {last}"),
+            None => format!("{name} failed ({status}) and printed nothing"),
+        })
     }
 
     /// Fetches the lists of Debian packages, once for these tools: a fresh container has none.

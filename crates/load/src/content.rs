@@ -222,7 +222,7 @@ pub enum Mismatch {
         expected: u8,
     },
     /// It has another digest.
-    #[error("the {len} bytes that came back have another digest, sha256:{got}")]
+    #[error("the digest of the {len} bytes in the reply differs: sha256:{got}")]
     Digest {
         /// Its length.
         len: usize,
@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(expect.check(&sent, 0, b"abc", false), Ok(()));
         let wrong = expect.check(&sent, 0, b"", false).unwrap_err().to_string();
         let got = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(wrong, format!("the 0 bytes that came back have another digest, sha256:{got}"));
+        assert_eq!(wrong, format!("the digest of the 0 bytes in the reply differs: sha256:{got}"));
     }
 
     #[test]

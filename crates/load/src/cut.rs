@@ -136,10 +136,10 @@ impl Workload {
             return Err(shared("they need a schedule", "a rate"));
         };
         if schedule.spacing != Spacing::Uniform {
-            return Err(shared("random instants are known to one of them", "uniform spacing"));
+            return Err(shared("only one of them knows random instants", "uniform spacing"));
         }
         if !matches!(self.phases.stop, Stop::After(_)) {
-            return Err(shared("the end of a number of messages is known to one", "a duration"));
+            return Err(shared("only one of them knows when all messages are sent", "a duration"));
         }
         let receivers = u64::from(all.receivers.get());
         let mut before = 0;

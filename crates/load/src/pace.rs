@@ -315,7 +315,7 @@ impl Pace {
                 // The time of its connect and its handshake is part of its response time, but not of our lag.
                 Next::Send(Batch { place, count: 1, due: Some(due), possible: due + opening })
             }
-            Load::ThinkingBots { .. } => self.think(place, now), // In the place of one that was lost.
+            Load::ThinkingBots { .. } => self.think(place, now), // Replaces a lost bot.
         }
     }
 

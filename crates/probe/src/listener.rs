@@ -16,7 +16,7 @@ pub struct Listener {
 pub enum Unseen {
     /// The address does not belong to this machine.
     #[error(
-        "the server is not on this machine: agents of a fleet can load it while `wirebench watch` looks at it there \
+        "the server is not on this machine: agents of a fleet can load it while `wirebench watch` observes it there \
          (docs/FLEET.md)"
     )]
     Elsewhere,

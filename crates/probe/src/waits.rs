@@ -36,7 +36,7 @@ mod tests {
             (&[(1, 5)],          &[(1, 9)],         4),
             (&[(1, 5), (2, 3)],  &[(1, 5)],         0),
             (&[(1, 5)],          &[(1, 6), (2, 3)], 4),
-            (&[(1, 5)],          &[(1, 2)],         2), // the number went to a new thread
+            (&[(1, 5)],          &[(1, 2)],         2), // a new thread took the id
         ];
         for row @ (earlier, now, between) in table {
             assert_eq!(waits(now).since(&waits(earlier)), Nanos(between), "{row:?}");

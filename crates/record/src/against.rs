@@ -21,7 +21,7 @@ pub struct Against {
 }
 
 impl Against {
-    /// The differences that forbid every ratio, or, with an index, that of one workload of the record.
+    /// The differences that forbid every ratio; with an index, those that forbid the ratio of that workload.
     pub fn forbidding(&self, workload: Option<usize>) -> impl Iterator<Item = &Reason> {
         let is_about = move |reason: &&Reason| match (workload, reason.workload) {
             (Some(workload), Some(about)) => workload == about,

@@ -33,11 +33,11 @@ pub struct AgentPart {
     pub p99_ns: Option<u64>,
     /// Time from the instant at which its measurement was to begin until it did, by its own clock; `null`: it did not.
     pub late_ns: Option<u64>,
-    /// The most by which its clock may be off from what was known of it at the begin.
+    /// The most by which its clock may be off from what was known of it at the start.
     pub clock_bound_ns: Option<u64>,
-    /// The largest share of one core that a worker of it was busy, 0 to 1.
+    /// The largest share of one core that one of its workers used, 0 to 1.
     pub busiest_worker_fraction: Option<f64>,
-    /// The time that 99 % of its messages were sent within, from when they were due; open loops alone.
+    /// The time that 99 % of its messages were sent within, from when they were due; open loops only.
     pub send_lag_p99_ns: Option<u64>,
     /// Gaps in its workers' own loops.
     pub stalls: u64,
@@ -90,15 +90,15 @@ impl AgentPart {
         self.task.is_load() && self.is_trusted()
     }
 
-    /// True if it was measured to its end, and nothing is said against it.
+    /// True if it was measured to its end, and raises no doubts.
     pub fn is_trusted(&self) -> bool {
         self.end == PartEnd::Measured && self.doubts.is_empty()
     }
 }
 
-/// True if less than half of the load is trusted, so that all that was measured counts: such a block is invalid in any
-/// case, and its numbers show why. The load is the messages that the parts planned. Where they planned none there is
-/// nothing to be half of, and parts that are not trusted are left out.
+/// True if less than half of the load is trusted, so that everything measured counts: such a block is invalid in any
+/// case, and its numbers show why. The load is the number of messages that the parts planned. If they planned none,
+/// there is nothing to halve, and untrusted parts are left out.
 pub fn takes_all<'a>(parts: impl Iterator<Item = &'a AgentPart> + Clone) -> bool {
     let planned = |is_wanted: fn(&AgentPart) -> bool| -> u64 {
         parts.clone().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()

@@ -20,12 +20,12 @@ pub struct Block {
     /// The length of its measured window: after the warm-up, before the drain.
     pub measured_ns: u64,
     /// The reason why it failed, if so: the target could not be reached, or no message got its reply. It counts as 0
-    /// messages/s, and in percentiles its messages as long as the time-out of replies.
+    /// messages/s; in percentiles its messages count as long as the reply timeout.
     pub failed: Option<String>,
     /// The reason why its load ended before its time: nearly everything failed. The counts until then stand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
-    /// The rates that somebody asked for while it ran, in place of the one of its load; empty: nobody did.
+    /// The rates that somebody asked for while it ran, instead of the one of its load; empty: nobody did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_changes: Vec<RateChange>,
     /// The restart of the server in the middle of it; `null`: it was not killed.
@@ -33,7 +33,7 @@ pub struct Block {
     pub restart: Option<Restart>,
     /// Messages by their end.
     pub counts: Counts,
-    /// Messages of the warm-up by their end, which may lie anywhere in the block; `null` where a program of others
+    /// Messages of the warm-up by their end, which may lie anywhere in the block; `null` where a third-party program
     /// sends, and in records from before they were kept.
     #[serde(default)]
     pub warm_up: Option<Counts>,
@@ -42,7 +42,7 @@ pub struct Block {
     /// TLS handshakes and the parameters that they agreed on; `null` without TLS, or if none was completed.
     #[serde(default)]
     pub tls: Option<TlsSeen>,
-    /// Errors and time-outs by class, the most frequent first; those of the warm-up are among them.
+    /// Errors and timeouts by class, the most frequent first; those of the warm-up are among them.
     pub errors: Vec<ErrorCount>,
     /// Times of the phases of connections.
     pub phases: Phases,
@@ -65,7 +65,7 @@ pub struct Block {
     /// Deliveries of what was published in rooms, whose times are those of `open_loop.response`; `null` without rooms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Deliveries>,
-    /// Deliveries of the same to the tabs of a browser, which are in none of the other numbers; `null` without one.
+    /// Deliveries of the same to the tabs of a browser, which no other number includes; `null` without a browser.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tabs: Option<TabDeliveries>,
     /// The ways in which the ids of replies were found; `null` where replies have no ids.
@@ -74,7 +74,7 @@ pub struct Block {
     /// Gaps in the workers' own loops in the measured window.
     #[serde(default)]
     pub stalls: Stalls,
-    /// Replies that were lost, doubled, late or wrong; `null` where messages carry no header.
+    /// Replies that were lost, duplicate, out of order or altered; `null` where messages carry no header.
     #[serde(default)]
     pub identity: Option<Identity>,
     /// The spread of replies over connections that live through the block; `null` where there are fewer than two.
@@ -83,9 +83,9 @@ pub struct Block {
     /// Messages that the server sent unasked; `null` where the protocol has no such thing.
     #[serde(default)]
     pub pushed: Option<Pushed>,
-    /// The mean round trip as the published test of bots computes it, for comparison: of the last 1000 right replies
-    /// that came in the measured window, of all workers by the time of their decoding, the whole milliseconds that the
-    /// clock went on from the sending of the message to that, added up and divided by their number without a rest.
+    /// The mean round trip as the published test of bots computes it, for comparison: of the last 1000 right replies in
+    /// the measured window (of all workers, by the time of their decoding), the whole milliseconds by which the clock
+    /// advanced from sending the message to decoding the reply, added up and divided by their number without remainder.
     /// `null` in a closed loop without bots, and if none came.
     #[serde(default)]
     pub last_1000_mean_ms: Option<u64>,
@@ -134,14 +134,14 @@ pub struct Block {
 }
 
 impl Block {
-    /// The parts of the load that agents measured, without those who probe or watch.
+    /// The parts of the load that agents measured, without agents that probe or watch.
     pub fn load_parts(&self) -> impl Iterator<Item = &AgentPart> + Clone {
         self.agents.iter().filter(|part| part.task == AgentTask::Load)
     }
 
-    /// The most messages that the server may have been offered. Where parts of the load are missing it is more than
-    /// those that count: those of all agents that measured, and for each missing part as many as they planned on
-    /// average.
+    /// The most messages that the server may have been offered. If parts of the load are missing, this exceeds the
+    /// messages that count: it includes those of every agent that measured, plus for each missing part the average that
+    /// those agents planned.
     pub fn planned_most(&self) -> u64 {
         let (mut parts, mut measured, mut planned) = (0_u128, 0_u128, 0_u128);
         for part in self.load_parts() {
@@ -165,7 +165,7 @@ impl Block {
         }
     }
 
-    /// Replies to the messages that were due: one to each, in rooms the deliveries that are owed.
+    /// Replies that were due: one for each message; in rooms the deliveries owed, or the messages if those are more.
     pub fn replies_due(&self) -> u64 {
         match &self.deliveries {
             Some(deliveries) => deliveries.counts.owed.max(self.counts.planned),
@@ -173,8 +173,8 @@ impl Block {
         }
     }
 
-    /// True if right replies came in the measured window, of its own messages or, where more was asked for than the
-    /// server carries, of those that were due before: then more of them than failed.
+    /// True if right replies arrived in the measured window: to its own messages or, under overload, to messages due
+    /// earlier, which must then outnumber the failed ones.
     pub fn is_answered(&self) -> bool {
         let failed = self.counts.failed();
         let replies = self.messages_per_s * Nanos(self.measured_ns).as_secs_f64();
@@ -183,7 +183,7 @@ impl Block {
         self.failed.is_none() && (self.counts.ok > 0 || is_overloaded)
     }
 
-    /// One in which nothing happened; `unchecked` is why Little's law is not held against it.
+    /// A block in which nothing happened; `unchecked` is the reason why Little's law was not checked.
     pub fn empty(workload: usize, round: usize, started_at_ns: u64, unchecked: &str) -> Self {
         Self {
             workload,
@@ -237,10 +237,10 @@ impl Block {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
     /// Time from the instant at which the schedule wanted a message sent until its whole reply was decoded: what a user
-    /// waits. Messages that failed or timed out are in it with the time-out of replies at least. In rooms until a
-    /// receiver had decoded it, for each of its receivers; deliveries that are lost or cut off likewise.
+    /// waits. Messages that failed or timed out count with at least the reply timeout. In rooms until a receiver had
+    /// decoded it, for each of its receivers; deliveries that are lost or cut off likewise.
     pub response: Option<Summary>,
-    /// Time from handing a message's first byte to the kernel until its whole reply was decoded; right replies alone.
+    /// Time from handing a message's first byte to the kernel until its whole reply was decoded; right replies only.
     pub service: Option<Summary>,
     /// The generator's lateness: from the instant at which the schedule wanted a message sent until its first byte was
     /// handed to the kernel, without the time in which no connection was free for it.
@@ -357,7 +357,7 @@ pub struct Fairness {
 pub struct Connections {
     /// Connections that were to be opened.
     pub asked: u64,
-    /// Attempts that were started, those in the place of ended connections included; 0 in records from before it was
+    /// Attempts that were started, those that replace ended connections included; 0 in records from before it was
     /// counted.
     #[serde(default)]
     pub started: u64,
@@ -367,8 +367,8 @@ pub struct Connections {
     pub failed: u64,
     /// Connections that became ready and ended before they should.
     pub lost: u64,
-    /// Connections opened in the place of one that the protocol allowed the peer to end; in an open loop also of one
-    /// that was lost, or could not be made.
+    /// Connections opened to replace one that the protocol allowed the peer to end; in an open loop also one that was
+    /// lost, or could not be made.
     pub reconnects: u64,
 }
 
@@ -388,7 +388,7 @@ pub struct Phases {
     /// begun.
     #[serde(default)]
     pub tls_full: Option<Summary>,
-    /// The same where an earlier session was taken up again.
+    /// The same where an earlier session was resumed.
     #[serde(default)]
     pub tls_resumed: Option<Summary>,
     /// Time from the established connection, with TLS from the end of its handshake, until the protocol's opening
@@ -417,11 +417,11 @@ pub struct Cpu {
     /// machine.
     #[serde(default)]
     pub others_cores_used: Option<f64>,
-    /// The part of the generator's cores that was spent looking whether a message was due, in place of sleeping; `null`
-    /// where it slept.
+    /// The part of the generator's cores that was spent polling for due messages instead of sleeping; `null` where it
+    /// slept.
     #[serde(default)]
     pub looking_cores_used: Option<f64>,
-    /// The largest share of one core that a worker thread of the generator was busy, without looking, 0 to 1.
+    /// The largest share of one core that a worker thread of the generator was busy, without that polling, 0 to 1.
     #[serde(default)]
     pub busiest_worker_fraction: Option<f64>,
     /// Share of the machine's CPU time that nobody used, 0 to 1.
@@ -452,17 +452,18 @@ pub struct Neighbours {
 /// TLS handshakes and the parameters that they agreed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TlsSeen {
-    /// The version of the first, e.g. `1.3`.
+    /// The version, e.g. `1.3`; this and the next three are what most full handshakes agreed on, or else most resumed
+    /// ones.
     pub version: String,
-    /// Its cipher suite, by its IANA name.
+    /// The cipher suite, by its IANA name.
     pub suite: String,
-    /// The group of its key exchange, e.g. `X25519MLKEM768`; `null` if it had none.
+    /// The group of the key exchange, e.g. `X25519MLKEM768`; `null` if there was none.
     pub group: Option<String>,
-    /// The protocol that it chose (ALPN); `null` if none was offered or chosen.
+    /// The protocol that was chosen (ALPN); `null` if none was offered or chosen.
     pub alpn: Option<String>,
     /// Handshakes that began a new session.
     pub full: u64,
-    /// Handshakes that took up an earlier one.
+    /// Handshakes that resumed an earlier session.
     pub resumed: u64,
 }
 
@@ -488,8 +489,8 @@ pub struct Wire {
     /// for, and posts; `null` in records from before they were counted.
     #[serde(default)]
     pub requests: Option<u64>,
-    /// Payloads by what became of them on the wire, both directions: above 1 if they became shorter. `null` without
-    /// compression.
+    /// The size of payloads divided by their size on the wire, both directions: above 1 if they became shorter. `null`
+    /// without compression.
     #[serde(default)]
     pub compression_ratio: Option<f64>,
     /// The reason why a field is `null`, under its name.

@@ -23,7 +23,7 @@ pub struct Counts {
     pub refused: u64,
     /// Messages that got no reply in time.
     pub timed_out: u64,
-    /// Messages that still waited for their reply when the drain was over.
+    /// Messages that were still waiting for their replies when the drain ended.
     pub in_flight_at_end: u64,
     /// Redirects that were followed, of all messages. They end none: this stands beside the other counts.
     #[serde(default)]

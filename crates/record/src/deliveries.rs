@@ -1,7 +1,7 @@
 //! Deliveries: what became of each message that was published in a room, at each of its receivers.
 //!
-//! The times of single deliveries are the response times of a block ([`OpenLoop::response`](crate::OpenLoop)); here are
-//! the counts, whose sums close exactly, and the times of messages as wholes.
+//! The times of single deliveries are the response times of a block ([`OpenLoop::response`](crate::OpenLoop)); this
+//! module has the counts, which add up exactly, and the times of entire messages.
 
 use crate::Summary;
 use schemars::JsonSchema;
@@ -58,8 +58,8 @@ pub struct DeliveryCounts {
     /// where that was a part of it, those of all that were there, which have stayed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub torn_off: u64,
-    /// Receivers of those that were proved again when the measurement was over; where they have stayed, those that a
-    /// message had reached which was due once the part was gone.
+    /// The receivers among them that were proved again when the measurement was over; where they stayed, those that had
+    /// received a message that was due once the part was gone.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub recovered: u64,
     /// Connects of receivers that came back.
@@ -101,7 +101,7 @@ impl DeliveryEnds {
         *self == Self::default()
     }
 
-    /// Deliveries that are owed and did not come.
+    /// Deliveries that were owed and did not arrive.
     pub const fn missing(&self) -> u64 {
         self.lost.saturating_add(self.cut).saturating_add(self.in_flight_at_end)
     }
@@ -110,7 +110,7 @@ impl DeliveryEnds {
     ///
     /// # Errors
     ///
-    /// The identity does not hold.
+    /// [`DeliveryError`] if the identity does not hold.
     pub fn check(&self) -> Result<(), DeliveryError> {
         let parts = [self.delivered, self.lost, self.cut, self.in_flight_at_end];
         let sum = parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part));
@@ -133,18 +133,18 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl DeliveryCounts {
-    /// Deliveries to receivers that were there and read.
+    /// Deliveries to receivers that were present and reading.
     pub const fn present(&self) -> DeliveryEnds {
         let Self { owed, delivered, lost, cut, in_flight_at_end, .. } = *self;
         DeliveryEnds { owed, delivered, lost, cut, in_flight_at_end }
     }
 
-    /// Deliveries of all kinds: what was published, times the receivers that the rooms have ever had.
+    /// Deliveries of all kinds: published messages, times the receivers that their rooms ever had.
     pub fn whole(&self) -> u64 {
         [self.owed, self.slow.owed, self.away.owed, self.edge.owed].iter().sum()
     }
 
-    /// Deliveries that were owed and did not come.
+    /// Deliveries that were owed and did not arrive.
     pub const fn missing(&self) -> u64 {
         self.present().missing()
     }
@@ -153,14 +153,14 @@ impl DeliveryCounts {
     ///
     /// # Errors
     ///
-    /// The identity does not hold.
+    /// [`DeliveryError`] if the identity does not hold.
     pub fn check(&self) -> Result<(), DeliveryError> {
         let kinds = [self.present(), self.slow, self.away, self.edge];
         kinds.iter().try_for_each(DeliveryEnds::check)
     }
 }
 
-/// Deliveries that are owed have no end, or some have two.
+/// Owed deliveries that have no end, or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "owed {} is not delivered {} + lost {} + cut {} + in flight at the end {}",
@@ -170,9 +170,9 @@ pub struct DeliveryError(DeliveryEnds);
 
 /// Deliveries while they are counted.
 ///
-/// A room belongs to one worker, so the receivers of a message are counted at one place, and what workers leave behind
-/// adds up. Machines that share rooms each count their own receivers of a message, and take their first, their median
-/// and their last one.
+/// A room belongs to one worker, so the receivers of a message are counted in one place, and the outcomes of workers
+/// add up. Machines that share rooms each count their own receivers of a message, and time the first, the median and
+/// the last of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeliveryOutcome {
     /// The deliveries.
@@ -204,8 +204,8 @@ pub struct DeliveryOutcome {
     /// The sums behind [`Deliveries::seconds`].
     #[serde(default)]
     pub seconds: Vec<DeliverySums>,
-    /// Machines share rooms: the most by which the clock of a publisher and that of a receiver differ. The machines
-    /// leave zero, and who puts their parts together knows it. `None`: each delivery is timed by one clock.
+    /// The most by which the clocks of a publisher and a receiver differ, where machines share rooms: each machine
+    /// leaves zero, and the merge of their parts fills it in. `None`: one clock times each delivery.
     #[serde(default)]
     pub clock_bound: Option<Nanos>,
 }
@@ -215,10 +215,10 @@ pub struct DeliveryOutcome {
 pub struct DeliverySums {
     /// [`DeliverySecond::messages`].
     pub messages: u64,
-    /// The times of these until their first receivers had them, added up.
+    /// The sum of their times until the first receiver had them.
     #[serde(with = "crate::sent::nanos")]
     pub first: Nanos,
-    /// The times until their last receivers had them, added up.
+    /// The sum of their times until the last receiver had them.
     #[serde(with = "crate::sent::nanos")]
     pub last: Nanos,
 }
@@ -240,8 +240,8 @@ pub struct DeliverySecond {
 pub struct Deliveries {
     /// The deliveries by their end.
     pub counts: DeliveryCounts,
-    /// Time from the instant at which a message was due until its first receiver had it. Where none ever had it, and
-    /// likewise below, until it was given up, and the time-out of replies at least.
+    /// Time from the instant at which a message was due until its first receiver had it. Where none ever had it
+    /// (likewise below): until it was given up, and at least the reply timeout.
     pub first: Option<Summary>,
     /// Time until half of its receivers had it.
     pub median: Option<Summary>,
@@ -285,7 +285,7 @@ impl Deliveries {
     ///
     /// # Errors
     ///
-    /// The reason for which there is none: fewer were back when the measurement was over, or nobody was gone.
+    /// The reason why there is none: fewer than 99 % were back when the measurement was over, or nobody was gone.
     pub fn recovery(&self) -> Result<Nanos, String> {
         let DeliveryCounts { torn_off, recovered, .. } = self.counts;
         if torn_off == 0 {
@@ -302,18 +302,18 @@ impl Deliveries {
 }
 
 impl DeliveryOutcome {
-    /// A delivery did not come whose message was due so long after the begin of the measured window.
+    /// Counts a delivery that did not arrive, of a message that was due `after` the start of the measured window.
     pub fn missed_at(&mut self, after: Nanos) {
         *of_second(&mut self.missed, after) += 1;
     }
 
-    /// A message that was due so long after the begin of the measured window took `first` until its first receiver had
-    /// it, and `last` until its last one.
+    /// Counts a message that was due `after` the start of the measured window, and took `first` until its first
+    /// receiver had it and `last` until its last one.
     pub fn message_at(&mut self, after: Nanos, first: Nanos, last: Nanos) {
         of_second(&mut self.seconds, after).merge(&DeliverySums { messages: 1, first, last });
     }
 
-    /// The same as a record has it.
+    /// The same in the form of a record.
     pub fn summary(&self) -> Deliveries {
         let Self { counts, first, median, last, spread, replayed, returned, recovered, .. } = self;
         Deliveries {
@@ -333,7 +333,7 @@ impl DeliveryOutcome {
 }
 
 impl DeliverySums {
-    /// The same as a record has it.
+    /// The same in the form of a record.
     fn means(&self) -> DeliverySecond {
         #[expect(clippy::cast_precision_loss, reason = "a mean, which is shown with three digits")]
         let mean = |sum: Nanos| (self.messages > 0).then(|| sum.0 as f64 / self.messages as f64);
@@ -345,7 +345,8 @@ impl DeliverySums {
     }
 }
 
-/// The entry of the second that an instant so long after the begin of the first one is in; the list grows up to it.
+/// Returns the entry of the second that contains the instant `after` the start of the first one; grows the list up to
+/// it.
 fn of_second<T: Clone + Default>(seconds: &mut Vec<T>, after: Nanos) -> &mut T {
     let second = usize::try_from(after.0 / Nanos::from_secs(1).0).unwrap_or(usize::MAX);
     if second >= seconds.len() {
@@ -354,7 +355,7 @@ fn of_second<T: Clone + Default>(seconds: &mut Vec<T>, after: Nanos) -> &mut T {
     &mut seconds[second]
 }
 
-/// Adds each second of `other` to the same one of `seconds`.
+/// Adds each second of `other` to the same second of `seconds`.
 fn merge_seconds<T: Clone + Default + Merge>(seconds: &mut Vec<T>, other: &[T]) {
     if seconds.len() < other.len() {
         seconds.resize(other.len(), T::default());
@@ -481,7 +482,7 @@ mod tests {
         };
         let none = DeliverySecond::default();
         assert_eq!(one.summary().seconds, [second(2, 15.0, 200.0), none, second(1, 7.0, 9.0)]);
-        // Three messages of the first second: not the mean of the means of both parts, which would be 37.5 and 500.
+        // The first second has three messages: the mean of the two parts' means would be 37.5 and 500.
         let expected =
             [second(3, 30.0, 400.0), none, second(1, 7.0, 9.0), none, second(1, 5.0, 6.0)];
         for (mut sum, part) in [(one.clone(), &other), (other.clone(), &one)] {

@@ -1,6 +1,6 @@
 //! Drift: numbers that rise or fall over the blocks of a long run, such as the memory of a server that leaks.
 //!
-//! It says nothing against the other numbers of the record, which are those of all blocks together.
+//! It does not discredit the other numbers of the record, which are those of all blocks together.
 //!
 //! Start reading at [`drifts`].
 
@@ -72,7 +72,7 @@ pub fn drifts(plan: &Plan, blocks: &[Block]) -> Vec<Drift> {
     all.into_iter().map(judged).collect()
 }
 
-/// The trend of one number; `None` of too few blocks.
+/// The trend of one number; `None` with too few blocks.
 fn one(workload: usize, number: Drifting, points: &[(f64, f64)]) -> Option<(Drift, Trend)> {
     let trend = Trend::of(points).ok()?;
     let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
@@ -92,7 +92,7 @@ fn one(workload: usize, number: Drifting, points: &[(f64, f64)]) -> Option<(Drif
     Some((drift, trend))
 }
 
-/// The minute in which a block began, and its number.
+/// The start of a block in minutes, and its number.
 fn point(number: Drifting, workload: &Workload, block: &Block) -> Option<(f64, f64)> {
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds and bytes below 2^53")]
     let float = |whole: u64| whole as f64;
@@ -115,7 +115,7 @@ impl Drifting {
         [Self::P50Ns, Self::P99Ns, Self::ServerCpuUsPerMessage, Self::ServerMemoryBytes];
 }
 
-/// The first of so many parts of the blocks is left out.
+/// The first of this many parts of the blocks is left out.
 const SETTLING: usize = 6;
-/// The least change over all blocks, by the number: what is smaller concerns nobody.
+/// The least change over all blocks that matters, as a share of the number.
 const CHANGE_MIN: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! A record in short: the line that a history has of it.
+//! A record in short: its line in a history.
 
 use crate::pooling::{figure, memory_per_connection};
 use crate::verdict::conditions;
@@ -25,8 +25,8 @@ pub struct Entry {
     pub kind: Kind,
     /// The name of the experiment's file without its folder and end, or else the kind.
     pub experiment: String,
-    /// The machine as far as its numbers can be compared with those of others: processor, CPUs, hypervisor, limits of
-    /// the container. Its kernel may change.
+    /// The machine, as far as it decides which numbers can be compared: processor, CPUs, hypervisor, limits of the
+    /// container. Its kernel may change.
     pub machine: String,
     /// The kernel's release.
     pub kernel: Option<String>,
@@ -59,13 +59,12 @@ pub struct EntryRow {
     pub server_cpu_us_per_message: Option<f64>,
     /// Memory of the server for each connection.
     pub memory_bytes_per_connection: Option<f64>,
-    /// Everything by which two records of the same row differ in what was asked, as JSON; the same text: the same
-    /// load.
+    /// Everything about the workload that changes numbers, as JSON; the same text means the same load.
     pub conditions: String,
 }
 
 impl Entry {
-    /// The short form of `record`, which a store calls `id`, and which was kept in `file`. It has no tag yet.
+    /// The short form of `record`, which a store calls `id` and keeps in `file`. It has no tags yet.
     pub fn of(record: &RunRecord, id: String, file: Option<&Path>) -> Self {
         let verdict = match &record.verdict {
             Some(verdict) => Cow::Borrowed(verdict),
@@ -94,7 +93,7 @@ impl Entry {
 }
 
 impl EntryRow {
-    /// The numbers that a row has here.
+    /// The numbers that a row can have here.
     pub const METRICS: [Metric; 5] = [
         Metric::P50,
         Metric::P99,
@@ -146,14 +145,14 @@ fn row(record: &RunRecord, index: usize, level: Level, verdict: &Verdict) -> Ent
     }
 }
 
-/// `chat` of `wirebench run experiments/chat.toml`; the kind of a run that has no file.
+/// `chat` for `wirebench run experiments/chat.toml`; the kind for a run without a file.
 fn experiment(record: &RunRecord) -> String {
     let files = record.command_line.iter().filter(|word| word.ends_with(".toml"));
     let stem = files.filter_map(|file| Path::new(file).file_stem()?.to_str()).next();
     stem.unwrap_or_else(|| record.kind.name()).to_owned()
 }
 
-/// `Intel Xeon, 2 CPUs, KVM`.
+/// The machine in words, e.g. `Intel Xeon, 2 CPUs, KVM`.
 fn machine(environment: &Environment) -> String {
     let Environment { cpu_model, cpus_online, cpus_allowed, hypervisor, container, .. } =
         environment;

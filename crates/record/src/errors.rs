@@ -20,16 +20,16 @@ pub enum ErrorClass {
     HandshakeTimedOut,
     /// The peer broke its protocol.
     Protocol,
-    /// Our own side of the protocol refused to send a message: it breaks one of its rules or limits.
+    /// Our own side of the protocol refused to send a message that breaks one of its rules or limits.
     Unsendable,
     /// The peer answered a message with no: these messages are counted as refused, not as errors.
     Refused,
-    /// A message came that no rule of the conversation matches, or that answers a message that nobody sent. No message
-    /// of ours has failed by it.
+    /// A message arrived that matches no rule of the conversation, or answers a message that nobody sent. It fails no
+    /// message of ours.
     Unexpected,
     /// The reply was not the expected one.
     WrongReply,
-    /// No reply came in time.
+    /// No reply arrived in time.
     ReplyTimedOut,
     /// The peer ended the connection.
     ClosedByPeer,
@@ -57,14 +57,14 @@ pub struct ErrorCount {
 pub struct Tally {
     /// The number of errors.
     pub count: u64,
-    /// The first of them in words, bytes of the peer escaped; of several workers' the one that sorts first.
+    /// The text of the first one, with the peer's bytes escaped; of several workers, the text that sorts first.
     pub example: String,
     /// The cause of that one.
     #[serde(skip)]
     pub cause: Cause,
 }
 
-/// The facts of an error that decide what to advise about it. They are not kept in records, which have its words.
+/// The facts of an error that decide the advice about it. Records do not keep them, only its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
     /// An exchange before the connection was answered with this status.
@@ -78,20 +78,20 @@ pub enum Cause {
     Compression,
     /// A WebSocket ended without a Close frame.
     NoClose,
-    /// These bytes came in place of the right reply.
+    /// These bytes arrived instead of the right reply.
     Said(Said),
-    /// A response came in place of a reply or of an upgrade.
+    /// A response arrived instead of a reply or an upgrade.
     Status {
         /// Its status.
         code: u16,
-        /// True if it says when to ask again.
+        /// True if it says when to retry.
         is_later: bool,
-        /// Its body, or the place that it points to; empty if it was not looked at.
+        /// Its body, or the location that it points to; empty if it was not examined.
         said: Said,
     },
-    /// These bytes came, and no message had asked for any.
+    /// These bytes arrived unasked.
     Unasked(Said),
-    /// Nothing is known but the words.
+    /// Nothing is known but the text.
     #[default]
     Unknown,
 }
@@ -118,14 +118,14 @@ impl Said {
         &self.bytes
     }
 
-    /// All bytes, if there were no more than are kept.
+    /// All bytes, if none were cut off.
     pub fn whole(&self) -> Option<&[u8]> {
         self.is_whole.then_some(&self.bytes)
     }
 }
 
 impl ErrorClass {
-    /// The stable name, as it stands in a record.
+    /// The stable name, as written in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ConnectFailed => "connect_failed",

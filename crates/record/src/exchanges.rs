@@ -1,4 +1,4 @@
-//! The messages of a conversation by kind, and what came unasked by rule: while they are counted, and in a record.
+//! The messages of a conversation by kind, and unasked messages by rule: while they are counted, and in a record.
 
 use crate::{Counts, Summary};
 use schemars::JsonSchema;
@@ -17,10 +17,10 @@ pub struct Exchange {
     /// `unsent` is zero.
     pub counts: Counts,
     /// Time from handing the first byte of a message to the kernel until its whole reply was decoded; right replies
-    /// alone.
+    /// only.
     pub service: Option<Summary>,
     /// Open loop: from the instant at which a message was due until its whole reply was decoded. Messages that failed,
-    /// were refused or timed out are in it with the time-out of replies at least.
+    /// were refused or timed out count with at least the reply timeout.
     pub response: Option<Summary>,
     /// Time from due (in a closed loop from sent) until the answer that says no was decoded.
     pub refused: Option<Summary>,
@@ -58,7 +58,7 @@ pub struct PushCount {
     /// The sum of their payloads.
     pub payload_bytes: u64,
     /// Time from the instant at which the message that caused it was due until it was decoded, for those that carry
-    /// that instant; both on the clock of this process. `None` for the deliveries of rooms, whose times are the
+    /// that instant; both on the clock of this process. `null` for the deliveries of rooms, whose times are the
     /// response times of the block.
     pub delivery: Option<Summary>,
 }
@@ -119,7 +119,7 @@ pub struct PushOutcome {
 }
 
 impl ExchangeOutcome {
-    /// The same as a record has it.
+    /// The same in the form of a record.
     pub fn summary(&self) -> Exchange {
         let counts = self.counts;
         let between = Summary::of(&self.between_parts);
@@ -142,7 +142,7 @@ impl ExchangeOutcome {
 }
 
 impl PushOutcome {
-    /// The same as a record has it.
+    /// The same in the form of a record.
     pub fn summary(&self) -> PushCount {
         PushCount {
             name: self.name.clone(),
@@ -153,7 +153,7 @@ impl PushOutcome {
     }
 }
 
-/// The name of what is merged; what has no name yet takes that of the other.
+/// Takes over the other name if there is none yet.
 fn merge_names(name: &mut String, other: &str) {
     if name.as_str() < other {
         other.clone_into(name);

@@ -2,13 +2,13 @@
 
 use crate::{Importer, RunRecord, google_benchmark, imported, judge};
 
-/// A corpus in `fuzz/corpus`, and what is checked of each of its inputs.
+/// A corpus in `fuzz/corpus`, and the check of each of its inputs.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this crate.
 pub const TARGETS: &[Target] = &[("google_benchmark", google_benchmark), ("record", record)];
 
-/// A record of any version: what is read is the same after it was written, and can be judged.
+/// A record of any version: it reads back unchanged after it is written, and can be judged.
 fn record(bytes: &[u8]) {
     let Ok(json) = str::from_utf8(bytes) else { return };
     let Ok(record) = RunRecord::from_json(json) else { return };
@@ -16,7 +16,7 @@ fn record(bytes: &[u8]) {
     let _verdict = judge(&record);
 }
 
-/// The output of google-benchmark: what is read is the same after it was written, and its record can be read.
+/// The output of google-benchmark: it and its record read back unchanged after they are written.
 fn google_benchmark(bytes: &[u8]) {
     let Ok(json) = str::from_utf8(bytes) else { return };
     let Ok(file) = google_benchmark::read(json) else { return };
@@ -26,7 +26,7 @@ fn google_benchmark(bytes: &[u8]) {
     }
 }
 
-/// A record that was written is read as it was.
+/// Checks that a written record reads back unchanged.
 fn check_written(record: &RunRecord) {
     let json = record.to_json();
     let read = RunRecord::from_json(&json).unwrap_or_else(|error| panic!("{error}: {json}"));

@@ -1,18 +1,18 @@
 //! The JSON that google-benchmark prints (`--benchmark_format=json`), read into plain values and written from them.
 //!
-//! Left out: complexity estimates (`BigO`, `RMS`), counters of a benchmark's own, and the host's name.
+//! Left out: complexity estimates (`BigO`, `RMS`), a benchmark's own counters, and the host's name.
 //!
 //! Start reading at [`read`].
 
 use crate::GoogleBenchmark;
 use serde::{Deserialize, Serialize};
 
-/// Reads the JSON of google-benchmark, of 1.5 and later; keys that are not known are ignored.
+/// Reads the JSON of google-benchmark, of 1.5 and later; unknown keys are ignored.
 ///
 /// # Errors
 ///
-/// [`ReadError::Invalid`] for what is not JSON or not of that shape, [`ReadError::Empty`] for one without benchmarks,
-/// [`ReadError::Impossible`] for a time that is negative or has no number.
+/// [`ReadError::Invalid`] for text that is not JSON or not of that shape, [`ReadError::Empty`] for a file without
+/// benchmarks, [`ReadError::Impossible`] for a time that is negative, not finite or missing.
 pub fn read(json: &str) -> Result<File, ReadError> {
     let raw: RawFile = serde_json::from_str(json).map_err(|error| ReadError::Invalid {
         line: error.line(),
@@ -36,12 +36,12 @@ pub fn read(json: &str) -> Result<File, ReadError> {
 pub struct File {
     /// The machine and the time of the run.
     pub context: Context,
-    /// Its repetitions and what was worked out over them, in its order. Not empty if it was read.
+    /// Its repetitions and the aggregates over them, in the order of the output. Never empty if it was read.
     pub benchmarks: Vec<Entry>,
 }
 
 impl File {
-    /// The record as JSON, as google-benchmark would print it, with a newline at the end.
+    /// The output as JSON, as google-benchmark would print it, with a newline at the end.
     pub fn to_json(&self) -> String {
         let mut json = serde_json::to_string_pretty(self).expect("all keys are texts");
         json.push('\n');
@@ -73,7 +73,7 @@ pub struct Context {
     pub library_build_type: Option<String>,
 }
 
-/// One repetition of a benchmark, or something worked out over its repetitions.
+/// One repetition of a benchmark, or an aggregate over its repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Entry {
     /// Its name; that of an aggregate ends in `_mean` and the like.
@@ -81,7 +81,7 @@ pub struct Entry {
     /// The index of its benchmark in the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub family_index: Option<u64>,
-    /// And which of its sets of arguments.
+    /// The index of its set of arguments within that benchmark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_family_instance_index: Option<u64>,
     /// The name that repetitions and aggregates have in common.
@@ -115,13 +115,13 @@ pub struct Entry {
     pub cpu_time: f64,
     /// The unit of both.
     pub time_unit: TimeUnit,
-    /// The words that the program added.
+    /// The text that the program added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
 impl Entry {
-    /// Its wall time in nanoseconds; the share itself where it is one.
+    /// Its wall time in nanoseconds; for a share, the share itself.
     pub fn real_time_ns(&self) -> f64 {
         self.real_time * self.factor()
     }
@@ -131,7 +131,7 @@ impl Entry {
         self.cpu_time * self.factor()
     }
 
-    /// The result as a record has it.
+    /// The result in the form of a record.
     pub fn result(&self) -> GoogleBenchmark {
         GoogleBenchmark {
             name: self.run_name.clone(),
@@ -153,7 +153,7 @@ impl Entry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunType {
-    /// Worked out over repetitions.
+    /// Computed over repetitions.
     Aggregate,
     /// A repetition that was measured.
     #[default]
@@ -204,8 +204,8 @@ pub enum ReadError {
     /// There is no benchmark in it.
     #[error("no benchmark in it: `benchmarks` is empty")]
     Empty,
-    /// A time can not be.
-    #[error("benchmarks[{index}] ({name:?}): {field} is {value}, which is no time")]
+    /// A time is impossible.
+    #[error("benchmarks[{index}] ({name:?}): {field} is {value}, which is not a time")]
     Impossible {
         /// The place of the entry, from 0.
         index: usize,
@@ -221,7 +221,7 @@ pub enum ReadError {
     Invalid {
         /// The line, from 1.
         line: usize,
-        /// And where in that line.
+        /// The column in that line.
         column: usize,
         /// The problem.
         what: String,
@@ -235,7 +235,7 @@ struct RawFile {
     benchmarks: Vec<RawEntry>,
 }
 
-/// An entry as it stands there: versions differ in what they leave out.
+/// An entry as printed: versions differ in what they leave out.
 #[derive(Deserialize)]
 struct RawEntry {
     name: String,
@@ -297,12 +297,12 @@ impl RawEntry {
     }
 }
 
-/// The words of serde, without the position that it puts behind them.
+/// The message of serde, without the position that it appends.
 fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&position).unwrap_or(&text).to_owned()
 }
 
-/// Aggregates that are no times: how the time grows with the argument, and how badly that fits.
+/// Aggregates that are not times: how the time grows with the argument, and the error of that fit.
 const COMPLEXITY: [&str; 2] = ["BigO", "RMS"];

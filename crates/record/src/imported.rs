@@ -1,4 +1,4 @@
-//! A record of what google-benchmark measured: nothing that this program checks was checked, and the verdict says so.
+//! A record of what google-benchmark measured: this program checked nothing, and the verdict says so.
 
 use crate::google_benchmark::{Entry, File, RunType};
 use crate::{
@@ -22,7 +22,7 @@ pub struct Importer {
 /// `file` as a record: a workload for each benchmark, a block for each of its repetitions.
 ///
 /// Wall time and CPU time of an iteration become throughput and CPU time of a message. There is no distribution, since
-/// google-benchmark keeps means alone; what it worked out over repetitions is worked out again.
+/// google-benchmark keeps only means; its aggregates over repetitions are computed anew.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub fn imported(file: &File, importer: Importer) -> Result<RunRecord, ImportErro
     Ok(record)
 }
 
-/// A file has what google-benchmark worked out over the repetitions of this benchmark, and not the repetitions.
+/// A file has google-benchmark's aggregates over the repetitions of this benchmark, but not the repetitions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{name:?} has aggregates and no repetitions; run it without --benchmark_report_aggregates_only"
@@ -114,8 +114,8 @@ fn environment(file: &File) -> Environment {
     }
 }
 
-/// A benchmark as a workload: one thread after the other does the next thing when the last is done. All else that a
-/// workload has is not known of it.
+/// A benchmark as a workload: a closed loop, whose next iteration starts when the last is done. Nothing else about it
+/// is known.
 fn workload(entry: &Entry) -> Workload {
     let one = NonZeroU32::MIN;
     let load = Load::Closed { connections: one, in_flight: one, in_flight_max: None };
@@ -139,7 +139,7 @@ fn workload(entry: &Entry) -> Workload {
     }
 }
 
-/// The program that measured, in place of a protocol.
+/// The program that measured, instead of a protocol.
 const PROGRAM: &str = "google-benchmark";
 
 fn block(entry: &Entry, workload: usize, round: usize) -> Block {
@@ -181,7 +181,7 @@ fn alone(field: &str) -> Missing {
     [(field.to_owned(), "google-benchmark measures its own process alone".to_owned())].into()
 }
 
-/// The total of iterations of this length.
+/// The total time of `iterations` of this length.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

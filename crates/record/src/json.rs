@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 impl RunRecord {
-    /// Reads a record of this version of the format or an older one; fields that are not known are ignored.
+    /// Reads a record of this version of the format or an older one; unknown fields are ignored.
     ///
     /// # Errors
     ///
-    /// [`ReadError::Newer`] for a newer version; [`ReadError::Invalid`] for what is not JSON, is cut off, or is not a
-    /// record; [`ReadError::NoSuchWorkload`] for one that points outside its plan, and [`ReadError::NoSuchPart`]
-    /// outside its sweep.
+    /// [`ReadError::Newer`] for a newer version; [`ReadError::Invalid`] for text that is not JSON, is cut off, or is
+    /// not a record; [`ReadError::NoSuchWorkload`] for a record that points outside its plan, and
+    /// [`ReadError::NoSuchPart`] outside its sweep.
     pub fn from_json(json: &str) -> Result<Self, ReadError> {
         // The version first: a newer record need not have the shape of ours.
         let Versioned { schema_version } = serde_json::from_str(json)?;
@@ -23,7 +23,7 @@ impl RunRecord {
             _ => {
                 let mut old: Value = serde_json::from_str(json)?;
                 upgrade::upgrade(&mut old);
-                // As text again: a reader of values would be a second copy of all that the compiler derives.
+                // Back to text: deserializing from values would make the compiler generate every reader a second time.
                 serde_json::from_str(&old.to_string())?
             }
         };
@@ -75,7 +75,7 @@ impl RunRecord {
         }
     }
 
-    /// Checks that the steps of a sweep belong to lines that it has, and point to blocks that there are.
+    /// Checks that the steps of a sweep belong to existing lines and point to existing blocks.
     fn check_steps(&self) -> Result<(), ReadError> {
         let check = |what, index, count| match index < count {
             true => Ok(()),
@@ -106,17 +106,17 @@ pub enum ReadError {
     #[error("not a record: {0}")]
     Invalid(#[from] serde_json::Error),
     /// Something in it belongs to a workload that its plan does not have.
-    #[error("workload {index} is named, the plan has {count} (counted from 0)")]
+    #[error("workload {index} is named, but the plan has {count} (counted from 0)")]
     NoSuchWorkload {
         /// The index it names.
         index: usize,
         /// The number of workloads.
         count: usize,
     },
-    /// A step of a sweep belongs to a line, or names a block, that is not there.
-    #[error("{what} {index} is named, the record has {count} (counted from 0)")]
+    /// A step of a sweep belongs to a line, or names a block, that does not exist.
+    #[error("{what} {index} is named, but the record has {count} (counted from 0)")]
     NoSuchPart {
-        /// The part that is not there.
+        /// The missing part.
         what: &'static str,
         /// The index it names.
         index: usize,
@@ -125,7 +125,7 @@ pub enum ReadError {
     },
     /// It was written by a newer program, in a format that may mean something else.
     #[error(
-        "record of schema version {version}, this program reads up to {SCHEMA_VERSION}; use a newer one"
+        "the record has schema version {version}, but this program reads up to {SCHEMA_VERSION}: use a newer one"
     )]
     Newer {
         /// The version it names.
@@ -144,14 +144,14 @@ struct Old {
     against: Option<OldAgainst>,
 }
 
-/// A field that is part of what was asked now.
+/// A field that is now part of the spec.
 #[derive(Deserialize)]
 struct OldAgainst {
     #[serde(default)]
     is_strict: bool,
 }
 
-/// The field by which results of before are told from those of now.
+/// The field that tells old results from current ones.
 #[derive(Deserialize)]
 struct OldResult {
     medians: Option<serde::de::IgnoredAny>,

@@ -16,8 +16,9 @@ pub struct LastReplies {
 /// The mean time of the last replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastMean {
-    /// The whole milliseconds that the clock went on from sent to received, added up and divided by the number of
-    /// replies without a rest: a difference of two readings of a clock of milliseconds, as the published test has it.
+    /// The whole milliseconds by which the clock advanced from sent to received, summed over the replies, divided by
+    /// their number and rounded down. Each is the difference of two readings of a millisecond clock, as in the
+    /// published test.
     pub whole_ms: u64,
     /// The mean of the times themselves, in whole nanoseconds.
     pub ns: u64,
@@ -27,7 +28,7 @@ impl LastReplies {
     /// The largest number that is kept.
     pub const KEPT: usize = 1000;
 
-    /// The last of replies that were sent and received at these instants.
+    /// Keeps the last of the replies that were sent and received at these instants.
     pub fn of(sent_and_received: impl IntoIterator<Item = (Instant, Instant)>) -> Self {
         let replies = sent_and_received.into_iter().map(|(sent, received)| (received, sent));
         let mut last = Self { replies: replies.collect() };
@@ -49,7 +50,7 @@ impl LastReplies {
         })
     }
 
-    /// Lets the instants count from `at`.
+    /// Makes the instants count from `at`.
     pub(crate) fn count_from(&mut self, at: Instant) {
         for (received, sent) in &mut self.replies {
             *received = Instant(received.0.saturating_sub(at.0));
@@ -63,7 +64,7 @@ impl LastReplies {
     }
 }
 
-/// The last of both.
+/// Keeps the last replies of both.
 impl Merge for LastReplies {
     fn merge(&mut self, other: &Self) {
         self.replies.extend(&other.replies);

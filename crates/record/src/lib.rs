@@ -1,12 +1,12 @@
 //! The record: all that a run leaves behind, as versioned JSON with a published schema (`docs/record.schema.json`).
 //!
-//! Everything that is shown of a run is worked out from its record, so a report can be drawn again from any old one.
-//! Three conventions hold throughout:
+//! Everything shown about a run is computed from its record, so a report can be redrawn from any old one. Three
+//! conventions hold throughout:
 //!
 //! - every number has its unit in its name (`p99_ns`, `size_bytes`, `messages_per_s`); one without is a count;
 //! - where a number could be missing it is `null`, and `missing` beside it has the reason under the field's name;
-//! - fields are added. Readers ignore what they do not know, so additions leave [`SCHEMA_VERSION`] as it is. A change
-//!   that an old reader would misread raises it and gets another name; `upgrade` reads what was before.
+//! - fields are added. Readers ignore unknown fields, so additions leave [`SCHEMA_VERSION`] as it is. A change that an
+//!   old reader would misread raises it and renames the field; `upgrade` reads older formats.
 //!
 //! Left out: files (see `run`), rendering (see `report`), and the host's name.
 //!

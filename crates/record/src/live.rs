@@ -1,9 +1,9 @@
-//! Numbers that are shown of a run while it goes on. They are in no record: those who measure and those who show have
-//! them in common, and neither know the other.
+//! Numbers shown while a run goes on. They are in no record: the code that measures and the code that displays share
+//! these types, and neither knows the other.
 
 use units::Nanos;
 
-/// The numbers of the last tenth of a second; of an open loop those of the last second.
+/// The numbers of the last tenth of a second; for an open loop, of the last second.
 #[derive(Clone, Copy, Debug)]
 pub struct Live<'a> {
     /// The name of the measurement.
@@ -16,7 +16,7 @@ pub struct Live<'a> {
     pub elapsed: Nanos,
     /// Replies a second.
     pub messages_per_s: f64,
-    /// The median round trip, of an open loop response time; `None` if there were too few replies.
+    /// The median round trip (open loop: response time); `None` if there were too few replies.
     pub p50: Option<Nanos>,
     /// The 99th percentile of the same; `None` if there were too few replies.
     pub p99: Option<Nanos>,

@@ -1,10 +1,9 @@
 //! Results that can still be merged: over the workers and intervals of a block, and later over machines.
 //!
-//! They hold integers, histograms and keyed sets, and nothing else; [`Merge`] adds them up in any order. The values
-//! that a block of the record shows besides (means, percentiles, rates, fairness) is derived after the last merge, by
-//! [`Block::of`].
+//! They consist of integers, histograms and keyed sets only, which [`Merge`] adds up in any order. [`Block::of`]
+//! derives the other values of a block (means, percentiles, rates, fairness) after the last merge.
 //!
-//! Left out: CPU time, memory and the network interface, which are read once for a whole block (crate `run`).
+//! Left out: CPU time, memory and the network interface, which are read once per block (crate `run`).
 //!
 //! Start reading at [`Outcome`].
 
@@ -22,18 +21,18 @@ use units::{Instant, Nanos};
 /// Everything that one worker, or several together, counted in a block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Messages that the measurement was to send: the number asked for. Where it ran for a time: those that were due
+    /// Messages that the measurement was to send: the number asked for or, if it ran for a given time, the messages due
     /// in it, which in a closed loop are those that were sent.
     pub planned: u64,
-    /// Messages of the measurement: sent in it, in an open loop due in it.
+    /// Messages of the measurement: sent in it or, in an open loop, due in it.
     pub measured: Counts,
-    /// Messages before it, with what became of them until the block ended.
+    /// Messages of the warm-up, with their ends up to the end of the block.
     pub warm_up: Counts,
-    /// The time of the window in which messages were in flight that got no right reply, all of them added up.
+    /// The time within the window that messages without a right reply were in flight, summed over all of them.
     #[serde(with = "crate::sent::nanos")]
     pub unanswered: Nanos,
-    /// Messages, times and bytes by the intervals of the measured window; replies that came in the drain are in its
-    /// distributions and in none of its rates. Empty in what a worker leaves behind: the intervals have it.
+    /// Messages, times and bytes, summed over the intervals of the measured window; replies that arrived in the drain
+    /// are in its distributions but in none of its rates. Empty in a worker's own outcome, where the intervals have it.
     pub traffic: Traffic,
     /// The measured window second by second, by machine.
     pub series: BTreeMap<Origin, BTreeSet<Second>>,
@@ -43,14 +42,14 @@ pub struct Outcome {
     pub clients_served: u64,
     /// Times of their phases.
     pub times: PhaseTimes,
-    /// Times of the messages of the measurement that were refused: from due, in a closed loop from sent, to the answer.
+    /// Times of the messages of the measurement that were refused: from due (closed loop: sent) to the answer.
     #[serde(with = "crate::sent::histogram")]
     pub refused: Histogram,
-    /// Messages of a conversation, by the place of their kind in its file; empty where there is none.
+    /// Messages of a conversation, by the position of their kind in its file; empty where there is none.
     pub exchanges: BTreeMap<u16, ExchangeOutcome>,
-    /// Messages of a conversation that came unasked in the window, by the place of their rule in its file.
+    /// Messages of a conversation that arrived unasked in the window, by the position of their rule in its file.
     pub pushes: BTreeMap<u16, PushOutcome>,
-    /// Deliveries of what was published; `None` without rooms.
+    /// Deliveries of published messages; `None` without rooms.
     pub deliveries: Option<DeliveryOutcome>,
     /// The ways in which the ids of replies were found; `None` where replies have no ids.
     pub ids_found: Option<IdsFound>,
@@ -59,29 +58,30 @@ pub struct Outcome {
     pub tls: BTreeMap<TlsParameters, Handshakes>,
     /// Bytes of the measured window, by layer.
     pub layers: StreamLayers,
-    /// Requests of HTTP that sessions made in the measured window: polls, streams that were asked for, and posts.
+    /// HTTP requests that sessions made in the measured window: polls, requests for streams, and posts.
     pub requests: u64,
-    /// The TCP segments in which they travelled; `None` where no connection tells: Unix sockets, the simulation.
+    /// TCP segments of the measured window; `None` where no connection reports them: Unix sockets, the simulation.
     pub segments: Option<Segments>,
     /// Failures, by class.
     pub errors: BTreeMap<ErrorClass, Tally>,
-    /// Replies that were lost, doubled, late or wrong; `None` where messages carry no header.
+    /// Replies that were lost, duplicated, late or wrong; `None` where messages carry no header.
     pub identity: Option<Identity>,
     /// Gaps in the workers' own loops during the measurement; their instants count from the start of the run.
     pub stalls: Stalls,
-    /// The time of the measurement in which workers looked whether a message was due, in place of sleeping.
+    /// The time of the measurement that workers spent looking whether a message was due instead of sleeping.
     #[serde(with = "crate::sent::nanos")]
     pub looked: Nanos,
-    /// Connections that live through all phases, by the number of replies that each had in the measurement.
+    /// The number of connections that live through all phases, by the replies that each got in the measurement.
     pub replies_each: BTreeMap<u64, u64>,
-    /// Messages that came without being asked for; `whole` has its deliveries alone.
+    /// Messages that arrived unasked; of `whole`, only the deliveries are filled in.
     pub pushed: Pushed,
     /// The last right replies of the measurement; empty unless they were asked for.
     pub last_replies: LastReplies,
     /// Partly open: the sessions that were due in the measurement.
     pub sessions: Option<Sessions>,
-    /// The measurement, from the first instant at which a message that counts may have been sent, in an open loop due,
-    /// to the instant that ended it, which is not part of it; over all workers the hull. `None` if no worker got there.
+    /// The measurement: from the first instant at which a message that counts may have been sent (open loop: due) up
+    /// to, but not including, the instant that ended it. For several workers, the span that covers all of their
+    /// windows. `None` if no worker got that far.
     #[serde(with = "crate::sent::window")]
     pub window: Option<(Instant, Instant)>,
 }
@@ -93,19 +93,19 @@ pub struct Origin(pub u32);
 /// Messages, their times and their bytes in a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Messages sent in it, and those that ended in it. During warm-up those of the warm-up; from the start of the
-    /// measurement on only those sent since then, in an open loop those due since then.
+    /// Messages sent in it, and those that ended in it. During warm-up, those of the warm-up; from the start of the
+    /// measurement on, only those sent (open loop: due) since then.
     pub counts: Counts,
     /// Replies that arrived in it, whenever their messages were sent.
     pub replies: u64,
-    /// The sum of the round trips of all those replies: Little's law is checked with it.
+    /// The sum of the round trips of all those replies, for the check of Little's law.
     #[serde(with = "crate::sent::nanos")]
     pub round_trip_sum: Nanos,
     /// Bytes of the transport's stream, framing and handshakes included, handed to the kernel in it.
     pub bytes_sent: u64,
     /// Bytes of the transport's stream that arrived in it.
     pub bytes_received: u64,
-    /// Time from sent to received, for the messages that `counts` has as ok.
+    /// Time from sent to received, for the messages counted as ok.
     #[serde(with = "crate::sent::histogram")]
     pub round_trips: Histogram,
     /// Times that only an open loop has.
@@ -122,12 +122,12 @@ impl Traffic {
 /// Times that only an open loop has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoopTimes {
-    /// Time from due to received, for the messages counted as ok; those counted as error or timed out are in it with
-    /// the time-out of replies at least.
+    /// Time from due to received, for the messages counted as ok; those counted as error or timed out are in it with at
+    /// least the reply timeout.
     #[serde(with = "crate::sent::histogram")]
     pub response: Histogram,
     /// Time from due to sent, for the messages counted as sent, without the time in which no connection was free (HTTP
-    /// carries one request at a time) or open: that wait is not ours.
+    /// carries one request at a time) or open: the generator does not cause that wait.
     #[serde(with = "crate::sent::histogram")]
     pub lag: Histogram,
     /// Time from the kernel's stamp on the arrival of a reply's last byte to received, for messages that were alone on
@@ -147,11 +147,11 @@ pub struct PhaseTimes {
     /// them was answered.
     #[serde(with = "crate::sent::histogram")]
     pub before: Histogram,
-    /// Time from just before the connect to the established connection; that for the exchanges before it is not
+    /// Time from just before the connect to the established connection; the connect for the exchanges before it is not
     /// counted.
     #[serde(with = "crate::sent::histogram")]
     pub connect: Histogram,
-    /// Time from there to the completed TLS handshake, where nothing of an earlier one could be used.
+    /// Time from the established connection to the completed TLS handshake, where no earlier session was resumed.
     #[serde(with = "crate::sent::histogram")]
     pub tls_full: Histogram,
     /// The same where a session was resumed.
@@ -167,7 +167,7 @@ pub struct PhaseTimes {
     /// Short-lived clients: from just before the connect to the last whole reply.
     #[serde(with = "crate::sent::histogram")]
     pub life: Histogram,
-    /// Time from the start of the proper end, which for short-lived clients is the last whole reply, to its completion.
+    /// Time from the start of the orderly close (short-lived clients: from the last whole reply) to its completion.
     #[serde(with = "crate::sent::histogram")]
     pub close: Histogram,
 }
@@ -181,16 +181,15 @@ pub struct StreamLayers {
     pub received: Split,
 }
 
-/// TCP segments of the window, with the acknowledgements that travelled alone; without those that the kernel sends
-/// after our close.
+/// TCP segments of the window, pure acknowledgements included; without those that the kernel sends after our close.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segments {
-    /// Sent on all connections: those of the sample, scaled by the share of the connections that it is.
+    /// Segments sent on all connections: those of the sample, scaled up by its share of the connections.
     pub sent: u64,
     /// Segments that arrived, likewise.
     pub received: u64,
-    /// Connections in the sample: of those that were there when the window began, 256 at most for each worker, evenly
-    /// chosen; of those that came in it, each 32nd.
+    /// Connections in the sample: at most 256 per worker, evenly chosen, of those open when the window began, and every
+    /// 32nd of those opened in it.
     pub connections_sampled: u64,
     /// Connections that existed in the window.
     pub connections: u64,
@@ -219,7 +218,7 @@ pub struct Handshakes {
 }
 
 impl Traffic {
-    /// One in which nothing has happened yet, of an open loop or of a closed one.
+    /// Empty traffic of an open or a closed loop.
     pub fn new(is_open: bool) -> Self {
         Self { open_loop: is_open.then(OpenLoopTimes::default), ..Self::default() }
     }
@@ -236,8 +235,8 @@ impl Traffic {
         }
     }
 
-    /// Adds what is shown of `other` while a run goes on: numbers, bytes, [`Traffic::times`] and the lag of an open
-    /// loop. Its other times are left out: each histogram costs some ten microseconds, five times a second.
+    /// Adds the part of `other` that is shown while a run goes on: counts, bytes, [`Traffic::times`] and the lag of an
+    /// open loop. Its other times are left out, since each histogram costs some ten microseconds, five times a second.
     pub fn add_shown(&mut self, other: &Self) {
         let Self { counts, replies, bytes_sent, bytes_received, .. } = other;
         self.counts.merge(counts);
@@ -250,7 +249,7 @@ impl Traffic {
         own.lag.add(&times.lag);
     }
 
-    /// Forgets what is counted by the time of its arrival, so that a reply of the drain is in the distributions alone.
+    /// Resets what is counted by time of arrival, so that a reply of the drain is in the distributions only.
     pub fn forget_rates(&mut self) {
         (self.replies, self.round_trip_sum) = (0, Nanos::ZERO);
         (self.bytes_sent, self.bytes_received) = (0, 0);
@@ -258,8 +257,8 @@ impl Traffic {
 }
 
 impl Outcome {
-    /// The same with instants that count from `at`, as the series of machine `origin`: so it can be merged with what
-    /// other machines counted from that instant of theirs.
+    /// Makes instants count from `at`, and the series that of machine `origin`, so that the outcome can be merged with
+    /// those of other machines that count from the same moment of theirs.
     #[must_use]
     pub fn from_instant(mut self, at: Instant, origin: Origin) -> Self {
         let since = |instant: Instant| Instant(instant.0.saturating_sub(at.0));
@@ -273,8 +272,8 @@ impl Outcome {
         self
     }
 
-    /// The messages of the measurement with what is known at its end: `planned` is sent or unsent, and what has no
-    /// other end is in flight.
+    /// The messages of the measurement as known at its end: `planned` splits into sent and unsent, and messages without
+    /// another end are in flight.
     pub fn counts(&self) -> Counts {
         Counts {
             planned: self.planned,
@@ -284,7 +283,7 @@ impl Outcome {
         }
     }
 
-    /// The messages of the warm-up with what is known of them at the end of the block.
+    /// The messages of the warm-up as known at the end of the block.
     pub fn warm_up_counts(&self) -> Counts {
         let Counts { sent, unsent, .. } = self.warm_up;
         Counts {
@@ -294,16 +293,16 @@ impl Outcome {
         }
     }
 
-    /// The length of the measured window, from the first worker's begin to the last one's end.
+    /// The length of the measured window, from the first worker's start to the last one's end.
     pub fn measured_time(&self) -> Nanos {
         self.window.map_or(Nanos::ZERO, |(begin, end)| end.since(begin))
     }
 
-    /// The handshakes of the block with the parameters of most of them; a full handshake has precedence. `None` without
-    /// TLS, or if no handshake was completed.
+    /// The handshakes of the block, with the parameters that most full handshakes agreed on, or else most resumed ones.
+    /// `None` without TLS, or if no handshake was completed.
     pub fn tls_seen(&self) -> Option<TlsSeen> {
         let (told, _) = self.tls.iter().max_by_key(|(parameters, handshakes)| {
-            // A resumption of TLS 1.2 has no group, and a full handshake before the window counts as none.
+            // A TLS 1.2 resumption has no group, and a full handshake before the window is not counted.
             (handshakes.full, parameters.group.is_some(), handshakes.resumed, Reverse(*parameters))
         })?;
         let TlsParameters { version, suite, group, alpn } = told.clone();
@@ -355,7 +354,7 @@ impl Outcome {
         })
     }
 
-    /// The stalls, from the start of the window on.
+    /// The stalls, timed from the start of the window.
     fn stalls(&self) -> Stalls {
         let begin = self.window.map_or(Instant::START, |(begin, _)| begin);
         let mut stalls = self.stalls.clone();
@@ -380,7 +379,7 @@ impl Outcome {
 }
 
 impl PhaseTimes {
-    /// The summaries of all phases; how long names took to be resolved is known elsewhere.
+    /// The summaries of all phases but name resolution, which is timed elsewhere.
     pub fn summaries(&self) -> Phases {
         let Self { before, connect, tls_full, tls_resumed, handshake, first_reply, life, close } =
             self;
@@ -399,7 +398,7 @@ impl PhaseTimes {
 }
 
 impl Second {
-    /// Adds the same second of another machine; percentiles of both together are not known.
+    /// Adds the same second of another machine. Clears the percentiles: those of both together are unknown.
     fn add(&mut self, other: &Self) {
         let Self { sent, unsent, ok, error, refused, timed_out, .. } = other;
         self.sent += sent;
@@ -417,7 +416,7 @@ impl Second {
         self.send_lag_max_ns = self.send_lag_max_ns.max(other.send_lag_max_ns);
     }
 
-    /// The second that began so long after the window did, and lasted for `duration`.
+    /// The second that began `at` after the start of the window, and lasted for `duration`.
     pub fn of(at: Nanos, duration: Nanos, traffic: &Traffic) -> Self {
         let quantile = |times: &Histogram, q| times.quantile(q).ok().map(|time| time.0);
         let max = |times: &Histogram| times.max().map(|time| time.0);
@@ -446,8 +445,7 @@ impl Second {
 impl Block {
     /// A block with everything that follows from `outcome`, which is merged over all workers.
     ///
-    /// Its place in the plan, CPU time, Little's law and whatever else is known of the block from outside is not filled
-    /// in.
+    /// Does not fill in its place in the plan, CPU time, Little's law, or anything else that `outcome` does not have.
     pub fn of(outcome: &Outcome) -> Self {
         let (traffic, time) = (&outcome.traffic, outcome.measured_time());
         let (measured, warm_up) = (outcome.measured, outcome.warm_up);
@@ -494,7 +492,7 @@ impl Block {
     }
 }
 
-/// Implements [`Merge`] field by field; a field that is forgotten does not compile.
+/// Implements [`Merge`] field by field; a forgotten field does not compile.
 macro_rules! merge_fields {
     ($($type:ident { $($field:ident),+ })+) => {
         $(impl Merge for $type {

@@ -22,20 +22,21 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The index of the workload that number `index` is compared with: its own baseline, or that of the plan.
+    /// The index of the workload that workload `index` is compared with: its own baseline, or that of the plan.
     pub fn base_of(&self, index: usize) -> Option<usize> {
         let base = self.workloads.get(index)?.spec.baseline.or(self.baseline);
         base.filter(|base| *base != index && *base < self.workloads.len())
     }
 
-    /// The index of the workload that number `index` is compared with in the end: the baseline of its baseline, and so
-    /// on. A workload that is compared with nothing is its own, unless the plan has a baseline.
+    /// The index of the workload that workload `index` is ultimately compared with: the baseline of its baseline, and
+    /// so on. A workload without a baseline of its own yields itself if others name it as theirs, else the baseline of
+    /// the plan.
     pub fn zero(&self, index: usize) -> Option<usize> {
         let workloads = &self.workloads;
         let is_base =
             |index: usize| workloads.iter().any(|other| other.spec.baseline == Some(index));
         let mut at = index;
-        // No chain is longer, unless it is a circle.
+        // Only a cycle is longer.
         for _ in 0..workloads.len() {
             match workloads.get(at).and_then(|workload| workload.spec.baseline) {
                 Some(base) if base < workloads.len() && base != at => at = base,

@@ -1,10 +1,10 @@
 //! Pools blocks: one number for each question, made from all rounds together ([`stats::Pooled`]).
 //!
-//! Every block counts as what it is. One that failed, or heard nothing, has no reply in the time that it was to take,
-//! and its messages have waited for the time-out of replies; so it lowers the throughput and raises percentiles, and
-//! nothing vanishes. Only a block that an interruption ended before its measurement is not there.
+//! Every block counts. One that failed, or got no reply, counts as its planned time without replies, and its messages
+//! as having waited for the time-out of replies; so it lowers the throughput and raises percentiles, and nothing
+//! vanishes. Only a block that an interruption ended before its measurement is left out.
 //!
-//! Everything is worked out from plan and blocks alone, so that records of before have the numbers of now.
+//! Everything is computed from plan and blocks alone, so that old records yield the same numbers as new ones.
 
 use crate::{
     Added, Block, Comparison, Estimate, PerMetric, Plan, Summary, Workload, WorkloadResult,
@@ -96,7 +96,7 @@ fn one_added(plan: &Plan, blocks: &[Block], layer: &Layer) -> Option<Added> {
     is_known.then_some(added)
 }
 
-/// The number of a name, among those of one workload that have an interval; `None` if the workload does not have it.
+/// Looks up a metric among the numbers of one workload that have an interval; `None` if the workload does not have it.
 ///
 /// Percentiles are those of response times where the workload has a schedule.
 pub fn figure<T>(numbers: &PerMetric<T>, metric: Metric) -> Option<&T> {
@@ -118,7 +118,7 @@ pub fn figure<T>(numbers: &PerMetric<T>, metric: Metric) -> Option<&T> {
     }
 }
 
-/// The recovery times of the blocks, of which this is the mean; `None` if one of them has none.
+/// The mean recovery time of the blocks; `None` if one of them has none.
 pub fn recovery(plan: &Plan, blocks: &[Block], index: usize) -> Option<Pooled> {
     let workload = plan.workloads.get(index)?;
     let rounds = Rounds::of(workload, blocks, index);
@@ -132,8 +132,8 @@ pub fn recovery(plan: &Plan, blocks: &[Block], index: usize) -> Option<Pooled> {
     })
 }
 
-/// Memory of the server at the end of blocks, shared pages in proportion where that is known, by the connections of the
-/// workload.
+/// Memory of the server at the end of blocks, shared pages in proportion where that is known, divided by the
+/// connections of the workload.
 pub(crate) fn memory_per_connection(plan: &Plan, blocks: &[Block], index: usize) -> Option<Pooled> {
     let workload = plan.workloads.get(index)?;
     let connections = f64::from(workload.spec.load.connections().get());
@@ -145,8 +145,8 @@ pub(crate) fn memory_per_connection(plan: &Plan, blocks: &[Block], index: usize)
     })
 }
 
-/// CPU time of the server as a share of that of the CPUs which it may run on: those of its own machine where somebody
-/// watched it there, those that it is bound to, or all `cpus_allowed`.
+/// CPU time of the server as a share of that of the CPUs that it may run on: those of its own machine if it was watched
+/// there, else those that it is bound to, else all `cpus_allowed`.
 pub(crate) fn server_cpu(
     plan: &Plan,
     blocks: &[Block],
@@ -199,7 +199,7 @@ impl<'a> Rounds<'a> {
         Pooled::quotient(&parts)
     }
 
-    /// A number that blocks have for each of their replies; one without a reply has no part in it.
+    /// A number that blocks have per reply; a block without replies contributes nothing.
     fn each(&self, of: impl Fn(&Block) -> Option<f64>) -> Option<Pooled> {
         self.quotient(|block| match replies(block) {
             replies if replies > 0.0 => Some(Part { of: of(block)? * replies, by: replies }),
@@ -219,13 +219,13 @@ fn is_there(block: &Block) -> bool {
     block.failed.is_some() || block.measured_ns > 0 || block.connections.failed > 0
 }
 
-/// The times that stand for the messages of a block: the record's, and the time-out of replies for those of a block in
-/// which none was answered. `None` if they are not known.
+/// The times of the messages of a block: the record's and, if it failed or got no right reply, the time-out of replies
+/// for all others. `None` if they are not known.
 fn times(workload: &Workload, block: &Block) -> Option<Histogram> {
     let summary = workload.times(block);
     let mut times = summary.map(|summary| summary.histogram().ok()).unwrap_or_default();
     let is_silent = block.failed.is_some() || (block.counts.ok == 0 && is_there(block));
-    // The plans of some old records do not say it.
+    // The plans of some old records lack it.
     let time_out = Some(workload.spec.timeouts.reply).filter(|time_out| *time_out > Nanos::ZERO);
     if let Some(time_out) = time_out.filter(|_| is_silent) {
         let times = times.get_or_insert_default();
@@ -236,7 +236,7 @@ fn times(workload: &Workload, block: &Block) -> Option<Histogram> {
     times
 }
 
-/// More messages than any block has: a record that was changed by hand may claim more than can be added up.
+/// More messages than any block has: a record edited by hand may claim more than can be added up.
 const UNANSWERED_MAX: u64 = 1 << 40;
 
 /// Replies in the measured window.
@@ -245,12 +245,12 @@ pub(crate) fn replies(block: &Block) -> f64 {
 }
 
 impl Workload {
-    /// The length of the measured window of a block in seconds: of one that failed, that which it was to have. It is 0
-    /// of one that an interruption ended before its measurement.
+    /// The length of the measured window of a block in seconds; for a failed block at least the planned length. It is 0
+    /// for a block that an interruption ended before its measurement.
     pub fn seconds(&self, block: &Block) -> f64 {
         let asked = match self.spec.phases.stop {
             Stop::After(asked) => asked,
-            // It waited for the first reply.
+            // A failed block waited for the first reply.
             Stop::Messages(_) | Stop::Clients(_) => self.spec.timeouts.reply,
         };
         let measured = Nanos(block.measured_ns);

@@ -1,4 +1,4 @@
-//! Goals of precision, held against the blocks that were measured.
+//! Goals of precision, checked against the blocks that were measured.
 
 use crate::pooling::{figure, pooled};
 use crate::{Block, Plan};
@@ -27,7 +27,7 @@ pub struct Precision {
     pub rounds_needed: Option<usize>,
 }
 
-/// Each goal for each workload of `plan`; without those that others are compared with.
+/// Checks each goal for each workload of `plan`, except mere baselines.
 pub fn precisions(plan: &Plan, blocks: &[Block], goals: &[Goal]) -> Vec<Precision> {
     if goals.is_empty() {
         return Vec::new();
@@ -65,7 +65,8 @@ pub fn precisions(plan: &Plan, blocks: &[Block], goals: &[Goal]) -> Vec<Precisio
     all
 }
 
-/// The workloads that goals and requirements are about: all but those that others are compared with.
+/// The workloads that goals and requirements apply to: all but mere baselines, which are compared with nothing
+/// themselves.
 pub(crate) fn rows(plan: &Plan) -> impl Iterator<Item = usize> {
     let all = 0..plan.workloads.len();
     let bases: BTreeSet<usize> = all.clone().filter_map(|index| plan.base_of(index)).collect();

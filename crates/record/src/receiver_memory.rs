@@ -1,14 +1,14 @@
-//! Memory that a server takes for each receiver of rooms: what the first load of its life has made it grow by.
+//! Memory that a server takes for each receiver of rooms: its growth under the first load of its life.
 //!
-//! From before the first connection of a block to the end of its measurement, when all receivers are there. Left out:
-//! memory of the kernel, such as the buffers of sockets, which is no process's own.
+//! The growth is from before the first connection of a block to the end of its measurement, when all receivers are
+//! present. Left out: kernel memory such as socket buffers, which belongs to no process.
 
 use crate::{Block, Memory, Workload};
 
-/// The growth of a server by the receivers that it holds.
+/// The growth of a server due to its receivers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverMemory {
-    /// The growth by the number of receivers, in bytes.
+    /// The growth divided by the number of receivers, in bytes.
     pub each: f64,
     /// The receivers of all rooms.
     pub receivers: u64,
@@ -25,7 +25,7 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// The reason for which the growth of the server in this block is not that of its receivers.
+    /// The reason why the growth of the server in this block is not due to its receivers.
     pub fn receiver_memory(&self, block: &Block) -> Option<Result<ReceiverMemory, &'static str>> {
         let rooms = self.spec.load.rooms()?;
         let memory = block.memory.as_ref()?;
@@ -57,16 +57,16 @@ fn growth(memory: &Memory) -> Option<(u64, u64, bool)> {
     proportional.or_else(|| resident.map(|both| known(both, false)))
 }
 
-/// The least growth that is taken for that of receivers. What a server takes once, whatever the number of its
-/// receivers, is less: buffers, and the pages of its program that are read for the first time. Of our relay with 1 to
-/// 100 receivers that was at most 58 KiB (PSS) and 128 KiB (RSS), and at times less than nothing.
+/// The least growth that is attributed to receivers. What a server takes once, whatever the number of its receivers, is
+/// less: buffers, and the pages of its program that are read for the first time. For our relay with 1 to 100 receivers
+/// that was at most 58 KiB (PSS) and 128 KiB (RSS), and sometimes negative.
 const GROWTH_MIN: u64 = 256 << 10;
 
-const NOT_FIRST: &str = "the server had served before in this run, and may have kept memory of that; its first block alone has a figure";
+const NOT_FIRST: &str = "the server had served before in this run, and may have kept memory from that; only its first block has a figure";
 const NOT_STEADY: &str = "not all of its receivers stay and read";
 const TABS: &str = "it serves the tabs of a browser as well";
 const NOT_HELD: &str = "connections failed or were lost";
-const TOO_LITTLE: &str = "the server grew by less than 256 KiB, which may not be for its receivers; more of them (--receivers) show it";
+const TOO_LITTLE: &str = "the server grew by less than 256 KiB, which may not be due to its receivers; use more of them (--receivers)";
 
 #[cfg(test)]
 mod tests {
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// A block that the server entered with 3 MiB (RSS: 4 MiB), and ended with so many more.
+    /// A block in which the server grew by `grown` bytes from 3 MiB (RSS: 4 MiB).
     fn block(grown: u64) -> Block {
         let before =
             MemoryBefore { rss_bytes: Some(4 * MIB), pss_bytes: Some(3 * MIB), is_first: true };
@@ -159,7 +159,7 @@ mod tests {
         assert!(steady.receiver_memory(&block(GROWTH_MIN)).unwrap().is_ok());
         let slow = workload(Conduct { slow: 1, ..Conduct::default() });
         assert_eq!(slow.receiver_memory(&block(2 * MIB)), Some(Err(NOT_STEADY)));
-        // Nobody looked at it, or it is of before that was looked at.
+        // Memory was not measured, or the record is from before memory at the start was kept.
         assert_eq!(with(&|block| block.memory = None), None);
         let unseen = with(&|block| block.memory.as_mut().unwrap().server_before = None);
         assert_eq!(unseen, None);

@@ -1,15 +1,15 @@
-//! A number held against the same number of an earlier record.
+//! A number compared with the same number of an earlier record.
 //!
-//! The interval of the ratio has what the rounds of both records vary by ([`stats::changed`]); its half, on the scale
-//! of logarithms, is the *noise*, and the distance of the factor from 1 is the *margin*. Where the noise is at most the
-//! margin the ratio itself decides: then a change is told wrongly where there is none in at most 2.5 % of comparisons,
-//! since the whole interval has to lie on one side of 1. Where the noise is larger it decides only if the whole
-//! interval is on one side of the factor.
+//! The interval of the ratio covers the variation of the rounds of both records ([`stats::changed`]). Half of it, on a
+//! logarithmic scale, is the *noise*, and the distance of the factor from 1 is the *margin*. Where the noise is at most
+//! the margin, the ratio itself decides: at most 2.5 % of comparisons then report a change that is not there, since the
+//! whole interval has to be on one side of 1. Where the noise is larger, it decides only if the whole interval is on
+//! one side of the factor.
 //!
-//! Without a row that both records have unchanged nothing tells the machine's change from that of the server: no ratio
-//! of times, rates or CPU decides then.
+//! Without a row that is unchanged in both records, a change of the machine cannot be told from one of the server: no
+//! ratio of times, rates or CPU decides then.
 //!
-//! Of two sides that took turns, BASE is the baseline of HEAD: the ratio is that of one run, by the same rule.
+//! Where two sides took turns, BASE is the baseline of HEAD: the ratio is that of one run, and the same rule applies.
 //!
 //! Start reading at [`relative`].
 
@@ -104,8 +104,8 @@ fn of_sides(
     Ok((finding(requirement, [low, ratio.value(), high]), relative))
 }
 
-/// A number of workload `index` of `record` that its results do not have, from its blocks; `None` for other metrics, or
-/// if a block has none.
+/// A number of workload `index` of `record` that its results lack, from its blocks; `None` for other metrics, or if a
+/// block has none.
 pub(crate) fn of_blocks(record: &RunRecord, index: usize, metric: Metric) -> Option<Pooled> {
     let (plan, blocks) = (&record.plan, &record.blocks[..]);
     match metric {
@@ -126,7 +126,8 @@ pub(crate) fn of_blocks(record: &RunRecord, index: usize, metric: Metric) -> Opt
     }
 }
 
-/// A number of workload `index` of `record`, from all its blocks; `None` if it has no such number, or none from all.
+/// A number of workload `index` of `record`, from all its blocks; `None` if it has no such number, or not from all of
+/// them.
 fn number(record: &RunRecord, index: usize, metric: Metric) -> Option<Pooled> {
     let of_results = || figure(&pooled(&record.plan, &record.blocks, index), metric).cloned();
     of_blocks(record, index, metric).or_else(of_results)
@@ -158,7 +159,7 @@ fn no_interval(both: [&RunRecord; 2]) -> String {
     HANGS_ON_FEW.to_owned()
 }
 
-const HANGS_ON_FEW: &str = "the number hangs on few of the rounds";
+const HANGS_ON_FEW: &str = "the number depends on few of the rounds";
 
 #[cfg(test)]
 mod tests {

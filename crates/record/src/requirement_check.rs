@@ -28,7 +28,8 @@ pub struct RequirementCheck {
 pub struct Relative {
     /// The number of the baseline.
     pub baseline: f64,
-    /// The number by that of the baseline, with its 95 % interval; what the machine did is taken out where it is known.
+    /// The number divided by that of the baseline, with its 95 % interval; the change of the machine is taken out where
+    /// it is known.
     pub ratio: Estimate,
     /// The change of a row that both records have unchanged, which is that of the machine; `null`: there is no such
     /// row, and it is part of the ratio. Two sides that took turns need none: the machine met both alike.
@@ -46,9 +47,9 @@ pub enum Finding {
     Noisy,
     /// The number is not within the limit.
     NotMet,
-    /// The number is not known, or hangs on too few messages.
+    /// The number is not known, or depends on too few messages.
     Unknown,
-    /// The verdict says that the number is no result.
+    /// The verdict says that the number is not a valid result.
     Invalid,
 }
 
@@ -66,7 +67,8 @@ pub enum Required {
 }
 
 impl RequirementCheck {
-    /// True if the limit is within the 95 % interval of what is held against it: more rounds may answer otherwise.
+    /// True if the limit is within the 95 % interval of the number that it applies to: more rounds may change the
+    /// answer.
     pub fn is_close(&self) -> bool {
         let limit = self.requirement.limit();
         let held = match self.requirement.factor() {
@@ -77,7 +79,7 @@ impl RequirementCheck {
         interval.is_some_and(|(low, high)| low <= limit && limit <= high)
     }
 
-    /// The answer as part of that to all requirements; `is_strict`: noise passes nothing.
+    /// The contribution of this answer to that of all requirements; with `is_strict`, noise passes nothing.
     pub fn required(&self, is_strict: bool) -> Required {
         match self.finding {
             Finding::Noisy if is_strict => Required::NotMet,

@@ -1,4 +1,4 @@
-//! Required limits, held against the numbers of a record.
+//! Required limits, checked against the numbers of a record.
 
 use crate::pooling::{figure, replies};
 use crate::precision::rows;
@@ -8,8 +8,8 @@ use crate::{Block, Estimate, RunRecord, Verdict};
 use spec::{Bound, Metric, Requirement};
 use std::borrow::Cow;
 
-/// Each requirement of the experiment of `record` for each row, but for those that others are compared with. Relative
-/// ones are held against `base`.
+/// Checks each requirement of the experiment of `record` for each row, except mere baselines. Relative ones are checked
+/// against `base`.
 pub fn checks(record: &RunRecord, base: Option<&RunRecord>) -> Vec<RequirementCheck> {
     let require = record.spec.as_ref().map_or(&[][..], |spec| &spec.require);
     if require.is_empty() {
@@ -33,7 +33,7 @@ impl RunRecord {
         self.spec.as_ref().is_some_and(|spec| spec.strict)
     }
 
-    /// The answer to all requirements, and to the most by which a side may be worse: that which says most.
+    /// The most severe of the answers to all requirements and to the most by which a side may be worse;
     /// [`Required::Met`] if there are none.
     pub fn required(&self) -> Required {
         let all = self.requirements.iter().map(|check| check.required(self.is_strict()));
@@ -116,14 +116,14 @@ fn number(
     }
 }
 
-/// The reason why a field of [`crate::Cpu`] is missing, which is also that for the memory of the server.
+/// The reason why a field of [`crate::Cpu`] is missing, which also explains missing memory of the server.
 fn without(blocks: &[&Block], field: &str) -> String {
     let mut missing = blocks.iter().flat_map(|block| &block.cpu.missing);
     let reason = missing.find(|(name, _)| *name == field);
     reason.map_or_else(|| NOT_KNOWN.to_owned(), |(_, reason)| reason.clone())
 }
 
-/// The reason for which blocks have no recovery time together.
+/// The reason why blocks have no recovery time together.
 fn not_back(blocks: &[&Block]) -> String {
     let of_block = |block: &&Block| block.deliveries.as_ref().map(|it| it.recovery().err());
     let reason = blocks
@@ -132,7 +132,7 @@ fn not_back(blocks: &[&Block]) -> String {
     reason.unwrap_or_else(|| NOT_KNOWN.to_owned())
 }
 
-/// A share of the messages that were due, in rooms of the deliveries that were owed.
+/// A share of the messages that were due; in rooms, of the deliveries that were owed.
 fn share(
     blocks: &[&Block],
     requirement: &Requirement,
@@ -170,8 +170,8 @@ fn due(blocks: &[&Block]) -> u64 {
     blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(block.replies_due()))
 }
 
-/// Messages that failed, were refused, timed out or were never sent, and deliveries that were owed and did not come.
-/// Messages in flight at the end are none.
+/// Messages that failed, were refused, timed out or were never sent, and deliveries that were owed and did not arrive.
+/// Messages in flight at the end are not errors.
 fn errors(block: &Block) -> f64 {
     let missing = block.deliveries.as_ref().map_or(0, |it| it.counts.missing());
     float(block.counts.failed().saturating_add(block.counts.unsent).saturating_add(missing))

@@ -14,9 +14,8 @@ pub struct WorkloadResult {
     /// The number of blocks that failed.
     pub blocks_failed: usize,
     /// One number for each question: percentiles of the messages of all blocks as one distribution, replies by time,
-    /// CPU time and bytes by replies. A failed block has no reply in its time, and its messages waited for the
-    /// time-out of replies. In records from before, medians of the blocks that did not fail, where their blocks do not
-    /// say more.
+    /// CPU time and bytes by replies. A failed block has no reply in its time, and its messages waited for the reply
+    /// timeout. In records from before, medians of the blocks that did not fail, where their blocks do not say more.
     #[serde(alias = "medians")]
     pub pooled: PerMetric<Estimate>,
     /// All round trips of all blocks, merged; of short-lived clients their whole lives (as [`crate::Phases::life`]).
@@ -58,7 +57,7 @@ pub struct PerMetric<T> {
 pub struct Estimate {
     /// The number.
     pub value: f64,
-    /// The lower end of the interval; `null` with too few rounds for one, and where the number hangs on few of them.
+    /// The lower end of the interval; `null` with too few rounds for one, and where the number depends on few of them.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
@@ -89,9 +88,9 @@ pub struct Added {
 /// The comparison of a workload with the baseline in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// The number of the workload by that of the baseline.
+    /// The number of the workload divided by that of the baseline.
     pub ratio: f64,
-    /// The lower end of its 95 % interval; `null` with too few rounds for one, and where it hangs on few of them.
+    /// The lower end of its 95 % interval; `null` with too few rounds for one, and where it depends on few of them.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
@@ -103,7 +102,7 @@ pub struct Comparison {
     pub moved_most_fraction: Option<f64>,
 }
 
-/// The names of the fields of [`PerMetric`], once for all that goes through them.
+/// Lists the fields of [`PerMetric`] once, for everything that visits them all.
 macro_rules! each_metric {
     ($build:ident) => {
         PerMetric {
@@ -122,7 +121,7 @@ macro_rules! each_metric {
 }
 
 impl<T> PerMetric<T> {
-    /// Each of them as `of` makes it.
+    /// Maps each metric with `of`.
     pub fn map<U>(&self, of: impl Fn(&T) -> Option<U>) -> PerMetric<U> {
         macro_rules! one {
             ($field:ident) => {
@@ -132,7 +131,7 @@ impl<T> PerMetric<T> {
         each_metric!(one)
     }
 
-    /// Each that both have, as `of` makes one of the two.
+    /// Combines each metric that both have with `of`.
     pub fn zip<U, V>(
         &self,
         other: &PerMetric<U>,
@@ -149,7 +148,7 @@ impl<T> PerMetric<T> {
         each_metric!(one)
     }
 
-    /// Each of `self`, and of `other` where `self` has none.
+    /// Takes each metric from `self`, or from `other` where `self` has none.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         macro_rules! one {

@@ -27,8 +27,8 @@ pub struct RunRecord {
     pub ended: Ended,
     /// The machine.
     pub environment: Environment,
-    /// The commit that was checked out in the repository of the user's that the run was started in; `null` where there
-    /// is none. Changes that are not committed do not show.
+    /// The commit that was checked out in the user's repository that the run was started in; `null` where there is
+    /// none. Uncommitted changes do not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
     /// The experiment as it was asked for, with everything resolved; `null` in records that do not hold enough of it.
@@ -106,7 +106,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name, as records have it.
+    /// Its name in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ab => "ab",

@@ -1,8 +1,9 @@
 //! Serde forms for results that travel between machines, of types that JSON cannot hold as they are.
 //!
-//! Left out of an outcome is the cause of each error, which advises those who start a run, and is in no record.
+//! The cause of each error is left out of an outcome: it only serves the advice to whoever starts a run, and is in no
+//! record.
 
-/// A histogram, as it stands in records.
+/// A histogram, as written in records.
 pub(crate) mod histogram {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
     use stats::Histogram;
@@ -77,7 +78,7 @@ pub(crate) mod instants {
     }
 }
 
-/// A map whose keys are more than a text.
+/// A map whose keys are not plain strings.
 pub(crate) mod pairs {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::collections::BTreeMap;

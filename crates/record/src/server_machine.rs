@@ -1,4 +1,4 @@
-//! The machine of a server that is another one than the generator's.
+//! The machine of a server, where it is not the generator's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct ServerMachine {
 }
 
 impl ServerMachine {
-    /// This and another one: sums, and the smaller share that is idle.
+    /// Combines this machine with another: sums, and the smaller idle share.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let sum = |one: Option<u64>, other: Option<u64>| one?.checked_add(other?);

@@ -1,10 +1,11 @@
-//! Two servers that took turns: by which numbers they are shown to differ.
+//! Two servers that took turns, and the numbers by which they are shown to differ.
 //!
-//! Several numbers are looked at, and each would differ by chance in 5 % of all runs. So a difference is claimed by an
-//! interval that is wider than that of 95 %: as wide as it takes for all numbers together to be wrong in at most 2 % of
-//! runs in which nothing differs (Bonferroni).
+//! Several numbers are compared, and each would differ by chance in 5 % of all runs. A difference is therefore claimed
+//! by an interval wider than that of 95 %: wide enough for all numbers together to be wrong in at most 2 % of runs in
+//! which nothing differs (Bonferroni).
 //!
-//! Left out: memory. Blocks show how the memory of one process varies, not that of the next one of the same program.
+//! Left out: memory. Blocks show how the memory of one process varies, not how it varies between processes of the same
+//! program.
 //!
 //! Start reading at [`sides`].
 
@@ -34,20 +35,20 @@ pub struct Sides {
     pub regression_max: Option<Share>,
 }
 
-/// A number of the second side by that of the first.
+/// A number of the second side divided by that of the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// The number.
     pub metric: Metric,
     /// The ratio of the two.
     pub ratio: f64,
-    /// The lower end of its 95 % interval; `null` with too few rounds for one, or where it hangs on few of them.
+    /// The lower end of its 95 % interval; `null` with too few rounds for one, or where it depends on few of them.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
     /// The claim.
     pub change: Change,
-    /// The smallest difference that would have been claimed four times of five, as a share.
+    /// The smallest difference that would have been claimed four times out of five, as a share.
     pub smallest_detectable_fraction: Option<f64>,
     /// The answer to the most that is allowed; `null` if nobody asked.
     #[serde(default)]
@@ -62,7 +63,7 @@ pub enum Change {
     Better,
     /// No difference is shown.
     NotShown,
-    /// There is no interval, or the number is no result of one of them, so that nothing can be shown.
+    /// There is no interval, or the number is not valid for one of them, so that nothing can be shown.
     Unknown,
     /// It is worse.
     Worse,
@@ -76,15 +77,15 @@ pub enum Regression {
     Found,
     /// It is not.
     NotFound,
-    /// The interval has the limit in it: the noise is larger than what is allowed.
+    /// The interval contains the limit: the noise is larger than what is allowed.
     TooNoisy,
-    /// There is no interval, or the number is no result of one of them, so that nothing is known.
+    /// There is no interval, or the number is not valid for one of them, so that nothing is known.
     Unknown,
 }
 
 impl Sides {
-    /// The answer to the most that is allowed; `is_strict`: noise passes nothing. It is not met if no number has an
-    /// interval.
+    /// The answer to the most that is allowed; with `is_strict`, noise passes nothing. It is not met if no number has
+    /// an interval.
     pub fn required(&self, is_strict: bool) -> Required {
         let has = |one| self.differences.iter().any(|it| it.regression == Some(one));
         let is_unknown = !(has(Regression::NotFound) || has(Regression::TooNoisy));
@@ -97,7 +98,7 @@ impl Sides {
         }
     }
 
-    /// Takes back what is claimed of numbers that are no result by `verdict`.
+    /// Withdraws the claims about numbers that are invalid according to `verdict`.
     pub fn without_invalid(&mut self, verdict: &Verdict) {
         let sides = [self.base, self.head];
         let is_invalid = |metric| sides.iter().any(|side| verdict.invalid(*side, metric).is_some());
@@ -114,7 +115,7 @@ impl Sides {
     }
 }
 
-/// Both sides of `experiment` compared by all their blocks; `None` if it does not have two ([`Experiment::sides`]).
+/// Compares both sides of `experiment` by all their blocks; `None` if it does not have two ([`Experiment::sides`]).
 pub fn sides(experiment: &Experiment, plan: &Plan, blocks: &[Block]) -> Option<Sides> {
     let [base, head] = experiment.sides()?;
     let [of_base, of_head] = [base, head].map(|index| pooled(plan, blocks, index));
@@ -148,7 +149,7 @@ fn difference(
     allowed: Option<Share>,
 ) -> Difference {
     let interval = ratio.interval();
-    // Of a number that is better when it is higher, the inverse is worse.
+    // Where higher is better, the inverse makes larger mean worse.
     let is_inverse = metric == Metric::MessagesPerS;
     let worse = ratio.interval_of(confidence);
     let worse =
@@ -176,7 +177,7 @@ fn difference(
     }
 }
 
-/// True for one server that listens already, and for two processes of one command.
+/// True for one server that is already listening, and for two processes of one command.
 fn is_same([base, head]: [&Server; 2]) -> bool {
     match (base, head) {
         (Server::Started(base), Server::Started(head)) => {
@@ -194,8 +195,8 @@ const CLAIMED: [Metric; 5] = [
     Metric::CpuPerMessage,
     Metric::BytesPerMessage,
 ];
-/// The share of runs in which nothing differs and something is claimed, at most.
+/// The largest share of runs without any difference in which one is claimed.
 ///
-/// More than 2 of 40 such runs then claim something with a probability of at most 4.6 %. With 5 % it would be 32 %: a
-/// machine that is sound would fail that check each third time.
+/// The probability that more than 2 of 40 such runs claim something is then at most 4.6 %. With 5 % it would be 32 %: a
+/// sound machine would fail that check every third time.
 const WRONG: f64 = 0.02;

@@ -1,9 +1,10 @@
-//! Known causes that show themselves in the numbers: times, counts and failures that have a signature.
+//! Known causes that show in the numbers: times, counts and failures that have a signature.
 //!
-//! A time with a signature is a peak of its own: many samples in a narrow band, few in those of the same width beside
-//! it. A server that is merely slow has no edge there. It is named if it has a share of all samples, if it came at
-//! several instants (one pause of anybody slows down whatever is in flight), and if the kernel counted the events that
-//! cause it. Nothing here is a reason for doubt: the numbers are right, and say what is wrong.
+//! A time with a signature is a peak of its own: many samples in a narrow band, and few in the bands of the same width
+//! on either side. A server that is merely slow has no such edge. A peak is reported if it has a minimum share of all
+//! samples, if it occurred at several instants (a single pause anywhere slows down whatever is in flight), and if the
+//! kernel counted the events that cause it. Nothing here is a reason for doubt: the numbers are right, and show what is
+//! wrong.
 
 use crate::{
     Block, ErrorClass, ErrorCount, RunRecord, Second, Summary, TcpEvents, Warning, Workload,
@@ -13,7 +14,7 @@ use stats::Histogram;
 use std::fmt;
 use units::Nanos;
 
-/// The signatures that `record` shows, each with its cure; each one once for every workload that shows it.
+/// The signatures that `record` shows, each with its cure, once for every workload that shows it.
 ///
 /// Distributions that cannot be read, because the record was changed by hand, show none.
 pub fn signatures(record: &RunRecord) -> Vec<Warning> {
@@ -40,14 +41,14 @@ pub fn signatures(record: &RunRecord) -> Vec<Warning> {
     warnings
 }
 
-/// Times between which a signature lies.
+/// The range of times of a signature.
 #[derive(Clone, Copy, Debug)]
 struct Band {
     first: Nanos,
     last: Nanos,
 }
 
-/// Linux delays an ACK by 40 ms at least (`TCP_DELACK_MIN`), ended by a timer of 1 to 4 ms resolution.
+/// Linux delays an ACK by at least 40 ms (`TCP_DELACK_MIN`), until a timer of 1 to 4 ms resolution fires.
 const DELAYED_ACK: Band = Band { first: Nanos(39_500_000), last: Nanos(46_000_000) };
 /// The least retransmission time-out of Linux (`TCP_RTO_MIN`) is 200 ms, with the same timer, plus a round trip.
 const RETRANSMISSION: Band = Band { first: Nanos(199_500_000), last: Nanos(220_000_000) };
@@ -60,19 +61,19 @@ const SYN_RETRIES: [Band; 2] = [
 ];
 /// The smallest number of samples that makes a peak: those that a p99.9 of 10 000 depends on.
 const PEAK_MIN: u64 = 10;
-/// The same of connects that a lost SYN delayed, each of which the kernel counted.
+/// The same for connects delayed by a lost SYN, each of which the kernel counted.
 const SYNS_MIN: u64 = 3;
-/// A peak has so many times the samples of what lies beside it.
+/// A peak has at least this many times the samples of the bands beside it.
 const PEAK_HEIGHT: u64 = 3;
 /// The least share of all samples: it moves the p99.
 const SHARE_MIN_PERCENT: u64 = 1;
 /// The least number of instants at which a cause was at work.
 const INSTANTS_MIN: usize = 3;
-/// The share of the ports of all source addresses from which on they may have run short.
+/// Ports may have run short once this share of those of all source addresses is taken.
 const PORTS_TAKEN_PERCENT: u64 = 95;
-/// The wait for a connection may be so much of the response before somebody should ask why.
+/// The share of the response from which on the wait for a connection is reported.
 const WAITING_FRACTION: f64 = 0.1;
-/// The same as one part of so many.
+/// The inverse of that share.
 const WAITING_PART: u64 = 10;
 
 /// The number of replies on each connection below which opening connections is a visible part of the work.
@@ -88,7 +89,7 @@ struct Peak {
 }
 
 impl Peak {
-    /// True if so many events can have caused most of it.
+    /// True if `events` can have caused most of it.
     fn is_explained_by(&self, events: u64) -> bool {
         events.saturating_mul(2) >= self.inside
     }
@@ -105,7 +106,7 @@ impl fmt::Display for Peak {
 struct Seen<'a> {
     record: &'a RunRecord,
     workload: &'a Workload,
-    /// The blocks, with those that failed: their errors tell most.
+    /// The blocks, failed ones included: their errors say the most.
     blocks: Vec<&'a Block>,
 }
 
@@ -137,8 +138,8 @@ impl<'a> Seen<'a> {
     }
 
     fn happy_eyeballs(&self) -> Option<Warning> {
-        // No kernel counts them, but an address that does not answer delays all connects whenever there are some, and a
-        // pause those of one burst.
+        // The kernel does not count these, but an address that does not answer delays every connect, while a pause
+        // delays only those of one burst.
         let peak = self.peak(HAPPY_EYEBALLS, PEAK_MIN, connects)?;
         let is_slow =
             |block: &&&Block| connects(block).is_some_and(|it| it.max_ns >= peak.band.first.0);
@@ -200,7 +201,7 @@ impl<'a> Seen<'a> {
         ))
     }
 
-    /// A server that ends connections after a reply makes the next message wait for another one.
+    /// A server that ends connections after a reply makes the next message wait for a new one.
     fn reopened(&self) -> Option<Warning> {
         let held = u64::from(self.workload.spec.load.connections().get());
         let evidence = self.blocks.iter().find_map(|block| {
@@ -208,20 +209,20 @@ impl<'a> Seen<'a> {
             let reconnects = connections.reconnects.saturating_sub(connections.failed);
             let replies = block.counts.ok;
             let is_frequent = reconnects > 0 && reconnects >= replies / REPLIES_EACH_MIN;
-            // A server that starts anew ends all of them once.
+            // A server that restarts ends all of them once.
             let comes_again = reconnects >= INSTANTS_MIN as u64 * held;
             (is_frequent && comes_again)
                 .then(|| format!("{reconnects} opened again for {replies} replies"))
         })?;
         Some(self.warning(
             "reopened_connections",
-            "connections were opened again all the time, and that time is in no round trip",
+            "connections were opened again all the time, and no round trip includes that time",
             evidence,
             "let the server keep connections alive, or measure whole lives of connections with --clients",
         ))
     }
 
-    /// Response = wait for a connection + send lag + service, where all messages are in all of them.
+    /// Response = wait for a connection + send lag + service, provided that all messages are in all three.
     fn waiting_for_connections(&self) -> Option<Warning> {
         if matches!(self.workload.spec.load, Load::Sessions { .. }) {
             return None; // Each session has a connection of its own.
@@ -233,7 +234,7 @@ impl<'a> Seen<'a> {
             let (response, service) = (mean(&times.response)?, mean(&times.service)?);
             let waited = response - service - mean(&times.send_lag)?;
             if !is_in_many_seconds(block) {
-                return None; // One pause of anybody makes whatever is due then wait.
+                return None; // A single pause anywhere makes whatever is due then wait.
             }
             // A message that waits after a gap of our own loop waits because of that gap.
             let is_ours = block.stalls.affected > block.counts.sent / 100;
@@ -255,7 +256,7 @@ impl<'a> Seen<'a> {
         ))
     }
 
-    /// Clients that come again with a ticket and are served as new ones.
+    /// Clients that return with a ticket and get a full handshake all the same.
     fn not_resumed(&self) -> Option<Warning> {
         let wanted = self.workload.spec.tls.as_ref()?.resumption;
         let (mut full, mut resumed) = (0_u64, 0_u64);
@@ -263,7 +264,7 @@ impl<'a> Seen<'a> {
             full = full.saturating_add(seen.full);
             resumed = resumed.saturating_add(seen.resumed);
         }
-        // The first of each place have no ticket; those after them may have begun before one came.
+        // The first client of each place has no ticket; the next may have begun before one arrived.
         let had_none = u64::from(self.workload.spec.load.connections().get()) * 2;
         let comes_again = self.workload.spec.load.lifetime() != Lifetime::Long;
         (wanted && comes_again && resumed == 0 && full > had_none).then(|| {
@@ -289,8 +290,8 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// The samples that `times` of the blocks have in `band`, if that is a peak of `min` samples at least, and a share
-    /// of all.
+    /// The samples of the blocks' `times` in `band`, if they are a peak of at least `min` samples and have the minimum
+    /// share of all.
     fn peak(&self, band: Band, min: u64, times: fn(&Block) -> Option<&Summary>) -> Option<Peak> {
         let (mut all, mut samples) = (Histogram::new(), 0_u64);
         for summary in self.blocks.iter().filter_map(|block| times(block)) {
@@ -308,8 +309,9 @@ impl<'a> Seen<'a> {
         (is_peak && is_share).then_some(Peak { band, inside, samples })
     }
 
-    /// True if the slow replies of a peak cannot be those of one or two pauses: they came in several seconds, or are
-    /// several times those that are under way in so long a pause. The generator's own pauses explain what they touched.
+    /// True if one or two pauses cannot explain the slow replies of a peak: they arrived in several seconds, or are
+    /// several times as many as are in flight during a pause of that length. False if the generator's own pauses
+    /// explain them.
     fn comes_again(&self, peak: &Peak) -> bool {
         let is_slow = |second: &&Second| second.max_ns.is_some_and(|max| max >= peak.band.first.0);
         let seconds = self.blocks.iter().flat_map(|block| &block.series).filter(is_slow).count();
@@ -321,7 +323,7 @@ impl<'a> Seen<'a> {
         (seconds >= INSTANTS_MIN || is_many) && !peak.is_explained_by(ours)
     }
 
-    /// Events that the kernel counted in all blocks; `None` where it counted none of them.
+    /// Events that the kernel counted in all blocks; `None` where it does not count them.
     fn counted(&self, of: fn(&TcpEvents) -> Option<u64>) -> Option<u64> {
         let known = self.blocks.iter().filter_map(|block| of(block.tcp.as_ref()?));
         known.reduce(u64::saturating_add)
@@ -341,8 +343,8 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// True if messages waited for a connection in several of its seconds, or in all of fewer: a percentile of the response
-/// was longer than that of the service by as much as is asked of the means.
+/// True if messages waited for a connection in several seconds of the block, or in all if it has fewer: a percentile of
+/// the response exceeded that of the service by the share that is required of the means.
 fn is_in_many_seconds(block: &Block) -> bool {
     let is_longer = |(response, service): (Option<u64>, Option<u64>)| {
         let both = response.zip(service);
@@ -371,14 +373,14 @@ fn connects(block: &Block) -> Option<&Summary> {
     block.phases.connect.as_ref()
 }
 
-/// The errors of connecting whose first case says `text`.
+/// The connect errors whose example contains `text`.
 fn error<'a>(block: &'a Block, text: &str) -> Option<&'a ErrorCount> {
     block.errors.iter().find(|error| {
         error.class == ErrorClass::ConnectFailed.name() && error.example.contains(text)
     })
 }
 
-/// The words of `engine::ConnectionError` where no port was free.
+/// The text of `engine::ConnectionError` where no port was free.
 const NO_PORT: &str = "no free port";
 
 #[expect(

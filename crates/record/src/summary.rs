@@ -68,7 +68,8 @@ impl Summary {
         })
     }
 
-    /// Events a second, if these are the times from one to the next: one by their mean; `None` if that is zero.
+    /// Events per second, if these are the times from one event to the next: 1 divided by their mean; `None` if that is
+    /// zero.
     pub fn per_s(&self) -> Option<f64> {
         (self.mean_ns > 0.0).then(|| 1e9 / self.mean_ns)
     }
@@ -77,7 +78,7 @@ impl Summary {
     ///
     /// # Errors
     ///
-    /// The record was changed by hand: its text is no histogram of ours.
+    /// [`DecodeError`] if the text is not a valid histogram, because the record was edited by hand.
     pub fn histogram(&self) -> Result<Histogram, DecodeError> {
         Histogram::from_base64(&self.histogram)
     }

@@ -89,7 +89,7 @@ pub struct Capacity {
     pub offered_per_s: f64,
     /// The lower end of the interval in which the largest such load lies.
     pub low_per_s: f64,
-    /// The upper end; `null` if no load did not keep it.
+    /// The upper end; `null` if every load kept it.
     pub high_per_s: Option<f64>,
     /// True if the interval is at most 5 % wide, both ends were measured, and no load on either side of them
     /// contradicts; else it lies somewhere between them.

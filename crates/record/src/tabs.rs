@@ -1,5 +1,4 @@
-//! Deliveries in the tabs of a browser: what its pages had of the messages that wirebench published, by their own
-//! clock.
+//! Deliveries in the tabs of a browser: the messages published by wirebench that its pages got, by their own clock.
 
 use crate::{DeliveryEnds, Summary};
 use schemars::JsonSchema;
@@ -30,7 +29,7 @@ pub struct TabDeliveries {
     /// Deliveries from another room.
     pub foreign: u64,
     /// Time from the instant at which a message was due until the page had it, by the clock of the page less its
-    /// offset. Those that were lost or cut off count with the time-out of replies.
+    /// offset. Those that were lost or cut off count with the reply timeout.
     pub delivery: Option<Summary>,
     /// The clock of a page less ours, both as time since 1970: of the tab for which that is most.
     pub clock_offset_ns: i64,

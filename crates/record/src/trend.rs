@@ -1,14 +1,14 @@
-//! Trends: how a number of one row went from record to record, and where it went over to another level.
+//! Trends: how a number of one row moved from record to record, and where it changed to another level.
 //!
-//! Numbers of different machines, experiments or loads are never in one series. Beside each change stands what else
-//! became another one there: the version of wirebench, the kernel, the commit of the user's repository.
+//! Numbers of different machines, experiments or loads are never in one series. Each change names what else changed
+//! there: the version of wirebench, the kernel, the commit of the user's repository.
 
 use crate::{Entry, EntryRow, Level};
 use serde::Serialize;
 use spec::Metric;
 use std::collections::BTreeMap;
 
-/// A number of one row through the records of one machine.
+/// A number of one row across the records of one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
     /// The name of the experiment.
@@ -17,7 +17,7 @@ pub struct Trend {
     pub row: String,
     /// The machine.
     pub machine: String,
-    /// Everything by which the load differs from others, as [`EntryRow::conditions`].
+    /// The conditions of the load, as [`EntryRow::conditions`].
     pub conditions: String,
     /// The number.
     pub metric: Metric,
@@ -33,7 +33,7 @@ pub struct Trend {
     pub changes: Vec<TrendChange>,
 }
 
-/// A place from which on a number has another level.
+/// A place where a number changes to another level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrendChange {
     /// The first record after it.
@@ -44,8 +44,8 @@ pub struct TrendChange {
     pub before: f64,
     /// The median from it on, up to the next one.
     pub after: f64,
-    /// Everything that differs between the records around it, from the third before it to the third from it on: the
-    /// true place may be two records off.
+    /// The circumstances that differ between the third record before it and the third after it: the true place may be
+    /// two records off.
     pub with: Vec<Changed>,
 }
 
@@ -124,7 +124,7 @@ fn changes(points: &[(&Entry, f64)]) -> Option<(f64, Vec<TrendChange>)> {
     Some((*levels.last()?, changes))
 }
 
-/// Everything about the circumstances of two records that differs.
+/// The circumstances that differ between two records.
 fn changed(before: &Entry, after: &Entry) -> Vec<Changed> {
     let of = |entry: &Entry| {
         [
@@ -141,9 +141,9 @@ fn changed(before: &Entry, after: &Entry) -> Vec<Changed> {
     differ.collect()
 }
 
-/// The records that a trend needs: a change has so many on either side at least.
+/// The least number of records for a trend: a change needs [`stats::SEGMENT_MIN`] on either side.
 pub const RECORDS_MIN: usize = 2 * stats::SEGMENT_MIN;
-/// The records by which a change may be found too early or too late.
+/// The number of records by which a change may be found too early or too late.
 const NEAR: usize = 2;
-/// Any, always the same: the same history has the same answer.
+/// Arbitrary but fixed: the same history gives the same answer.
 const SEED: u64 = 7;

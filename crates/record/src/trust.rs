@@ -35,14 +35,14 @@ pub enum Level {
     /// They mean what they seem to mean.
     #[default]
     Trusted,
-    /// They mean less than they seem to, for the reasons given.
+    /// They are less reliable than they look, for the reasons given.
     Degraded,
-    /// They are no result.
+    /// They are not valid results.
     Invalid,
 }
 
 impl Level {
-    /// Its name, as records have it.
+    /// Its name in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Trusted => "trusted",
@@ -91,7 +91,7 @@ pub struct Reason {
 }
 
 impl Verdict {
-    /// The trust in workload number `index`; of a record from before rows were judged, that which its reasons leave.
+    /// The trust in workload `index`; for a record from before rows were judged, the trust that its reasons leave.
     pub fn row(&self, index: usize) -> RowVerdict {
         self.rows.get(index).cloned().unwrap_or_else(|| RowVerdict::of(&self.reasons, index))
     }
@@ -126,8 +126,8 @@ impl Verdict {
 }
 
 impl RowVerdict {
-    /// The trust that `reasons` leave in workload number `index`. A reason that degrades the whole run says nothing of
-    /// one row more than of the others.
+    /// The trust that `reasons` leave in workload `index`. A reason that degrades the whole run is left out: it singles
+    /// out no row.
     pub(crate) fn of(reasons: &[Reason], index: usize) -> Self {
         let is_about = |reason: &&Reason| match reason.workload {
             Some(workload) => workload == index,

@@ -1,15 +1,15 @@
-//! Records of version 1: what was asked of each workload stood in the plan in words of its own, and at first there was
-//! no embedded experiment. And results that were medians of blocks, worked out of the blocks again.
+//! Upgrades old records: those of version 1, whose plan described workloads in a format of its own and which at first
+//! had no embedded experiment, and results that were medians of blocks, which are computed again from the blocks.
 //!
-//! The first is a function from JSON to JSON, so that no type of an older format has to be kept. A record that says
-//! too little to be repeated gets an experiment whose `unknown` names the fields that it lacks; its plan shows what it
-//! does say, with nothing in the place of the rest.
+//! Version 1 is upgraded from JSON to JSON, so that no type of an older format has to be kept. A record with too little
+//! in it to be repeated gets an experiment whose `unknown` names the missing fields; its plan shows what is known and
+//! leaves the rest empty.
 
 use crate::{RunRecord, added, results};
 use serde_json::{Value, json};
 use spec::Endpoint;
 
-/// Replaces medians of blocks by numbers of all blocks together, where the blocks say enough for them.
+/// Replaces medians of blocks with numbers of all blocks together, where the blocks have enough for them.
 pub(crate) fn pool(record: &mut RunRecord) {
     let all = results(&record.plan, &record.blocks);
     for old in &mut record.results {
@@ -61,7 +61,7 @@ pub(crate) fn upgrade(record: &mut Value) {
             "unknown": unknown,
         });
     }
-    // Of a sweep the embedded ones are lines, and those of the plan steps.
+    // In a sweep the embedded workloads are lines, and those of the plan are steps.
     let is_same = embedded.len() == asked.len();
     let asked = if is_same { embedded } else { asked };
     let planned: Vec<Value> = old.into_iter().zip(asked).map(planned).collect();
@@ -81,8 +81,7 @@ fn planned((old, asked): (Value, Value)) -> Value {
     planned
 }
 
-/// The description of a workload. Its server is where it was; of one that we started, what it was started with is not
-/// known.
+/// The description of a workload. Its server keeps its address; the options of a server that we started are unknown.
 fn workload(index: usize, old: &Value, unknown: &mut Vec<String>) -> Value {
     let mut lacks = |field: &str| unknown.push(format!("workloads[{index}].{field}"));
     if old["transport"].as_str().is_some_and(|transport| transport.starts_with("game")) {
@@ -140,7 +139,7 @@ fn server(old: &Value) -> Value {
         Some(name) => json!({ "subject": { "name": name, "scheme": scheme } }),
         None if is_url => json!({ "given": target }),
         None if is_scheme => json!({ "embedded": { "scheme": scheme } }),
-        // Another program, which measured and was imported.
+        // An imported record: the scheme names the program that measured.
         None => json!({ "subject": { "name": scheme, "scheme": "tcp" } }),
     }
 }
@@ -184,7 +183,7 @@ fn load(old: &Value, lacks: &mut dyn FnMut(&str)) -> Value {
     }
 }
 
-/// The content of messages. Of a payload that was given the old record does not hold the bytes.
+/// The content of messages. The old record lacks the bytes of a given payload.
 fn content(message: &Value, lacks: &mut dyn FnMut(&str)) -> Value {
     let kind = &message["payload_kind"];
     match message["source"].as_str().unwrap_or_default() {
@@ -213,7 +212,7 @@ fn stop(old: &Value) -> Value {
     }
 }
 
-/// TLS. Of a certificate that was shown and of authorities that were trusted the old record does not hold the files.
+/// The TLS settings. The old record lacks the files of a client certificate and of trusted authorities.
 fn tls(old: &Value, lacks: &mut dyn FnMut(&str)) -> Value {
     if old.is_null() {
         return Value::Null;
@@ -235,17 +234,17 @@ fn tls(old: &Value, lacks: &mut dyn FnMut(&str)) -> Value {
     })
 }
 
-/// A count that has to be one at least.
+/// A count of at least one.
 fn count(old: &Value) -> u64 {
     old.as_u64().unwrap_or(1).max(1)
 }
 
-/// `5000ns`; no time where the old record has none.
+/// A time as `5000ns`; zero where the old record has none.
 fn nanos(old: &Value) -> String {
     format!("{}ns", old.as_u64().unwrap_or(0))
 }
 
-/// A rate to nine digits, which are as many as rates have.
+/// A rate to nine digits, the precision of rates.
 fn per_second(rate: f64) -> String {
     let digits = rate.log10().floor().clamp(-1.0, 8.0);
     let scale = 10_f64.powf(8.0 - digits);

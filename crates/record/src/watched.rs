@@ -1,12 +1,12 @@
-//! A server on another machine, as somebody saw it who watched it there while others loaded it.
+//! A server on another machine, as seen by a watch on that machine while others loaded it.
 
 use crate::{Block, Memory, Missing, Sample, ServerMachine};
 use serde::{Deserialize, Serialize};
 use stats::per_message;
 use units::Nanos;
 
-/// The usage of a server in the measured window of a block. Several watches of one block add up: of a service that is
-/// several machines.
+/// The usage of a server in the measured window of a block. Several watches of one block add up, for a service that
+/// spans several machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
     /// The length of the window, by the clock of the server's machine.
@@ -15,7 +15,8 @@ pub struct Watched {
     pub cpu_ns: Option<u64>,
     /// Context switches of their threads, voluntary and involuntary.
     pub switches: Option<(u64, u64)>,
-    /// The time that their threads were ready to run and waited for a CPU, all together, by the length of the window.
+    /// The time that their threads were ready to run and waited for a CPU, all together, divided by the length of the
+    /// window.
     pub wait_fraction: Option<f64>,
     /// Their memory at its end (RSS).
     pub rss_bytes: Option<u64>,
@@ -25,13 +26,13 @@ pub struct Watched {
     pub machine: ServerMachine,
     /// Usage ten times a second.
     pub samples: Vec<Sample>,
-    /// CPU time that it took to look.
+    /// CPU time that the watching took.
     pub cost_ns: u64,
 }
 
 impl Watched {
-    /// This and `other`, which watched another part of the service: sums, the longer of both windows, and of the
-    /// machines the share that is idle on the busier one.
+    /// Combines this with `other`, which watched another part of the service: sums, the longer of both windows, and the
+    /// idle share of the busier machine.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let sum = |one: Option<u64>, other: Option<u64>| one?.checked_add(other?);
@@ -50,7 +51,7 @@ impl Watched {
         }
     }
 
-    /// Writes it into `block`, where that of a server on this machine stands. `replies` are those of all clients in the
+    /// Writes it into `block`, in the fields of a server on this machine. `replies` are those of all clients in the
     /// window; `None`: not all of them are known.
     pub fn fill(self, block: &mut Block, replies: Option<u64>) {
         let window = Nanos(self.window_ns).as_secs_f64();
@@ -94,7 +95,7 @@ impl Watched {
     }
 }
 
-/// Two samples of one tenth of a second, of two machines.
+/// Combines two samples of the same tenth of a second, from two machines.
 fn beside(one: &Sample, other: &Sample) -> Sample {
     let sum = |one: Option<u64>, other: Option<u64>| one?.checked_add(other?);
     Sample {

@@ -85,7 +85,7 @@ fn who_queues(it: &Measured<'_>) -> Option<String> {
     let (load, prober): (Vec<f64>, Vec<f64>) = it.all.iter().filter_map(pair).unzip();
     let (load, prober) = (stats::median(&load).ok()?, stats::median(&prober).ok()?);
     let reading = if load >= APART * prober {
-        "the load waits behind itself, in its generators or on its connections, and not for the server alone"
+        "the load queues in its own generators or connections, not only at the server"
     } else {
         "a light client waits about as long, so the times are the server's and not the generators'"
     };

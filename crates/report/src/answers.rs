@@ -49,7 +49,7 @@ fn carried(groups: &[Group<'_>]) -> Option<String> {
     let above =
         rows.iter().find(|it| it.due_per_s() > largest.due_per_s() && share(it) < CARRIED_MIN);
     let above = above.map_or_else(String::new, |above| {
-        format!("; {} are answered by {}", above.name, number::percent(share(above)))
+        format!("; of {}, {} are answered", above.name, number::percent(share(above)))
     });
     Some(format!("{name} ({rate}) are answered, with a {time} p50 of {p50}{above}."))
 }
@@ -199,7 +199,7 @@ fn is_shown(comparison: &Comparison) -> Option<bool> {
 pub(crate) fn would_have_shown(smallest: Option<f64>) -> String {
     let smallest = smallest.filter(|smallest| smallest.is_finite());
     match smallest {
-        None => "it is not known which would have shown".to_owned(),
+        None => "the smallest detectable difference is not known".to_owned(),
         Some(smallest) if smallest > 1.0 => "blocks differ too much to tell".to_owned(),
         Some(smallest) => format!("{} or more would have shown", number::percent(smallest)),
     }
@@ -402,7 +402,10 @@ mod tests {
         assert_eq!(would_have_shown(Some(0.04)), "4.0 % or more would have shown");
         assert_eq!(would_have_shown(Some(1.0)), "100 % or more would have shown");
         assert_eq!(would_have_shown(Some(3.4)), "blocks differ too much to tell");
-        assert_eq!(would_have_shown(Some(f64::INFINITY)), "it is not known which would have shown");
-        assert_eq!(would_have_shown(None), "it is not known which would have shown");
+        assert_eq!(
+            would_have_shown(Some(f64::INFINITY)),
+            "the smallest detectable difference is not known"
+        );
+        assert_eq!(would_have_shown(None), "the smallest detectable difference is not known");
     }
 }

@@ -267,12 +267,12 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
     let Some(first) = found.first() else {
         if let Some((it, ratio)) = all.iter().find_map(doubtful) {
             let why = match it.zero {
-                None => "what the machine did between them is not known",
+                None => "how the machine changed between them is not known",
                 Some(_) => "it is in doubt",
             };
             return Some(format!(
-                "No difference between the two can be told: the p50 of {} is {ratio} of the base's by the blocks of \
-                 both, and {why}.",
+                "It cannot be determined whether the two differ: the p50 of {} is {ratio} of the base's by the blocks \
+                 of both, and {why}.",
                 it.name()
             ));
         }
@@ -284,11 +284,11 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
             | Cell::Missing
             | Cell::Number(..) => None,
         });
-        return why.map(|why| format!("No difference between the two can be told: {why}."));
+        return why.map(|why| format!("It cannot be determined whether the two differ: {why}."));
     };
     let count = shown.len();
     if count == 0 {
-        let others = if unshown == 1 { "" } else { ", and alike the others" };
+        let others = if unshown == 1 { "" } else { ", and the same for the others" };
         let compared = all.iter().filter(|it| matches!(it.p50().1, Cell::Number(..)));
         let smallest = compared.filter_map(|it| Some(it.between(message_ns)?.smallest_detectable));
         let would = would_have_shown(smallest.reduce(f64::max));
@@ -307,7 +307,10 @@ fn answer(all: &[Compared<'_>]) -> Option<String> {
         1 => "; for 1 other row no difference is shown".to_owned(),
         others => format!("; for {others} other rows no difference is shown"),
     };
-    Some(format!("The p50 of the record by that of the base: {}{more}{others}.", shown.join(", ")))
+    Some(format!(
+        "The p50 of the record divided by that of the base: {}{more}{others}.",
+        shown.join(", ")
+    ))
 }
 
 /// A row whose p50 is in doubt, and its ratio.
@@ -340,7 +343,7 @@ fn overview(all: &[Compared<'_>]) -> Table {
 }
 
 fn divided(zero: &str) -> String {
-    format!("machine: {zero} of the record by {zero} of the base; the ratio is divided by it")
+    format!("machine: {zero} of the record over {zero} of the base; the ratio is divided by it")
 }
 
 /// A row for each figure; numbers have their own units, which differ from row to row.

@@ -150,7 +150,7 @@ pub(crate) fn recovery(it: &Measured<'_>) -> Vec<String> {
     };
     let half = match back_by(torn_off.div_ceil(2)) {
         Some(time) => format!("half of {receivers} were {back} after {time}"),
-        None => format!("not half of {receivers} were {back}"),
+        None => format!("fewer than half of {receivers} were {back}"),
     };
     // All blocks together may have one although a block has none, and the number needs one from each.
     let of_99 = match it.recovery() {
@@ -190,7 +190,7 @@ pub(crate) fn lines(it: &Measured<'_>) -> Vec<String> {
     let DeliveryCounts { published, owed, delivered, lost, cut, in_flight_at_end, .. } = counts;
     let DeliveryCounts { duplicate, reordered, early, foreign, incomplete, .. } = counts;
     let mut lines = vec![
-        format!("published {published}, which {owed} deliveries were owed of"),
+        format!("published {published} messages, {owed} deliveries owed"),
         format!(
             "owed {owed} = delivered {delivered} + lost {lost} + cut off {cut} + in flight {in_flight_at_end}"
         ),
@@ -257,7 +257,7 @@ fn policy(slow: &DeliveryEnds) -> String {
         (*delivered, "kept"),
         (*lost, "dropped"),
         (*cut, "lost with the connections that it ended"),
-        (*in_flight_at_end, "had not handed over when the drain was over"),
+        (*in_flight_at_end, "had not handed over when the drain ended"),
     ];
     let share = |count: u64| percent(number::float(count) / number::float((*owed).max(1)));
     let parts: Vec<String> = did

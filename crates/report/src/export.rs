@@ -91,8 +91,8 @@ pub enum ExportError {
         /// The error of its decoding.
         error: DecodeError,
     },
-    /// There are several workloads, and nothing says which one is meant.
-    #[error("a percentile table is of one workload; choose one of {choices}")]
+    /// There are several workloads, and none was named.
+    #[error("a percentile table is for one workload; choose one of {choices}")]
     ManyWorkloads {
         /// Their names.
         choices: String,
@@ -109,7 +109,7 @@ pub enum ExportError {
         choices: String,
     },
     /// The record does not say when it began: it was changed by hand.
-    #[error("`started_at` is `{text}`, and not a time in UTC such as 2026-01-01T00:00:00Z")]
+    #[error("`started_at` is `{text}`, not a time in UTC such as 2026-01-01T00:00:00Z")]
     StartedAt {
         /// The text of `started_at`.
         text: String,

@@ -107,7 +107,7 @@ fn ratios(record: &RunRecord, groups: &[Group<'_>]) -> Vec<Ratios> {
                 before => format!("ratios-{}", before + 1),
             };
             let (base, load) = (zero.base_name(), group.suffix());
-            let title = escape(&format!("{what} by that of {base}{load}"));
+            let title = escape(&format!("{what} relative to that of {base}{load}"));
             all.push(Ratios { id, title, rows });
         }
     }
@@ -504,7 +504,7 @@ fn over_time(record: &RunRecord, verdict: &Verdict) -> Vec<Chart> {
         },
         Chart {
             caption: format!(
-                "Percentiles of each second, and its longest; a percentile needs {counted} enough."
+                "Percentiles of each second, and its longest; a percentile needs enough {counted}."
             ),
             ..timed(
                 "latency",

@@ -36,7 +36,7 @@ pub(crate) fn added(record: &RunRecord, verdict: &Verdict) -> Table {
     }
     table.noted([
         "CPU of generator and server together is what a layer costs. The round trip is that of the closed loop: with \
-         many in flight, most of what it grows by is waiting for one another."
+         many in flight, most of its growth is queueing."
             .to_owned(),
     ])
 }

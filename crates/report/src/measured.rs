@@ -127,7 +127,7 @@ impl Ratio {
     pub(crate) fn could_see(self) -> String {
         match self.smallest.filter(|smallest| smallest.is_finite()) {
             Some(smallest) => format!("{} would have shown", number::percent(smallest)),
-            None => "it is not known which would have shown".to_owned(),
+            None => "the smallest detectable difference is not known".to_owned(),
         }
     }
 }

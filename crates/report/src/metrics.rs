@@ -97,7 +97,7 @@ impl<'a> Metrics<'a> {
             Family {
                 name: "wirebench_block",
                 unit: "",
-                help: "The block that goes on, from 1.",
+                help: "The block that is running, from 1.",
                 values: Values::Gauges(current),
             },
             Family {

@@ -43,7 +43,7 @@ pub(crate) fn document(record: &RunRecord) -> Document {
     let missing = "No conclusion: ".to_owned()
         + match verdict.level {
             Level::Invalid => "the measurement is invalid, see the verdict.",
-            Level::Degraded => "no pair of rows to compare is without doubt, see the verdict.",
+            Level::Degraded => "every pair of rows to compare is in doubt, see the verdict.",
             Level::Trusted => "no row can be compared with the baseline.",
         };
     let conclusion = conclusion.or_else(|| (record.kind == Kind::Ladder).then_some(missing));

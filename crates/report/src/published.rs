@@ -26,8 +26,7 @@ pub(crate) fn section(record: &RunRecord, groups: &[Group<'_>]) -> Option<Sectio
     let unmatched = rows.iter().filter(|row| here(groups, row).is_none());
     let unmatched: Vec<&str> = unmatched.map(|row| row.name.as_str()).collect();
     if !unmatched.is_empty() {
-        let text =
-            format!("Without a counterpart here that is a result: {}.", unmatched.join(", "));
+        let text = format!("Without a valid counterpart here: {}.", unmatched.join(", "));
         parts.push(Part::Text(Tone::Plain, text));
     }
     if let Some(sweep) = record.sweep.as_ref().filter(|_| !claims.is_empty()) {
@@ -167,7 +166,7 @@ fn cpu_us(it: &Measured<'_>) -> Option<f64> {
 /// A published statement, and the finding about it.
 fn fact(record: &RunRecord, sweep: &Sweep, verdict: &Verdict, claim: &Claim) -> Fact {
     let found = match verdict.level {
-        Level::Invalid => Err("the measurement is no result".to_owned()),
+        Level::Invalid => Err("the measurement is not a valid result".to_owned()),
         Level::Trusted | Level::Degraded => found(record, sweep, claim),
     };
     let Found { text, holds } =
@@ -250,7 +249,7 @@ fn found(record: &RunRecord, sweep: &Sweep, claim: &Claim) -> Result<Found, Stri
 fn knee(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, String> {
     let invalid = lines.iter().find(|line| sweep.lines[**line].level == Level::Invalid);
     if let Some(line) = invalid {
-        return Err(format!("where {} bends is no result", sweep.lines[*line].name));
+        return Err(format!("where {} bends is not a valid result", sweep.lines[*line].name));
     }
     let told = lines.map(|line| {
         let line = &sweep.lines[line];
@@ -408,7 +407,7 @@ fn idle(sweep: &Sweep, claim: &Claim, lines: [usize; 2]) -> Result<Found, String
     Ok(Found {
         text: format!(
             "for each 1000 events/s it falls by {} points on {to} and by {} on {name}: {} as fast. Generator and server \
-             share this machine, and both are in it",
+             share this machine, and both are included",
             points(other),
             points(one),
             number::ratio(one / other, None)

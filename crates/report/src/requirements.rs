@@ -52,7 +52,7 @@ pub(crate) fn answer(record: &RunRecord, check: &RequirementCheck) -> Answer {
         (_, None) => String::new(),
     };
     let reason = check.reason.as_deref().unwrap_or_default();
-    let close = if check.is_close() { "; the interval has the limit in it" } else { "" };
+    let close = if check.is_close() { "; the interval contains the limit" } else { "" };
     let passes = check.required(record.is_strict()) == Required::Met;
     let (tone, mark, text) = match check.finding {
         Finding::Met if passes => (Tone::Plain, "✓", format!("{number}{close}")),
@@ -79,11 +79,11 @@ pub(crate) fn answer(record: &RunRecord, check: &RequirementCheck) -> Answer {
 }
 
 /// The reason why a ratio to a record without a common row decides nothing.
-const OF_MACHINE: &str = "inconclusive, for the machine may have changed: start both in one run (--start-base, --start-head), or \
+const OF_MACHINE: &str = "inconclusive, because the machine may have changed: start both in one run (--start-base, --start-head), or \
                           add a row that stays the same";
 
 /// The reason why noise fails a limit.
-pub(crate) const STRICT: &str = ", and --strict passes no noise";
+pub(crate) const STRICT: &str = ", and --strict lets no noise pass";
 
 fn ratio(unit: Unit, relative: &Relative, number: f64) -> String {
     let Relative { baseline, ratio, .. } = relative;

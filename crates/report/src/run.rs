@@ -138,7 +138,7 @@ fn times(it: &Measured<'_>) -> Table {
         table.row(cells);
     }
     for (name, times) in known.iter().filter(|(_, times)| times.saturated > 0) {
-        notes.push(format!("{name}: {} above one hour, shown as that", times.saturated));
+        notes.push(format!("{name}: {} above one hour, shown as one hour", times.saturated));
     }
     notes.extend(deliveries::clocks(it));
     table.noted(notes)

@@ -204,7 +204,7 @@ pub(crate) fn allowed(record: &RunRecord) -> Option<Remark> {
     let of = |regression: Regression| {
         let found = sides.differences.iter().filter(move |it| it.regression == Some(regression));
         let words = |it: &Difference| match doubt(&verdict, sides, it.metric) {
-            Level::Invalid => format!("{} is no result", label(it.metric)),
+            Level::Invalid => format!("{} is not a valid result", label(it.metric)),
             Level::Trusted | Level::Degraded => shown(it),
         };
         found.map(words).collect::<Vec<String>>().join("; ")

@@ -50,7 +50,7 @@ pub(crate) fn answer(sweep: &Sweep, index: usize) -> Answer {
     let label = marked(line.level, &line.name);
     let capacity = capacity(sweep, index).map(|text| (Depth::First, text));
     if line.level == Level::Invalid {
-        let value = "the steps that show where it bends are no result".to_owned();
+        let value = "the steps that show where it bends are not valid results".to_owned();
         return Answer { label, value, notes: capacity.into_iter().collect(), depth: Depth::First };
     }
     let value = match &line.knee {
@@ -103,7 +103,8 @@ fn capacity(sweep: &Sweep, index: usize) -> Option<String> {
     };
     let Capacity { offered_per_s, high_per_s, confirmed, level, .. } = found;
     if level == Level::Invalid {
-        let text = format!("The steps that show which load keeps {objective} are no result.");
+        let text =
+            format!("The steps that show which load keeps {objective} are not valid results.");
         return Some(marked(level, &text));
     }
     let within = |load: f64| {

@@ -37,9 +37,9 @@ pub(crate) fn table(group: &Group<'_>) -> Table {
         }
         table.row(cells);
     }
-    let note = "From due until a page had the message, by its own clock less the offset of that, which is known within \
-                what the column says. Ours: wirebench's own receivers, as many in the same rooms over the same transport, \
-                which all other tables are about.";
+    let note = "From due until a page had the message, by its own clock, corrected by its offset: the clock column shows \
+                the offset and how exactly it is known. Ours: wirebench's own receivers, as many in the same rooms over \
+                the same transport, which all other tables are about.";
     let notes = (!table.rows.is_empty()).then(|| note.to_owned());
     table.noted(notes)
 }

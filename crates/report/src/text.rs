@@ -257,7 +257,7 @@ impl Page {
         let measured = printed.rows.iter().rposition(|(tone, _)| *tone != Tone::Failed);
         let last = match table.focus {
             Some(_) => count - 1,
-            None => measured.unwrap_or(count - 1), // Rows that failed are told below.
+            None => measured.unwrap_or(count - 1), // Failed rows are reported below.
         };
         let kept = kept(count, table.focus.unwrap_or(0), last, self.room.rows);
         for grid in Grid::all(&printed) {

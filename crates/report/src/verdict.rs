@@ -44,8 +44,8 @@ impl Judgement {
             Level::Trusted => {
                 return format!("{}, but not {}", self.name(), self.marked.join("; "));
             }
-            Level::Degraded => "the numbers say less than they seem to",
-            Level::Invalid => "the numbers are no result",
+            Level::Degraded => "the numbers are less reliable than they look",
+            Level::Invalid => "the numbers are not valid results",
         };
         format!("{}: {meaning}", self.name())
     }

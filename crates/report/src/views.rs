@@ -197,7 +197,7 @@ fn pairs(group: &Group<'_>) -> Option<String> {
         true => String::new(),
         false => format!("; no difference shown: {}", alike.join("; ")),
     };
-    Some(format!("{load}{told}{alike}. Each interval is of 95 % for itself."))
+    Some(format!("{load}{told}{alike}. Each 95 % interval is for its pair alone."))
 }
 
 /// The parts of a connection's time: means, and what is left for the replies after the first.
@@ -287,9 +287,9 @@ fn memory(groups: &[Group<'_>]) -> Table {
         table.row(row);
     }
     table.noted([
-        "Resident, shared pages in proportion, all its processes together. For each: from the fewest connections to the \
-         most, by the connections between them. It serves all loads one after the other, in random order, so it may hold \
-         memory from one with more connections."
+        "Resident, shared pages in proportion, all its processes together. Each: the growth from the fewest connections to \
+         the most, divided by the connections in between. The server serves all loads one after the other, in random \
+         order, so it may hold memory from one with more connections."
             .to_owned(),
     ])
 }
@@ -297,7 +297,7 @@ fn memory(groups: &[Group<'_>]) -> Table {
 /// Our own client beside the fastest of the others, for each server that both were run against; unmarked rows only.
 fn clients(groups: &[Group<'_>]) -> Table {
     let heads = [("fastest other", Unit::Words), ("ratio", Unit::Ratio), ("so", Unit::Words)];
-    let title = "Our own client by the fastest other one on the same server";
+    let title = "Our own client against the fastest other one on the same server";
     let mut table = Table::new(title, columns("row", &heads));
     table.columns[2].is_answer = true;
     for group in groups {
@@ -360,8 +360,8 @@ pub(crate) fn footprints(all: &[Footprint]) -> Table {
         ]);
     }
     let mut notes = vec![
-        "Measured on this machine, with all that the library needs. Floor: what of it every program of that language \
-         needs. Build: from clean, with everything fetched before."
+        "Measured on this machine, with all that the library needs. Floor: the part that every program in that \
+         language needs. Build: from clean, with everything fetched before."
             .to_owned(),
     ];
     for it in all {

@@ -43,7 +43,7 @@ pub(crate) fn next_of_finding(url: &Endpoint, found: &Finding) -> String {
             "an echo; if it answers with a fixed reply, name that with --expect"
         }
     };
-    format!("Is it {words}? Then {next}. What {scheme}:// measures without more is {usual}")
+    format!("Is it {words}? Then {next}. By default, {scheme}:// expects {usual}")
 }
 
 /// The commands that use a ready-made conversation with `url`.
@@ -89,7 +89,7 @@ const WANTS_LOGIN: &str =
     "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`";
 
 /// Advice for a server that forbids the upgrade.
-const FORBIDS: &str = "It forbids that, and does not say why: look at the path, or give a login or an Origin with -H @FILE, \
+const FORBIDS: &str = "Access is denied without a reason: check the path, or pass a login or an Origin with -H @FILE, \
                        a file with a line such as `Authorization: Bearer …`";
 
 /// Advice for an upgrade that was refused to this client; it is not tried a second time.
@@ -125,19 +125,19 @@ pub(crate) fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>)
         let name = &requests.conversation().name;
         return match error.map(|(class, _)| class) {
             Some(ErrorClass::Unexpected) => format!(
-                "Name what comes unasked in a [push.NAME] or an [answer.NAME] of `{name}`, or what answers in the reply \
-                 of its request"
+                "Describe an unsolicited message in a [push.NAME] or an [answer.NAME] of `{name}`, and an answer in \
+                 the reply of its request"
             ),
             Some(ErrorClass::ReplyTimedOut) => format!(
-                "Nothing came that the reply of `{name}` matches: most servers answer a mistake with silence, so hold \
-                 the message against their documentation"
+                "No message matched a reply of `{name}`: most servers answer a mistake with silence, so compare the \
+                 message with their documentation"
             ),
-            _ => format!("Hold `{name}` against what the server expects"),
+            _ => format!("Compare `{name}` with what the server expects"),
         };
     }
     let is_compression = error.is_some_and(|(_, tally)| tally.cause == Cause::Compression);
     if is_compression {
-        return "What it can compress is told by its documentation: offer that with --deflate=…, or leave --deflate out"
+        return "Its documentation says which compression it supports: offer that with --deflate=…, or leave --deflate out"
             .to_owned();
     }
     if measurement.peer.scheme().facts().carries == Carries::Events {
@@ -147,10 +147,10 @@ pub(crate) fn next_of_protocol(measurement: &Measurement, error: FirstError<'_>)
     if let Some((ErrorClass::Cut | ErrorClass::ClosedByPeer, _)) = error {
         let is_of_bytes = measurement.peer.scheme().protocol == Protocol::Tcp;
         let others =
-            if is_of_bytes { " Brokers of MQTT do so: hold --conversation mqtt" } else { "" };
+            if is_of_bytes { " MQTT brokers do this: use --conversation mqtt" } else { "" };
         return format!(
             "It ended the connection without an answer: is it a server of this protocol, and does it admit this path, \
-             host and client? Its log says why.{others}"
+             host and client? Check its log for the reason.{others}"
         );
     }
     if measurement.peer.scheme().facts().carries == Carries::Requests {
@@ -172,7 +172,7 @@ fn next_of_reply(measurement: &Measurement) -> String {
             "Without --expect and --expect-body, any reply with a status of 2xx counts".to_owned()
         }
         Expect::Anything | Expect::InSequence | Expect::Oracle => {
-            "Is it a server of HTTP/1.1? Its log says why".to_owned()
+            "Is it an HTTP/1.1 server? Check its log for the reason".to_owned()
         }
     }
 }
@@ -206,7 +206,7 @@ fn next_of_refusal(peer: &Peer, cause: &Cause) -> Option<String> {
                  reply with --expect-status {code}"
             )
         }
-        403 => "It forbids that, and does not say why: look at the path, or give a login with -H @FILE, a file with a \
+        403 => "Access is denied without a reason: check the path, or pass a login with -H @FILE, a file with a \
                 line such as `Authorization: Bearer …`; or take that for a reply with --expect-status 403"
             .to_owned(),
         401 => format!(
@@ -219,7 +219,7 @@ fn next_of_refusal(peer: &Peer, cause: &Cause) -> Option<String> {
         426 => {
             let url = peer.url()?;
             let socket = Endpoint { protocol: Protocol::WebSocket, ..url.clone() };
-            format!("It is an endpoint of WebSocket: try {socket}")
+            format!("It is a WebSocket endpoint: try {socket}")
         }
         405 => "It wants another method: name it with --method, and a body with --payload".to_owned(),
         _ => format!("To take that for a reply: --expect-status {code}"),
@@ -243,16 +243,19 @@ fn redirected(peer: &Peer, place: &[u8]) -> Option<Endpoint> {
 /// something else.
 const TLS_NEXT: [(&str, &str); 6] = [
     (
-        "it wants a client certificate",
-        "Show a certificate with --client-cert FILE --client-key FILE",
+        "it requires a client certificate",
+        "Present a certificate with --client-cert FILE --client-key FILE",
     ),
-    ("issued our certificate", "Show one that it knows with --client-cert FILE --client-key FILE"),
+    (
+        "issuer of our certificate",
+        "Present one that it knows with --client-cert FILE --client-key FILE",
+    ),
     (
         "the certificate of",
-        "Trust who issued it with --ca FILE, say what it is for with --server-name NAME, or look away with --insecure",
+        "Trust its issuer with --ca FILE, name its host with --server-name NAME, or skip the check with --insecure",
     ),
     ("ALPN", "Offer another protocol with --alpn"),
-    ("in common", "Offer it more with --tls-version and --tls-suite"),
+    ("in common", "Offer more with --tls-version and --tls-suite"),
     ("alert", "--tls-version, --tls-suite and --server-name decide what is offered to it"),
 ];
 

@@ -237,7 +237,7 @@ impl<'a> Stage<'a> {
         let tcp_before = self.tcp(task);
         let (clock, stall_min) = (self.clock, self.stall_min);
         let unsent_max = match task.measurement.spec.publish_with {
-            Some(_) => 0, // What a program does not read waits nowhere.
+            Some(_) => 0, // What the program does not read is not queued.
             None => unsent_max(task.memory, parts.len()),
         };
         let (numbered, step) = (self.numbered, parts.len() as u64);
@@ -273,7 +273,7 @@ impl<'a> Stage<'a> {
             let restart = restart.transpose().inspect_err(|_| control.stop())?;
             let mut collector = Collector::new(self, task, started, returns);
             collector.collect(&hears, &control);
-            control.stop(); // One that is to kill the server waits for its time no more.
+            control.stop(); // The thread that is to kill the server stops waiting.
             let Collector { intervals, before, after, sampler, memory, broken, .. } = collector;
             let rate_changes = collector.rate_changes;
             let done =

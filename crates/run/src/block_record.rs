@@ -150,7 +150,7 @@ pub(crate) fn cpu(task: &Task<'_>, measured: &Measured) -> Cpu {
         missing(
             &mut cpu.missing,
             &CPU_FIELDS[3..],
-            "the kernel's counters did not move, or are not there",
+            "the kernel's counters did not change or are missing",
         );
     } else if cpu.others_cores_used.is_none() {
         missing(&mut cpu.missing, &CPU_FIELDS[4..], "what the server used is not known");

@@ -40,7 +40,7 @@ impl Stage<'_> {
         let is_open = !task.measurement.workload.arrival.is_closed();
         let (measured, seen) = seen.finish(task, &report, is_open)?;
         match contradiction(&report, seen, asked(task.measurement)) {
-            Some(reason) => Err(format!("what the client says cannot be: {reason}")),
+            Some(reason) => Err(format!("the client's report is impossible: {reason}")),
             None => Ok(block(place, task, &measured, &report, seen)),
         }
     }
@@ -370,7 +370,7 @@ fn little(measurement: &Measurement, report: &Report, errors: u64) -> Little {
         {
             let percent = 100.0 * deviation_fraction.abs();
             not_checked(&format!(
-                "{percent:.1} % of the time lie between a reply and the client's next message"
+                "{percent:.1} % of the time passes between a reply and the client's next message"
             ))
         }
         Little::Checked { .. } | Little::NotChecked { .. } => found,

@@ -35,7 +35,7 @@ pub(crate) struct Asked {
 pub(crate) fn contradiction(report: &Report, seen: Seen, asked: Asked) -> Option<String> {
     let times = report.round_trips.count();
     if times != report.ok {
-        return Some(format!("it reports {} round trips, and the times of {times}", report.ok));
+        return Some(format!("it reports {} round trips, but the times of {times}", report.ok));
     }
     if report.round_trips.min() == Some(Nanos::ZERO) {
         return Some("it gives a round trip of 0 ns".to_owned());
@@ -68,10 +68,10 @@ fn cpu(said: Nanos, seen: Nanos) -> Option<String> {
 fn counts(report: &Report, asked: Asked) -> Option<String> {
     let lives = report.lives.count();
     if let Some(clients) = asked.clients.filter(|clients| lives > *clients) {
-        return Some(format!("it says {lives} lives, of {clients} clients that were asked for"));
+        return Some(format!("it reports {lives} lives, but {clients} clients were asked for"));
     }
     let messages = asked.messages.filter(|messages| report.ok > *messages)?;
-    Some(format!("it says {} round trips, of {messages} that were asked for", report.ok))
+    Some(format!("it reports {} round trips, but {messages} were asked for", report.ok))
 }
 
 /// On a connection with one message in flight, round trips follow one another: their sum is no longer than the window,
@@ -83,7 +83,7 @@ fn in_flight(report: &Report, connections: u64) -> Option<String> {
     let allowed = possible * (1.0 + SUM_MORE_MAX) + mean * float(connections);
     (sum > allowed).then(|| {
         format!(
-            "its round trips together are {:.3} s, and {connections} connections have {:.3} s in its window",
+            "its round trips add up to {:.3} s, but {connections} connections have only {:.3} s in its window",
             sum / 1e9,
             possible / 1e9
         )
@@ -163,11 +163,11 @@ mod tests {
             (|report| report.wall = Nanos::from_secs(2),     "it reports a window of 2 s, and we saw 1.01 s"),
             (|report| report.wall = Nanos::ZERO,             "it reports a window of 0 ns, and we saw 1.01 s"),
             (|report| report.cpu = Some(Nanos::from_secs(1)), "it reports 1 s of CPU time, and we saw 500 ms"),
-            (|report| report.ok = 20_000,                    "it reports 20000 round trips, and the times of 10000"),
-            (|report| { report.round_trips.record(Nanos(1)); report.ok += 1; }, "it says 10001 round trips, of 10000 that were asked for"),
+            (|report| report.ok = 20_000,                    "it reports 20000 round trips, but the times of 10000"),
+            (|report| { report.round_trips.record(Nanos(1)); report.ok += 1; }, "it reports 10001 round trips, but 10000 were asked for"),
             (|report| { report.round_trips.record(Nanos(0)); report.ok += 1; }, "it gives a round trip of 0 ns"),
             (|report| { report.round_trips = Histogram::new(); (0..10_000).for_each(|_| report.round_trips.record(Nanos::from_millis(2))); },
-             "its round trips together are 20.004 s, and 10 connections have 10.000 s in its window"),
+             "its round trips add up to 20.004 s, but 10 connections have only 10.000 s in its window"),
         ];
         for (lie, expected) in table {
             let mut report = honest();
@@ -187,7 +187,7 @@ mod tests {
             (305,  385,    0,      false),
             (305,  385,    20,     true),
             (385,  305,    20,     true),
-            (300,  500,    5000,   false), // no wait of one line is that long
+            (300,  500,    5000,   false), // a single line never waits that long
         ];
         for row @ (said, window, waited, is_believed) in table {
             let seen = Seen { window: ms(window), waited: ms(waited), ..SEEN };
@@ -201,7 +201,7 @@ mod tests {
         (0..11).for_each(|_| report.lives.record(Nanos::from_millis(5)));
         let asked = Asked { clients: Some(10), ..ASKED };
         let found = contradiction(&report, SEEN, asked).unwrap();
-        assert_eq!(found, "it says 11 lives, of 10 clients that were asked for");
+        assert_eq!(found, "it reports 11 lives, but 10 clients were asked for");
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn unreached(record: &RunRecord, found: &Precision, each: Option<Nanos>) -> Opti
     let metric = goal.metric;
     let Some(half) = found.half_width_fraction else {
         return Some(format!(
-            "{metric}{of} has no interval after {rounds} rounds, so that it is not known to be within {}",
+            "{metric}{of} has no interval after {rounds} rounds, so it cannot be said to be within {}",
             goal.within
         ));
     };

@@ -63,7 +63,7 @@ pub enum RunError {
         address: IpAddr,
     },
     /// A part of the self-test could not be carried out.
-    #[error("the self-test cannot go on: {0}")]
+    #[error("the self-test cannot continue: {0}")]
     SelfTest(String),
     /// The machine does not allow that many connections.
     #[error(transparent)]

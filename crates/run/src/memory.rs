@@ -55,7 +55,7 @@ pub(crate) fn check(budget: Bytes, workload: &Workload) -> Result<(), RunError> 
         return Ok(());
     }
     Err(RunError::InvalidRequest(format!(
-        "{in_flight} messages in flight, of {each} each, may need {needed} of memory, and --memory-max is {budget}: \
+        "{in_flight} messages in flight, of {each} each, may need {needed} of memory, but --memory-max is {budget}: \
          ask for fewer connections, shorter messages, or a larger --memory-max"
     )))
 }
@@ -134,7 +134,7 @@ mod tests {
         assert!(checked(open("1M/s")).is_ok(), "what does not fit is unsent");
         assert_eq!(
             checked(closed(11, None)).unwrap_err().to_string(),
-            "1100 messages in flight, of 64 B each, may need 68.8 KiB of memory, and --memory-max is 64 KiB: \
+            "1100 messages in flight, of 64 B each, may need 68.8 KiB of memory, but --memory-max is 64 KiB: \
              ask for fewer connections, shorter messages, or a larger --memory-max"
         );
     }

@@ -64,7 +64,7 @@ pub(crate) fn neighbours(
 }
 
 const NOT_COUNTED: &str = "the kernel does not count it";
-const NOT_MOVED: &str = "the kernel's counters did not move, or are not there";
+const NOT_MOVED: &str = "the kernel's counters did not change or are missing";
 const NOT_SEEN: &str = "the server's processes are not seen, or the kernel does not count it";
 
 #[cfg(test)]

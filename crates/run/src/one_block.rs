@@ -119,7 +119,7 @@ fn block_awake(
             memory.server_before = before;
         }
         if let Ok(server) = &task.server {
-            set_up.driven.add(server); // It may have been started again.
+            set_up.driven.add(server); // The server may have been started again.
         }
         if let Some(Err(reason)) = &measured.restart {
             block = block_record::failed_midway(block, reason.clone());

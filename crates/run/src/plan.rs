@@ -228,7 +228,7 @@ fn requests(spec: &Workload) -> Result<Option<Requests>, PlanError> {
 
 fn content(spec: &Workload) -> Result<Content, PlanError> {
     if spec.conversation.is_some() {
-        return Ok(Content::exactly(&[0; Cue::LEN], false)); // The note that asks for a request.
+        return Ok(Content::exactly(&[0; Cue::LEN], false)); // The cue that asks for a request.
     }
     let content = payload(spec);
     if spec.expect != spec::Expect::Oracle {
@@ -278,7 +278,7 @@ fn arrival(load: &Load, ramps_up: bool) -> Result<Arrival, PlanError> {
         Load::Bots { bots, every, spacing, in_flight_max } => {
             let rate = Rate::new(*bots, *every);
             let rate = rate
-                .ok_or_else(|| problem("every", "0s is no time; name a longer one".to_owned()))?;
+                .ok_or_else(|| problem("every", "0s is too short; use a longer time".to_owned()))?;
             Arrival::Open {
                 schedule: schedule(rate.into(), *spacing, *bots),
                 pick: Pick::Own,

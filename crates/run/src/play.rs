@@ -341,7 +341,7 @@ impl Player<'_> {
         let count = self.conversation.requests.len();
         let came = match &self.heard.unexpected {
             Some(bytes) => {
-                format!("; the last message that nothing matches was {}", Excerpt::new(bytes))
+                format!("; the last message that matched nothing was {}", Excerpt::new(bytes))
             }
             None => String::new(),
         };
@@ -360,7 +360,7 @@ impl Player<'_> {
         let name = &self.conversation.name;
         let next = match self.stage {
             Stage::Await(..) => format!(
-                "Most servers answer a mistake with silence: hold the message of `{name}` against their documentation, \
+                "Most servers answer a mistake with silence: compare the message of `{name}` with their documentation, \
                  and look at the server's log"
             ),
             Stage::Before
@@ -368,7 +368,7 @@ impl Player<'_> {
             | Stage::Ask(_)
             | Stage::Listening(_)
             | Stage::Leaving(_) => {
-                format!("Hold `{name}` against what the server says; its log may say more")
+                format!("Compare `{name}` with what the server says; its log may say more")
             }
         };
         Attempt::Wrong { reason, next }

@@ -31,7 +31,7 @@ pub(crate) fn place(
         return Ok(Some(url.clone()));
     }
     if measurement.spec.publish_with.is_some() {
-        return Ok(None); // It is none of a server.
+        return Ok(None); // Publishers write to the program, not to a server.
     }
     let Some(carriers) = carriers(&measurement.spec) else { return Ok(None) };
     match running {

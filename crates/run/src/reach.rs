@@ -509,7 +509,7 @@ fn finding(
         }
         Attempt::Done(found) if found.is_nothing() => Err(next_of_protocol(measurement, error)),
         Attempt::Done(found) => Ok(found),
-        Attempt::NotThere(reason) => Err(format!("It takes no connection any more: {reason}")),
+        Attempt::NotThere(reason) => Err(format!("It no longer accepts connections: {reason}")),
         Attempt::Wrong { next, .. } => Err(next),
     })
 }

@@ -146,13 +146,13 @@ pub(crate) fn part_of(
                     "the server has started no program of that name; name one of those that it has: {}",
                     server.programs()
                 ),
-                _ => "it listens at no TCP port, so that nobody can see when it is back".to_owned(),
+                _ => "it listens at no TCP port, so its return cannot be detected".to_owned(),
             }));
         }
         sleep(LOOK_EVERY);
     };
     if receivers.iter().any(|address| listens_at(&part, address)) {
-        let reason = "it is what receivers connect to, and they would be cut; use --restart alone";
+        let reason = "receivers connect to it and would be disconnected; use --restart alone";
         return Err(refused(reason.to_owned()));
     }
     Ok(Some(part))

@@ -142,7 +142,7 @@ mod tests {
         #[rustfmt::skip]
         let table = [
             // first and last of a range, and their neighbours
-            ("0.0.0.0",         Loopback), // leads to this machine
+            ("0.0.0.0",         Loopback), // reaches this machine
             ("0.0.0.1",         Public),
             ("9.255.255.255",   Public),
             ("10.0.0.0",        Private),
@@ -184,7 +184,7 @@ mod tests {
             ("fe00::",          Public),
             ("fe80::",          Private),
             ("febf:ffff::",     Private),
-            ("fec0::",          Public), // site-local, which is no more
+            ("fec0::",          Public), // site-local, which is deprecated
             ("ff02::1",         Public),
         ];
         for (text, expected) in table {

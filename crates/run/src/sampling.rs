@@ -135,7 +135,7 @@ impl Sampler {
         if together.is_some_and(|together| together.renew(&there))
             && let Some(last) = &mut self.last
         {
-            last.held = None; // Of other processes.
+            last.held = None; // It belongs to other processes.
         }
         Snapshot {
             at,

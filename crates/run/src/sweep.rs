@@ -170,10 +170,10 @@ impl Run<'_, '_> {
         self.stage.until = (!self.kept.is_empty()).then(|| self.until());
         let one = one_block(&mut self.stage, &self.plan, &mut self.set_up, place, (index, total))?;
         if self.stage.interrupt.load(Ordering::Relaxed) != 0 && one.block.failed.is_some() {
-            return Ok(()); // It is the interruption that it failed of.
+            return Ok(()); // The block failed because of the interruption.
         }
         if self.stage.until.is_some_and(|until| self.stage.clock.now() >= until) {
-            self.stop_for_budget(line); // It was cut off, or may have been.
+            self.stop_for_budget(line); // The block was cut off, or may have been.
             return Ok(());
         }
         let one = match self.silence(&one.block, workload)? {

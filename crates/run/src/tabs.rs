@@ -74,7 +74,8 @@ impl<'a> Tabs<'a> {
         let read_at = clock.now();
         let published = Published { rooms, from, count, time_out, epoch, read_at };
         let tabs = published.reached(&received);
-        let tabs = tabs.map_err(|reason| format!("what the tabs say cannot be: {reason}"))?;
+        let tabs =
+            tabs.map_err(|reason| format!("the report of the tabs is impossible: {reason}"))?;
         let error = |(count, words): &(u64, String)| ErrorCount {
             class: ErrorClass::Client.name().to_owned(),
             count: *count,
@@ -132,7 +133,7 @@ impl Published {
         }
         let somewhere = known.values().map(|messages| messages.len() as u64).sum();
         let nowhere = self.count.checked_sub(somewhere).ok_or_else(|| {
-            format!("they have had {somewhere} messages, and {} were published", self.count)
+            format!("they received {somewhere} messages, but only {} were published", self.count)
         })?;
         let receivers = u64::from(self.rooms.receivers.get());
         let mut counts = DeliveryEnds { owed: self.count * receivers, ..DeliveryEnds::default() };
@@ -177,7 +178,9 @@ impl Published {
             return Err(format!("room {room} has {} tabs, not {receivers}", of_room(room)));
         }
         match tabs.iter().find(|tab| tab.room >= rooms) {
-            Some(tab) => Err(format!("a tab is in room {}, of {rooms}", tab.room)),
+            Some(tab) => {
+                Err(format!("a tab is in room {}, but the number of rooms is {rooms}", tab.room))
+            }
             None => Ok(()),
         }
     }
@@ -217,7 +220,7 @@ impl Published {
                 return Err(format!("a message came {} ns before it was due", -after));
             }
             if received - bound > i128::from(self.read_at.0) {
-                return Err("a message came after all had been said".to_owned());
+                return Err("a message arrived after the report was complete".to_owned());
             }
             all.times.record(Nanos(u64::try_from(after).unwrap_or(0)));
         }
@@ -266,7 +269,7 @@ impl Offset {
         };
         if least > most {
             return Err(format!(
-                "the clock of a tab has jumped by {} ns at least, against ours",
+                "the clock of a tab jumped by at least {} ns against ours",
                 least - most
             ));
         }
@@ -414,14 +417,14 @@ mod tests {
         };
         #[rustfmt::skip]
         let table = [
-            (one(tab(0, &[(0, 0, 100, 1), (0, 1, 101, 1)])), "they have had 2 messages, and 1 were published"),
+            (one(tab(0, &[(0, 0, 100, 1), (0, 1, 101, 1)])), "they received 2 messages, but only 1 were published"),
             (report(vec![good.clone(), good.clone()]),       "room 0 has 2 tabs, not 1"),
             (report(vec![]),                                 "room 0 has 0 tabs, not 1"),
-            (report(vec![good.clone(), tab(7, &[])]),        "a tab is in room 7, of 1"),
+            (report(vec![good.clone(), tab(7, &[])]),        "a tab is in room 7, but the number of rooms is 1"),
             (one(Receiver { exchanges: vec![], ..good.clone() }), "a tab did not compare its clock with ours"),
             (one(early),                                     "a message came 1000000 ns before it was due"),
-            (one(jumped),                                    "the clock of a tab has jumped by 989800 ns at least, against ours"),
-            (one(tab(0, &[(0, 0, 100, 901)])),               "a message came after all had been said"),
+            (one(jumped),                                    "the clock of a tab jumped by at least 989800 ns against ours"),
+            (one(tab(0, &[(0, 0, 100, 901)])),               "a message arrived after the report was complete"),
         ];
         for (report, expected) in table {
             let found = published(rooms(1, 1, 1), 1).reached(&report).unwrap_err();

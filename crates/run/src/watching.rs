@@ -84,7 +84,7 @@ impl Watching {
     ) -> Result<Option<Looked>, String> {
         let Stop::After(time) = phases.stop else {
             return Err(
-                "a watch looks for a set time, and this load ends after a number of messages: give it a duration (-d)"
+                "a watch needs a set time, but this load ends after a number of messages: give it a duration (-d)"
                     .to_owned(),
             );
         };

@@ -209,12 +209,12 @@ pub enum MisfitError {
     HttpDuplicate,
     /// HTTP/1.1 distinguishes responses by their order.
     #[error(
-        "HTTP/1.1 tells responses apart by their order, so none can be reordered; leave reordering out, or use ws"
+        "HTTP/1.1 matches responses by order, so they cannot be reordered; leave reordering out, or use ws"
     )]
     HttpReorder,
     /// An HTTP/1.1 server sends nothing unasked.
     #[error(
-        "over HTTP/1.1 a server says nothing unasked; leave pushes and requests of the server out, or use ws"
+        "an HTTP/1.1 server cannot send unrequested messages; leave out pushes and server requests, or use ws"
     )]
     HttpUnasked,
     /// Without framing, the length of messages must be known.
@@ -222,12 +222,12 @@ pub enum MisfitError {
     RawLength,
     /// A stream of events has no single reply.
     #[error(
-        "a stream of events has times of its own and no single reply; leave out the delay, the language, corruption \
-         and the end after a number of replies"
+        "an event stream has its own timing and no single reply; leave out the delay, the language, corruption and \
+         closing after a number of replies"
     )]
     StreamOfReplies,
-    /// A stream of events is the answer to a request of HTTP.
-    #[error("a stream of events answers a request of HTTP; use http or https")]
+    /// A stream of events is the answer to an HTTP request.
+    #[error("an event stream can only answer an HTTP request; use http or https")]
     StreamWithoutRequests,
 }
 

@@ -105,7 +105,7 @@ impl Authority {
         let identifier = CertificateParams::default().key_identifier(&key);
         let number: String = identifier.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let mut params = params(&format!("wirebench test authority {number}"), validity);
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0)); // It signs leaves, and no other authority.
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0)); // It signs leaves, but no other authority.
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let certificate_pem = params.self_signed(&key)?.pem();
         Ok(Self { key_type, issuer: Issuer::new(params, key), certificate_pem })
@@ -242,7 +242,8 @@ pub enum NameError {
     /// The name has characters other than letters, digits, `-`, `_` and dots; other alphabets have an ASCII form
     /// (`xn--…`).
     #[error(
-        "`{name}` has {found:?} in it; a name has ASCII letters, digits, `-`, `_` and dots, an address neither brackets nor a port"
+        "`{name}` contains {found:?}; a name may contain only ASCII letters, digits, `-`, `_` and dots; \
+         write an address without brackets or a port"
     )]
     Character {
         /// The name that was given.
@@ -266,7 +267,7 @@ pub enum NameError {
     },
     /// A star is not the whole first part (RFC 6125 §6.4.3).
     #[error(
-        "`{name}` has a star that is not its whole first part; use a name like `*.example.com`"
+        "`{name}` has a misplaced star; only the entire first part may be one, as in `*.example.com`"
     )]
     Wildcard {
         /// The name that was given.
@@ -359,16 +360,16 @@ mod tests {
             ("*.example.com",    Ok(Name::Dns("*.example.com".to_owned()))),
             ("127.0.0.1",        Ok(Name::Address([127, 0, 0, 1].into()))),
             ("::1",              Ok(Name::Address(std::net::Ipv6Addr::LOCALHOST.into()))),
-            ("[::1]",            Err("`[::1]` has '[' in it; a name has")),
-            ("a:80",             Err("`a:80` has ':' in it; a name has")),
-            ("bücher.de",        Err("`bücher.de` has 'ü' in it; a name has")),
+            ("[::1]",            Err("`[::1]` contains '['; a name may contain only")),
+            ("a:80",             Err("`a:80` contains ':'; a name may contain only")),
+            ("bücher.de",        Err("`bücher.de` contains 'ü'; a name may contain only")),
             ("",                 Err("`` has an empty part")),
             ("a..b",             Err("`a..b` has an empty part")),
             ("a.",               Err("`a.` has an empty part")),
             ("127.0.0",          Err("`127.0.0` ends in a number but is not an address")),
-            ("*",                Err("`*` has a star that is not")),
-            ("*.",               Err("`*.` has a star that is not")),
-            ("a.*.b",            Err("`a.*.b` has a star that is not")),
+            ("*",                Err("`*` has a misplaced star")),
+            ("*.",               Err("`*.` has a misplaced star")),
+            ("a.*.b",            Err("`a.*.b` has a misplaced star")),
             (&long_part,         Err("is too long: a name has at most 253 characters, 63 between dots")),
             (&long,              Err("is too long: a name has at most 253 characters, 63 between dots")),
         ];

@@ -153,7 +153,7 @@ impl<E: Engine> Node<E> for Server {
                 }
                 Completion::Ended(id) => self.peers.ended(engine, id),
                 Completion::Failed(id, _) => self.peers.forget(id),
-                Completion::Connected(id) => engine.close(id), // We connect nowhere.
+                Completion::Connected(id) => engine.close(id), // A server never connects.
             }
         }
         let now = engine.now();

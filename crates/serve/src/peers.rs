@@ -272,7 +272,7 @@ impl<T: Default> Peers<T> {
         {
             self.lingering.pop_front();
             if engine.unsent(late.id) < late.unsent {
-                self.linger(engine, late.id); // It is slow, but it reads.
+                self.linger(engine, late.id); // The peer is slow, but it reads.
             } else {
                 all.push(late.id);
             }

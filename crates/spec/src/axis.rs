@@ -46,9 +46,9 @@ pub struct Axis {
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "snake_case")]
 pub enum AxisOf {
-    /// Bots, each with a connection of its own, that send --every so often
+    /// Bots, each with a connection of its own, that send one message per --every
     Bots,
-    /// Connections, for each of which a message is due --every so often
+    /// Connections, for each of which one message is due per --every
     Connections,
     /// Messages a second, over a fixed number of --connections; with --publish, in each room
     Rate,
@@ -57,7 +57,7 @@ pub enum AxisOf {
 }
 
 impl AxisOf {
-    /// The unit behind a load.
+    /// The unit, as written after a load.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Bots => " bots",
@@ -69,7 +69,7 @@ impl AxisOf {
 }
 
 impl Axis {
-    /// Makes all of it `count` times as much. Loads that are too high are an error of [`Axis::rate`].
+    /// Multiplies all loads and bounds by `count`. [`Axis::rate`] refuses loads that become too high.
     pub(crate) fn times(&mut self, count: NonZeroU32) {
         self.from = self.from.saturating_mul(count.get().into());
         self.to = self.to.saturating_mul(count.get().into());
@@ -78,7 +78,7 @@ impl Axis {
         }
     }
 
-    /// The messages that are due at a load; in rooms, in each.
+    /// The rate at which messages are due at a load; in rooms, in each room.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Axis {
         let bots = self.bots_max.map_or(count, |max| count.min(max));
         let load_of = self.load_of(line, load, bots)?;
         let step = if self.of == AxisOf::Bots && bots < count {
-            // The same bots, and more of what they send.
+            // The number of bots stays the same, and each of them sends more.
             format!("{:.0}/s", self.rate(load)?.per_second())
         } else {
             format!("{}{}", Count(load), self.of.unit())
@@ -131,7 +131,7 @@ impl Axis {
         Ok(Workload { name, load: load_of, ..line.clone() })
     }
 
-    /// The load of `line` in place of the one that it has; with `bots` bots, if it is of bots.
+    /// The load that `line` has at `load`, instead of its own; with `bots` bots, if bots rise.
     fn load_of(&self, line: &Workload, load: u64, bots: NonZeroU32) -> Result<Load, Problem> {
         let rate = self.rate(load)?;
         let outstanding = |connections: NonZeroU32| {
@@ -161,8 +161,8 @@ impl Axis {
                 AxisOf::Rate | AxisOf::Receivers,
             ) => {
                 if !rooms.conduct.is_steady() {
-                    let message = "receivers that are slow or leave have sums of their own, which no sweep looks at; \
-                                   leave --slow-receivers, --away, --storm and --restart out";
+                    let message = "a sweep does not measure slow or leaving receivers; leave out \
+                                   --slow-receivers, --away, --storm and --restart";
                     return Err(Problem::new("of", message));
                 }
                 let (rooms, each) = match self.of == AxisOf::Receivers {
@@ -209,20 +209,20 @@ fn impossible(load: u64) -> Problem {
     Problem::new("to", format!("a load of {load} is not possible; at most {}", u32::MAX))
 }
 
-/// `every`, less where fewer bots make up for more.
+/// `every`, shortened so that `bots` bots send as much as `load` bots would.
 fn scaled(every: Nanos, bots: u64, load: u64) -> Nanos {
     let scaled = u128::from(every.0) * u128::from(bots) / u128::from(load.max(1));
     Nanos(u64::try_from(scaled).unwrap_or(u64::MAX).max(1))
 }
 
-/// A bound that response times have to keep, e.g. `p99 < 50ms`.
+/// An upper bound on response times, e.g. `p99 < 50ms`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Objective {
     /// The percentile, e.g. `p99`.
     pub percentile: &'static str,
     /// Its quantile, e.g. 0.99.
     pub quantile: f64,
-    /// The time that it stays below.
+    /// The time that the percentile must stay below.
     pub below: Nanos,
 }
 
@@ -249,7 +249,7 @@ impl FromStr for Objective {
         let (percentile, quantile) =
             PERCENTILES.into_iter().find(|(known, _)| *known == name).ok_or_else(|| {
                 let all = PERCENTILES.map(|(name, _)| name).join(", ");
-                problem(format!("`{name}` is none of {all}"))
+                problem(format!("`{name}` is not one of {all}"))
             })?;
         let below: Nanos =
             limit.trim().parse().map_err(|error: units::ParseError| problem(error.to_string()))?;
@@ -328,7 +328,7 @@ mod tests {
         let table = [
             (problem(AxisOf::Connections, &line, 5),              "use --of receivers or --of rate"),
             (problem(AxisOf::Receivers, &open, 5),                "say with --publish how often"),
-            (problem(AxisOf::Receivers, &leaving, 5),             "leave --slow-receivers, --away, --storm and --restart out"),
+            (problem(AxisOf::Receivers, &leaving, 5),             "leave out --slow-receivers, --away, --storm and --restart"),
             (problem(AxisOf::Receivers, &rising, 5),              "one rate from its beginning to its end"),
             (problem(AxisOf::Receivers, &line, 1 << 23),          "are more than 16777216"),
             (problem(AxisOf::Receivers, &line, 1 << 32),          "is not possible"),
@@ -356,7 +356,7 @@ mod tests {
         }
         for (text, problem) in [
             ("p99", "`p99` has no `<` in it"),
-            ("p98 < 50ms", "`p98` is none of p50, p90, p99, p99.9, p99.99"),
+            ("p98 < 50ms", "`p98` is not one of p50, p90, p99, p99.9, p99.99"),
             ("p99 < 0ms", "nothing takes less than no time"),
             ("p99 < 50", "50"),
             ("p99 <= 50ms", "50ms"),

@@ -349,7 +349,7 @@ pub enum EndpointError {
     #[error("has no host; try `127.0.0.1`")]
     HostMissing,
     /// The scheme has no paths.
-    #[error("has the path `{path}`, and there are none in {scheme}; leave it out")]
+    #[error("has the path `{path}`, but {scheme} has no paths; leave it out")]
     Path {
         /// The scheme.
         scheme: Scheme,
@@ -561,8 +561,8 @@ mod tests {
             ("ws://h:0",           "`0` is not a port; ports go from 1 to 65535"),
             ("ws://h:+80",         "`+80` is not a port; ports go from 1 to 65535"),
             ("ws://h:65536",       "`65536` is not a port; ports go from 1 to 65535"),
-            ("tcp://h:1/echo",     "has the path `/echo`, and there are none in tcp; leave it out"),
-            ("tcp://h:1?x",        "has the path `?x`, and there are none in tcp; leave it out"),
+            ("tcp://h:1/echo",     "has the path `/echo`, but tcp has no paths; leave it out"),
+            ("tcp://h:1?x",        "has the path `?x`, but tcp has no paths; leave it out"),
             ("unix:",              "has no path; try `unix:///tmp/echo.sock`"),
             ("unix://",            "has no path; try `unix:///tmp/echo.sock`"),
             ("unix://run/x.sock",  "has a host, and a Unix socket is on none; did you mean `unix:///run/x.sock` or `unix:run/x.sock`?"),

@@ -34,14 +34,14 @@ impl Limit {
         }
         Some(match (word, rest.strip_prefix('*')) {
             (BASELINE, _) if !metric.has_interval() => Err(format!(
-                "{metric} has no interval, so that noise is not told from a change; name a limit in its own unit"
+                "{metric} has no interval, so noise cannot be distinguished from a change; name a limit in its own unit"
             )),
             (BASELINE, _) if rest.is_empty() => Ok(Self::Baseline(Factor(ONE))),
             (BASELINE, Some(factor)) => factor.trim().parse().map(Self::Baseline),
             (BASELINE, None) => Err(format!("`{rest}` after `{BASELINE}`; expected `* 1.05`")),
             (other, _) => {
                 let meant = near::expected(other, [BASELINE].into_iter());
-                Err(format!("`{other}` is no limit{meant}"))
+                Err(format!("`{other}` is not a limit{meant}"))
             }
         })
     }
@@ -103,7 +103,7 @@ impl FromStr for Factor {
     /// Reads digits with at most four decimals, above zero and at most 1000.
     fn from_str(text: &str) -> Result<Self, String> {
         let no_factor = || {
-            format!("`{text}` is no factor; expected a number from 0.0001 to 1000, as in `1.05`")
+            format!("`{text}` is not a factor; expected a number from 0.0001 to 1000, as in `1.05`")
         };
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
         let are_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

@@ -87,7 +87,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// Connections that are open at a time, at most.
+    /// The maximum number of connections that are open at a time.
     pub const fn connections(&self) -> NonZeroU32 {
         match self {
             Self::Closed { connections, .. }
@@ -99,7 +99,7 @@ impl Load {
         }
     }
 
-    /// The load that `count` machines make together if each of them makes this one; `None` if it is too large.
+    /// The combined load of `count` machines that make this one each; `None` if it is too large.
     pub fn times(&self, count: NonZeroU32) -> Option<Self> {
         let more = |number: NonZeroU32| number.checked_mul(count);
         let maybe_more = |number: Option<NonZeroU32>| match number {
@@ -147,7 +147,7 @@ impl Load {
         }
     }
 
-    /// The rooms that connections are in, if they are.
+    /// The rooms that connections are in, if any.
     pub const fn rooms(&self) -> Option<Rooms> {
         match self {
             Self::Publish { rooms, .. } => Some(*rooms),
@@ -160,7 +160,7 @@ impl Load {
         }
     }
 
-    /// The replies that are due to each message: one, or in rooms a delivery to each receiver.
+    /// The number of replies due to each message: one, or in rooms a delivery to each receiver.
     pub fn replies_each(&self) -> f64 {
         self.rooms().map_or(1.0, |rooms| f64::from(rooms.receivers.get()))
     }
@@ -178,7 +178,7 @@ impl Load {
         }
     }
 
-    /// Messages in flight on each connection, at most.
+    /// The maximum number of messages in flight on each connection.
     pub const fn in_flight(&self) -> NonZeroU32 {
         match self {
             Self::Closed { in_flight, .. } | Self::Clients { in_flight, .. } => *in_flight,
@@ -219,9 +219,9 @@ impl Load {
 /// The lifetime of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
-    /// Through all phases. Connections are opened before the warm-up, and a connect is inside no round trip.
+    /// All phases. Connections are opened before the warm-up, so that no round trip includes a connect.
     Long,
-    /// A number of round trips; then it is closed. Opening is part of what is measured, and timed apart.
+    /// A number of round trips, after which it is closed. Opening is part of the measurement, and timed apart.
     RoundTrips(NonZeroU32),
 }
 
@@ -263,7 +263,8 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// The end of a measurement by `count` machines together, each of which would end here; `None` if it is too far.
+    /// The end of a measurement by `count` machines together, each of which ends here; `None` if the number is too
+    /// large.
     pub fn times(self, count: NonZeroU32) -> Option<Self> {
         let more = |number: NonZeroU64| number.checked_mul(count.into());
         Some(match self {
@@ -314,7 +315,7 @@ pub enum Closing {
     /// By the closing handshake: the server's answer is awaited (RFC 6455 section 7.1.1)
     #[default]
     Complete,
-    /// Right behind our own Close, as clients do that leave
+    /// Right after our own Close, as clients do when they leave
     #[serde(alias = "at-once")]
     AtOnce,
 }

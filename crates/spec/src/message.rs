@@ -1,4 +1,4 @@
-//! Messages, and the replies that they are due.
+//! Messages, and the replies that are due to them.
 
 use crate::Sha256;
 use base64::Engine as _;
@@ -51,7 +51,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// The kind, of what is generated.
+    /// The kind of payload, if it is generated.
     pub const fn kind(&self) -> Option<PayloadKind> {
         match self {
             Self::Generated { kind, .. } => Some(*kind),
@@ -65,18 +65,18 @@ impl Content {
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "snake_case")]
 pub enum PayloadKind {
-    /// Zeros, of which compression leaves nothing
+    /// Zeros, of which compression leaves almost nothing
     Zero,
-    /// Records as a game's server sends them, as JSON
+    /// Records as a game server sends them, as JSON
     Json,
     /// English words, as frequent as in the language
     Text,
-    /// Bytes that no compression makes smaller
+    /// Bytes that compression does not make smaller
     Random,
 }
 
 impl PayloadKind {
-    /// All of them, in the order in which they are listed to people.
+    /// All of them, in the order in which they are listed to users.
     pub const ALL: [Self; 4] = [Self::Zero, Self::Json, Self::Text, Self::Random];
 
     /// The name, as it is typed.

@@ -123,7 +123,7 @@ impl Metric {
         let found = known.iter().find(|(known, _)| *known == name);
         found.map(|(_, metric)| *metric).ok_or_else(|| {
             let names = known.iter().map(|(name, _)| *name);
-            format!("`{name}` is no {what}{}", near::expected(name, names))
+            format!("`{name}` is not a {what}{}", near::expected(name, names))
         })
     }
 
@@ -161,7 +161,7 @@ mod tests {
             assert_eq!(metric.to_string(), name);
         }
         let error = Metric::named("mesages/s").unwrap_err();
-        assert_eq!(error, "`mesages/s` is no number of a run; did you mean `messages/s`?");
+        assert_eq!(error, "`mesages/s` is not a number of a run; did you mean `messages/s`?");
         let error = Metric::with_interval("error_rate").unwrap_err();
         assert!(error.contains("; expected p50, p90, p99, messages/s"), "{error}");
     }

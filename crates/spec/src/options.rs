@@ -1,6 +1,6 @@
 //! The options of a workload, each of them optional: as flags, as keys of a file, as defaults of a project.
 //!
-//! One [`Options`] is laid over another ([`Options::over`]), and what comes of it is resolved into workloads
+//! One [`Options`] is laid over another ([`Options::over`]). The result is resolved into workloads
 //! ([`Options::workloads`]), where every value is checked once.
 //!
 //! Start reading at [`Options`], then [`Options::workloads`].
@@ -31,21 +31,21 @@ use units::{Bytes, Count, Nanos, Rate, Share};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[rustfmt::skip]
 pub struct Options {
-    /// Connections that are held [default: 50]
+    /// Connections to hold open [default: 50]
     #[cfg_attr(feature = "cli", arg(short, long, value_name = "COUNT"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<Count>,
-    /// Time that is measured [default: 10s]
+    /// Time to measure [default: 10s]
     #[cfg_attr(feature = "cli", arg(short, long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Nanos>,
-    /// Messages that are measured, in place of a time
+    /// Messages to measure, instead of a time
     #[cfg_attr(feature = "cli", arg(short = 'n', long, value_name = "COUNT"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Count>,
     /// Open loop: messages that are due, e.g. 2000/s
     ///
-    /// A rate may change: '100/s..10k/s over 1m, 10k/s for 5m'. Messages are due whatever became of those before, and
+    /// A rate may change: '100/s..10k/s over 1m, 10k/s for 5m'. Messages are due whatever happens to those before, and
     /// the connections take turns. A message that cannot be sent when it is due is sent late, and its response time
     /// counts from the instant at which it was due.
     #[cfg_attr(feature = "cli", arg(long, value_name = "RATE"))]
@@ -53,28 +53,28 @@ pub struct Options {
     pub rate: Option<Profile>,
     /// Bots, each with a connection of its own
     ///
-    /// Each sends a message --every so often, from a random moment of that time on (--spacing). Several counts are
-    /// measured one after the other, in this order, each for --duration.
+    /// Each sends one message per --every, beginning at a random moment of it (--spacing). Several counts are measured
+    /// one after the other, in this order, each for --duration.
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT,…", value_delimiter = ','))]
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<Count>")]
     pub bots: Vec<Count>,
-    /// Bots: the time from one message of each to its next [default: 1s]
+    /// Bots: the time from one message of a bot to its next [default: 1s]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Nanos>,
     /// Bots: wait --every after each reply before sending again (a closed loop)
     ///
-    /// A bot whose reply takes long sends less, so the load gives way to the server that is measured. There is no
-    /// response time, only round trips.
+    /// A bot whose replies take long sends less, so the load adapts to the server that is measured. There are no
+    /// response times, only round trips.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub closed: bool,
     /// Sessions that begin, e.g. 50/s
     ///
     /// Each has a connection of its own, on which it sends --messages-each, the next one --think after each reply: a
-    /// partly open loop. At most --connections of them last at a time; one more does not begin, and its messages are
-    /// unsent.
+    /// partly open loop. At most --connections of them exist at a time; any further one does not begin, and its
+    /// messages count as unsent.
     #[cfg_attr(feature = "cli", arg(long, value_name = "RATE", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Profile>,
@@ -108,43 +108,44 @@ pub struct Options {
     pub publishers: Option<Count>,
     /// Rooms: where publishers connect to, if not to the server that pushes, e.g. tcp://127.0.0.1:6379
     ///
-    /// They speak what the --conversation says of `[publishers]`, to an application or a broker that the server hears
-    /// (docs/PUSH.md).
+    /// They speak as the `[publishers]` of the --conversation say, to an application or a broker that the server
+    /// listens to (docs/PUSH.md).
     #[cfg_attr(feature = "cli", arg(long, value_name = "URL", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publish_to: Option<String>,
-    /// Rooms: a program that publishes in place of connections, e.g. 'php publish.php'
+    /// Rooms: a program that publishes instead of connections, e.g. 'php publish.php'
     ///
-    /// The line of a shell, which is started once. For each message it gets a line of JSON on its stdin when that is
-    /// due: the room and the text to publish there, by whatever way it has (docs/PUSH.md).
+    /// A shell command, which is started once. Whenever a message is due, it gets a line of JSON on its stdin: the
+    /// room, and the text to publish there in its own way (docs/PUSH.md).
     #[cfg_attr(feature = "cli", arg(long, value_name = "COMMAND", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub publish_with: Option<String>,
     /// Rooms: receivers of each that read nothing while it is measured, e.g. 1%, at least one
     ///
-    /// From the begin of the measurement to its end; then they read what there is for them. Their deliveries are
-    /// counted apart, and are in no time: what is shown is what they cost the others (docs/PUSH.md).
+    /// From the beginning of the measurement to its end; then they read what waits for them. Their deliveries are
+    /// counted separately, and are in no times: the result is what they cost the others (docs/PUSH.md).
     #[cfg_attr(feature = "cli", arg(long, value_name = "SHARE", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_receivers: Option<Share>,
     /// Rooms: each receiver leaves and comes back, e.g. 'every 15s for 2s'
     ///
-    /// Once in each such period of the measurement its connection is torn off, at a random instant of its own (--seed),
-    /// and it connects again so much later. What is published meanwhile is counted apart (docs/PUSH.md).
+    /// Once in each such period of the measurement its connection is cut, at a random instant of its own (--seed), and
+    /// it connects again after that time. What is published meanwhile is counted separately (docs/PUSH.md).
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIMES", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away: Option<Away>,
-    /// Rooms: tear off all receivers at once, so long after the measurement has begun, e.g. 3s
+    /// Rooms: disconnect all receivers at once, this long after the measurement begins, e.g. 3s
     ///
     /// They connect again with the back-off and jitter of socket.io-client. The time until 50 %, 99 % and all of them
     /// receive again is the recovery time (docs/PUSH.md).
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storm: Option<Nanos>,
-    /// Rooms: kill the server so long after the measurement has begun, and start it again at its port, e.g. 3s
+    /// Rooms: kill the server this long after the measurement begins, and start it again at its port, e.g. 3s
     ///
-    /// For a server that wirebench starts itself: a file with `start`, a subject, or ours. Receivers come back as after
-    /// --storm. The recovery time is the time from the kill until 99 % of them receive again (docs/PUSH.md).
+    /// For a server that wirebench starts: one with `start` in a file, a subject, or an embedded one. Receivers come
+    /// back as after --storm. The recovery time is the time from the kill until 99 % of them receive again
+    /// (docs/PUSH.md).
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Nanos>,
@@ -160,10 +161,10 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "SPACING", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
-    /// Short-lived clients, in all
+    /// Short-lived clients in total
     ///
-    /// Each connects, makes its --round-trips, and closes; --concurrency of them at the same time. With --duration in
-    /// place of --clients new ones follow until that time is over.
+    /// Each connects, makes its --round-trips, and closes; --concurrency of them at the same time. With --duration
+    /// instead of --clients new ones follow until that time is over.
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Count>,
@@ -179,30 +180,31 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<Count>,
-    /// Messages in flight on all connections together [default: no bound]
+    /// Most messages in flight on all connections together
     ///
-    /// With many connections and few messages in flight the connections take turns of 32 messages. In an open loop:
-    /// messages that may be outstanding, that is due and neither answered nor given up; those due beyond it are not
-    /// sent, and counted as unsent. By default that is what would be outstanding if the server fell silent for as long
-    /// as --timeout allows, at least one for each connection, and at most 1 Mi.
+    /// In a closed loop there is no such limit by default; with many connections and few messages in flight, the
+    /// connections take turns of 32 messages. In an open loop it limits outstanding messages, that is, due and neither
+    /// answered nor given up; those due beyond it are not sent, and count as unsent. Its default there is the number
+    /// that would be outstanding if the server fell silent for --timeout, at least one for each connection, and at most
+    /// 1 Mi.
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight_max: Option<Count>,
-    /// Conversation to hold in place of an echo
+    /// Conversation to hold instead of an echo
     ///
-    /// It says how a connection opens, which requests are sent, how each finds its reply and what comes unasked
-    /// (docs/CONVERSATIONS.md). Ready-made: graphql-subscription, graphql-ws, json-rpc, ndjson, resp, socketio. A FILE
-    /// has a slash in its path, or `.toml` at its end.
+    /// It says how a connection opens, which requests are sent, how each finds its reply and which messages are
+    /// unsolicited (docs/CONVERSATIONS.md, which lists those that are ready-made, e.g. graphql-ws, json-rpc, mqtt and
+    /// socketio). A FILE has a slash in its path, or `.toml` at its end.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME|FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
     /// Length of each message [default: 64B]
     ///
-    /// Its content is of a --payload-kind, and follows from the seed. A --conversation has it as `${payload}`.
+    /// Its content is of the --payload-kind, and follows from the seed. In a --conversation it is `${payload}`.
     #[cfg_attr(feature = "cli", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Each message, in place of random content
+    /// Content of each message, instead of random content
     ///
     /// `@FILE` stands for the content of a file, `@-` for stdin; a text that begins with `@` is written `@@…`. Over
     /// WebSocket a text is sent as text and a file as binary, unless --text or --binary says otherwise.
@@ -213,12 +215,12 @@ pub struct Options {
     ///
     /// The `${payload}` of a --conversation is text or json [default: text].
     ///
-    /// Over WebSocket json and text are sent as text, unless --binary says otherwise. With --deflate messages are many
-    /// different ones in turn, so that none is met again within what a compressor remembers.
+    /// Over WebSocket json and text are sent as text, unless --binary says otherwise. With --deflate many different
+    /// messages are sent in turn, so that none is repeated within the window of a compressor.
     #[cfg_attr(feature = "cli", arg(long, value_name = "KIND", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_kind: Option<PayloadKind>,
-    /// Send different messages in turn, as --deflate does: none is met again within what a compressor remembers
+    /// Send different messages in turn, as --deflate does: none is repeated within the window of a compressor
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub varied: bool,
@@ -233,37 +235,37 @@ pub struct Options {
     /// Compress WebSocket messages (permessage-deflate), with PARAMS as in RFC 7692
     ///
     /// PARAMS are any of server_no_context_takeover, client_no_context_takeover, server_max_window_bits=8..15 and
-    /// client_max_window_bits[=9..15], with commas between, and level=1..9, which is ours alone and not sent. Every
-    /// message is compressed, also a short one. A server that does not agree ends the run.
+    /// client_max_window_bits[=9..15], separated by commas, and level=1..9, which is for wirebench alone and not sent.
+    /// Every message is compressed, even a short one. If the server does not agree, the run ends.
     #[cfg_attr(feature = "cli", arg(long, value_name = "PARAMS", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deflate: Option<String>,
-    /// The reply that each message is due [default: the message]
+    /// The reply that each message should get [default: the message]
     ///
     /// `@FILE` stands for the content of a file. On tcp:// and unix:// its length is the length of a reply.
     #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT|@FILE", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
-    /// HTTP: send each message with POST, and compare what comes back with it, byte for byte
+    /// HTTP: send each message with POST, and compare the reply with it, byte for byte
     ///
     /// For servers that echo, as `wirebench serve http` does. Those that are started for a run, by a ladder or a lab,
-    /// are asked for an echo in any case.
+    /// are always asked for an echo.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub echo: bool,
-    /// HTTP: a status that is a reply and no refusal, e.g. 200 or 4xx; repeatable [default: 2xx]
+    /// HTTP: a status that counts as a reply, not as a refusal, e.g. 200 or 4xx; repeatable [default: 2xx]
     #[cfg_attr(feature = "cli", arg(long, value_name = "STATUS", hide_short_help = true))]
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<Status>")]
     pub expect_status: Vec<Status>,
-    /// HTTP: follow at most so many redirects of a request, up to 10, to the same server [default: 0]
+    /// HTTP: follow at most this many redirects of a request, up to 10, to the same server [default: 0]
     ///
-    /// A reply then takes until the last response. 303 asks with GET, and 301 and 302 do so after a POST; 307 and 308
-    /// keep method and body.
+    /// A reply then takes until the last response. After a 303, and after a 301 or 302 of a POST, the next request is a
+    /// GET; 307 and 308 keep method and body.
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirects: Option<Count>,
-    /// HTTP: a text that each reply has in it, or the digest of each reply
+    /// HTTP: a text that each reply contains, or the digest of each reply
     ///
     /// `@FILE` stands for the content of a file, and sha256:DIGEST for whole replies with this digest, 64 hexadecimal
     /// digits. To compare whole replies byte for byte, use --expect.
@@ -273,7 +275,7 @@ pub struct Options {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_body: Option<String>,
-    /// The server is `wirebench serve oracle`: read from each reply how long it was really kept
+    /// The server is `wirebench serve oracle`: read from each reply how long it was really delayed
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub oracle: bool,
@@ -284,9 +286,9 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "METHOD", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// One more header field for HTTP and WebSocket, e.g. `Origin: http://a.example`; repeatable
+    /// Add a header field for HTTP and WebSocket, e.g. `Origin: http://a.example`; repeatable
     ///
-    /// `@FILE` is a file with one field on each line: the place for secrets, which a command line shows to everyone who
+    /// `@FILE` is a file with one field per line: the place for secrets, which a command line shows to everyone who
     /// lists processes. Values of headers are never recorded.
     #[cfg_attr(feature = "cli", arg(short = 'H', long, value_name = "NAME: VALUE|@FILE", hide_short_help = true))]
     #[serde(deserialize_with = "one_or_more", skip_serializing)]
@@ -294,33 +296,33 @@ pub struct Options {
     pub header: Vec<String>,
     /// Say in the User-Agent of HTTP and WebSocket whom to ask about this load, e.g. a mail address
     ///
-    /// Of a target with a public address the User-Agent names the program and its version in any case.
+    /// For a target with a public address the User-Agent always names the program and its version.
     #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
-    /// Go on though nearly everything fails
+    /// Go on even if nearly everything fails
     ///
     /// Without it the load ends when 95 % of what ended in the last 5 s has failed, and the record says so.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub keep_going: bool,
-    /// Offer a WebSocket subprotocol; repeatable, the best first
+    /// Offer a WebSocket subprotocol; repeatable, in order of preference
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", hide_short_help = true))]
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<String>")]
     pub subprotocol: Vec<String>,
-    /// Way in which WebSocket connections are ended [default: complete]
+    /// Way in which WebSocket connections are closed [default: complete]
     #[cfg_attr(feature = "cli", arg(long, value_name = "HOW", value_enum, hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub close: Option<Closing>,
-    /// Connections that are opened a second, at most [default: as fast as it goes]
+    /// Connections to open per second, at most [default: as fast as possible]
     #[cfg_attr(feature = "cli", arg(long, value_name = "RATE", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_rate: Option<Rate>,
     /// Source of connections: an address of this machine, or a range A-B; repeatable
     ///
-    /// Connections take turns with the addresses. Without it the system chooses; towards 127.0.0.1 connections come
-    /// from as many loopback addresses as their ports make necessary.
+    /// Connections take turns with the addresses. Without it the system chooses; to 127.0.0.1, connections come from as
+    /// many loopback addresses as they need to have enough ports.
     #[cfg_attr(feature = "cli", arg(long, value_name = "ADDRESS|A-B", hide_short_help = true))]
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<SourceRange>")]
@@ -329,25 +331,25 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, value_name = "COUNT", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<Count>,
-    /// Time to look for replies again and again before sleeping [default: 0s]
+    /// Time to poll for replies before sleeping [default: 0s]
     ///
-    /// Spares a server on the same machine the CPU time of waking us, and costs ours: for servers on other cores.
+    /// Saves a server on the same machine the CPU time of waking the generator, and costs the generator's own: for
+    /// servers on other cores.
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_poll: Option<Nanos>,
     /// Sleep until a message is due, and be as late as timers are
     ///
-    /// Without it, where server and generator have a core each, the generator wakes up a little earlier and looks at
-    /// the clock from there on: with a rate, bots or sessions, for at most a twelfth of its time, which the page and
-    /// the record show.
+    /// Without it, where server and generator have a core each, the generator wakes up a little earlier and watches the
+    /// clock from then on: with a rate, bots or sessions, for at most a twelfth of its time, which the page and the
+    /// record show.
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true))]
     #[serde(skip_serializing_if = "is_false")]
     pub sleepy: bool,
-    /// Memory for what waits to be sent, and for replies of which only a part has come [default: a quarter of the
-    /// machine's, at most 1GiB]
+    /// Memory for unsent messages and incomplete replies [default: a quarter of the machine's, at most 1GiB]
     ///
-    /// In an open loop, messages due beyond half of it are not sent, and counted as unsent. The longest reply that is
-    /// taken follows from it, and from --connections.
+    /// In an open loop, messages due beyond half of it are not sent, and count as unsent. The longest reply that is
+    /// accepted follows from it and from --connections.
     #[cfg_attr(feature = "cli", arg(long, value_name = "SIZE", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_max: Option<Bytes>,
@@ -355,11 +357,11 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, alias = "settle", value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Nanos>,
-    /// Time that a name, a connection, a handshake, a reply and a close may take, each [default: 5s]
+    /// Time limit of each name lookup, connect, handshake, reply and close [default: 5s]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Nanos>,
-    /// Time in which replies are awaited after the last message was sent [default: 1s]
+    /// Time to wait for replies after the last message was sent [default: 1s]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", hide_short_help = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain: Option<Nanos>,
@@ -369,7 +371,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "is_false")]
     pub last_replies: bool,
 
-    /// Trust the authority in FILE (PEM), and none of the system; repeatable
+    /// Trust the authority in FILE (PEM) instead of those of the system; repeatable
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", hide_short_help = true, help_heading = "TLS"))]
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<String>")]
@@ -378,11 +380,11 @@ pub struct Options {
     #[cfg_attr(feature = "cli", arg(long, hide_short_help = true, help_heading = "TLS"))]
     #[serde(skip_serializing_if = "is_false")]
     pub insecure: bool,
-    /// Name or address that the server's certificate is to have [default: that in the URL]
+    /// Name or address that the server's certificate must have [default: that in the URL]
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", hide_short_help = true, help_heading = "TLS"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
-    /// Show this certificate to servers that ask for one, with the chain to its authority behind it (PEM)
+    /// Show this certificate, followed by the chain to its authority (PEM), to servers that ask for one
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILE", hide_short_help = true, help_heading = "TLS"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cert: Option<String>,
@@ -395,19 +397,19 @@ pub struct Options {
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<String>")]
     pub tls_version: Vec<String>,
-    /// Offer this cipher suite, by its IANA name; repeatable, the best first [default: all]
+    /// Offer this cipher suite, by its IANA name; repeatable, in order of preference [default: all]
     #[cfg_attr(feature = "cli", arg(long, value_name = "SUITE", hide_short_help = true, help_heading = "TLS"))]
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<String>")]
     pub tls_suite: Vec<String>,
     /// Resumption of earlier TLS sessions: tickets or none [default: tickets]
     ///
-    /// By tickets each connection goes on with what an earlier one agreed on, where the server hands tickets out.
-    /// Without, every handshake is a full one. Full and resumed handshakes are counted and timed apart.
+    /// With tickets each connection resumes the session of an earlier one, if the server hands tickets out. With none,
+    /// every handshake is a full one. Full and resumed handshakes are counted and timed separately.
     #[cfg_attr(feature = "cli", arg(long, value_name = "HOW", value_enum, hide_short_help = true, help_heading = "TLS"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_resumption: Option<Resumption>,
-    /// Offer this protocol (ALPN); repeatable, the best first [default: http/1.1 for wss:// and https://, else none]
+    /// Offer this protocol (ALPN); repeatable, best first [default: http/1.1 for wss:// and https://, else none]
     #[cfg_attr(feature = "cli", arg(long, value_name = "PROTOCOL", hide_short_help = true, help_heading = "TLS"))]
     #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "OneOrMore<String>")]
@@ -419,7 +421,7 @@ pub struct Options {
     pub lobby: Option<Share>,
     /// Player id of the first bot; each next one has the next [default: 1]
     ///
-    /// Bots that take the place of lost ones go on counting, and so does each next count of --bots. Whoever is logged
+    /// Bots that replace lost ones continue the numbering, and so does each further count of --bots. Whoever is logged
     /// in with the same id elsewhere is logged out.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NUMBER", hide_short_help = true, help_heading = "Games"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -444,7 +446,7 @@ pub struct Options {
 pub enum Resumption {
     /// Every handshake is a full one
     None,
-    /// By tickets that the server gives out
+    /// With tickets that the server hands out
     Tickets,
 }
 
@@ -461,13 +463,13 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Everything outside of the options that workloads are resolved with.
+/// Everything besides the options that is needed to resolve workloads.
 pub struct Context<'a> {
-    /// The content of a file that an option names, or of stdin for `-`; at most so many bytes.
+    /// Reads a file that an option names, or stdin for `-`; at most the given number of bytes.
     pub read: &'a Read<'a>,
-    /// The value of a variable of the environment, which a conversation may keep a secret in.
+    /// Reads an environment variable, in which a conversation may keep a secret.
     pub environment: &'a Environment<'a>,
-    /// The bytes of `--payload` as JSON, packed by the definition in the text of `--codec`; the flag asks for JSON.
+    /// Packs the JSON of `--payload` by the definition in the text of `--codec`; the flag asks for JSON as the result.
     pub pack: &'a Pack<'a>,
     /// The origin of all random choices.
     pub seed: u64,
@@ -475,7 +477,7 @@ pub struct Context<'a> {
 
 /// A reader of files.
 pub type Read<'a> = dyn Fn(&str, Bytes) -> Result<Vec<u8>, String> + 'a;
-/// A reader of variables of the environment.
+/// A reader of environment variables.
 pub type Environment<'a> = dyn Fn(&str) -> Option<String> + 'a;
 /// A packer of JSON.
 pub type Pack<'a> = dyn Fn(&str, &[u8], bool) -> Result<Vec<u8>, String> + 'a;
@@ -557,7 +559,7 @@ impl Options {
         Ok(loads.into_iter().map(named).collect())
     }
 
-    /// The program of a server whose processes are killed in its stead.
+    /// The program whose processes are killed instead of the whole server.
     fn restart_of(&self, server: &Server) -> Result<Option<String>, Problem> {
         let Some(program) = &self.restart_of else { return Ok(None) };
         let problem = |message: String| Err(Problem::new("restart-of", message));
@@ -623,7 +625,8 @@ impl Options {
         Ok(())
     }
 
-    /// These options without those that mean nothing to the protocol of `server`: defaults that are common to several.
+    /// These options without those that mean nothing to the protocol of `server`, for defaults that several servers
+    /// share.
     #[must_use]
     pub fn where_it_applies(mut self, server: &Server) -> Self {
         while let Err(problem) = self.check_places(server) {
@@ -651,13 +654,13 @@ impl Options {
         })
     }
 
-    /// True if what is sent comes back: a server that we start echoes, and over most protocols a user's has to.
+    /// True if the server is to echo: one that wirebench starts does, and over most protocols a user's has to.
     fn is_echoed(&self, server: &Server) -> bool {
         let is_asked = self.echo || self.oracle || server.is_ours();
         is_asked || server.scheme().facts().carries != Carries::Requests
     }
 
-    /// True if messages have a content, unless the method of HTTP forbids it.
+    /// True if messages have content, unless the HTTP method forbids it.
     fn has_body(&self, server: &Server) -> bool {
         let is_given = self.payload.is_some() || self.size.is_some() || self.payload_kind.is_some();
         is_given || self.varied || self.is_echoed(server)
@@ -705,15 +708,15 @@ impl Options {
     }
 }
 
-/// A time that is longer than none.
+/// The time, unless it is zero, which is refused.
 fn some_time(field: &'static str, time: Option<Nanos>) -> Result<Option<Nanos>, Problem> {
     match time {
-        Some(Nanos::ZERO) => Err(Problem::new(field, "0s is no time; name a longer one")),
+        Some(Nanos::ZERO) => Err(Problem::new(field, "0s is too short; use a longer time")),
         time => Ok(time),
     }
 }
 
-/// A count up to `max`.
+/// A count from 1 to `max`.
 fn at_most(
     field: &'static str,
     count: Option<Count>,
@@ -732,7 +735,7 @@ fn at_most(
     count.map(small).transpose()
 }
 
-/// Reads `Name: value`. A line end in it would let one field become several.
+/// Reads `Name: value`. Control characters are refused: a line end would turn one field into several.
 fn header(text: &str) -> Result<Header, String> {
     if let Some(control) = text.chars().find(|letter| letter.is_control() && *letter != '\t') {
         return Err(format!("a header field cannot have `{}` in it", control.escape_default()));
@@ -748,7 +751,7 @@ fn header(text: &str) -> Result<Header, String> {
     Ok(Header { name: name.to_owned(), value })
 }
 
-/// Header fields as options have them: `Name: value`, or `@FILE` with one on each line.
+/// Reads header fields as in options: `Name: value`, or `@FILE` with one on each line.
 pub(crate) fn headers(fields: &[String], read: &Read<'_>) -> Result<Vec<Header>, Problem> {
     let mut headers = Vec::new();
     for text in fields {
@@ -773,13 +776,13 @@ fn headers_of_file(path: &str, read: &Read<'_>) -> Result<Vec<Header>, Problem> 
         .collect()
 }
 
-/// The time that each phase of a connection may take.
+/// The default time that each phase of a connection may take.
 const TIMEOUT: Nanos = Nanos::from_secs(5);
-/// More source addresses have more ports than a machine has memory for connections.
+/// The most source addresses; more would have more ports than a machine has memory for connections.
 const SOURCES_MAX: usize = 65_536;
-/// A file of header fields is much shorter.
+/// The largest file of header fields; real ones are much smaller.
 const HEADERS_MAX: Bytes = Bytes(1 << 20);
-/// Leaves a billion ids for all that come after.
+/// The largest id of a first player; it leaves a billion ids for those that follow.
 const FIRST_PLAYER_MAX: u32 = 1_000_000_000;
 
 #[cfg(test)]

@@ -303,7 +303,7 @@ fn common_per(pieces: &[Piece]) -> Option<Nanos> {
         let (from, to) = (count(piece.from), count(piece.to));
         let area = if piece.is_ramp() {
             let highest = from.max(to).checked_mul(length.0.into())?;
-            highest.checked_mul(length.0.into())?; // What a ramp is solved with.
+            highest.checked_mul(length.0.into())?; // A ramp is solved with this product.
             from.midpoint(to) * u128::from(length.0)
         } else {
             from.checked_mul(length.0.into())?

@@ -98,7 +98,7 @@ impl FromStr for Requirement {
         let bound = bound.ok_or_else(|| {
             let what = match sign {
                 "" => format!("no comparison follows `{}`", name.trim()),
-                _ => format!("`{sign}` is no comparison"),
+                _ => format!("`{sign}` is not a comparison"),
             };
             problem(start, sign, what)
         })?;
@@ -189,35 +189,35 @@ mod tests {
     fn a_typo_is_told_with_its_column() {
         #[rustfmt::skip]
         let table = [
-            ("eror_rate < 1%",    "column 1: `eror_rate` is no number of a run; did you mean `error_rate`?"),
-            ("  latency < 1ms",   "column 3: `latency` is no number of a run; expected p50, p90"),
-            ("",                  "column 1: `` is no number of a run"),
+            ("eror_rate < 1%",    "column 1: `eror_rate` is not a number of a run; did you mean `error_rate`?"),
+            ("  latency < 1ms",   "column 3: `latency` is not a number of a run; expected p50, p90"),
+            ("",                  "column 1: `` is not a number of a run"),
             ("p99",               "column 4: no comparison follows `p99`"),
-            ("p99 20ms",          "column 1: `p99 20ms` is no number of a run"),
-            ("p99 =< 20ms",       "column 5: `=<` is no comparison"),
-            ("p99 == 20ms",       "column 5: `==` is no comparison"),
+            ("p99 20ms",          "column 1: `p99 20ms` is not a number of a run"),
+            ("p99 =< 20ms",       "column 5: `=<` is not a comparison"),
+            ("p99 == 20ms",       "column 5: `==` is not a comparison"),
             ("p99 < 20",          "column 7: `20`"),
             ("p99 <",             "column 6: `` is empty"),
             ("p99 < 20 parsecs",  "column 7: `20 parsecs` has the unknown unit"),
-            ("p99 < basline * 2", "column 7: `basline` is no limit; did you mean `baseline`?"),
-            ("p99 < twice",       "column 7: `twice` is no limit; expected baseline"),
+            ("p99 < basline * 2", "column 7: `basline` is not a limit; did you mean `baseline`?"),
+            ("p99 < twice",       "column 7: `twice` is not a limit; expected baseline"),
             ("p99 < baseline 2",  "column 7: `2` after `baseline`; expected `* 1.05`"),
-            ("p99 < baseline * ", "column 7: `` is no factor"),
-            ("p99 < baseline * 0", "column 7: `0` is no factor; expected a number from 0.0001 to 1000"),
-            ("p99 < baseline * 1001", "column 7: `1001` is no factor"),
-            ("p99 < baseline * 99999999999999", "column 7: `99999999999999` is no factor"),
-            ("p99 < baseline * 1.00001", "column 7: `1.00001` is no factor"),
-            ("p99 < baseline * -1", "column 7: `-1` is no factor"),
-            ("p99 < baseline * 10%", "column 7: `10%` is no factor"),
-            ("p99.9 < baseline",  "column 9: p99.9 has no interval, so that noise is not told from a change"),
+            ("p99 < baseline * ", "column 7: `` is not a factor"),
+            ("p99 < baseline * 0", "column 7: `0` is not a factor; expected a number from 0.0001 to 1000"),
+            ("p99 < baseline * 1001", "column 7: `1001` is not a factor"),
+            ("p99 < baseline * 99999999999999", "column 7: `99999999999999` is not a factor"),
+            ("p99 < baseline * 1.00001", "column 7: `1.00001` is not a factor"),
+            ("p99 < baseline * -1", "column 7: `-1` is not a factor"),
+            ("p99 < baseline * 10%", "column 7: `10%` is not a factor"),
+            ("p99.9 < baseline",  "column 9: p99.9 has no interval, so noise cannot be distinguished from a change"),
             ("error_rate <= baseline", "column 15: error_rate has no interval"),
-            ("server_cpu < 0.7",  "column 14: `0.7` is no percentage"),
-            ("server-cpu < 70%",  "column 1: `server-cpu` is no number of a run; did you mean `server_cpu`?"),
-            ("memory/conection < 1KiB", "column 1: `memory/conection` is no number of a run; did you mean `memory/connection`?"),
-            ("error_rate < 0.1",  "column 14: `0.1` is no percentage"),
+            ("server_cpu < 0.7",  "column 14: `0.7` is not a percentage"),
+            ("server-cpu < 70%",  "column 1: `server-cpu` is not a number of a run; did you mean `server_cpu`?"),
+            ("memory/conection < 1KiB", "column 1: `memory/conection` is not a number of a run; did you mean `memory/connection`?"),
+            ("error_rate < 0.1",  "column 14: `0.1` is not a percentage"),
             ("messages/s > 2000", "column 14: `2000` is not a rate; did you mean `2000/s`?"),
             ("error_rate < 0%",   "column 14: nothing is below 0%; perhaps `<=` is meant"),
-            ("µ < 1ms",           "column 1: `µ` is no number"),
+            ("µ < 1ms",           "column 1: `µ` is not a number"),
         ];
         for (text, problem) in table {
             let error = text.parse::<Requirement>().unwrap_err();

@@ -86,7 +86,7 @@ impl FromStr for Away {
         };
         let away = Self { every: nanos(every)?, time: nanos(time)? };
         if away.time == Nanos::ZERO {
-            return Err(problem("nobody is away for 0s".to_owned()));
+            return Err(problem("receivers cannot be away for 0s".to_owned()));
         }
         if away.time >= away.every {
             return Err(problem(format!("{time} away is not shorter than the period of {every}")));
@@ -191,7 +191,7 @@ mod tests {
         #[rustfmt::skip]
         let table = [
             ("2s",               "`2s` is not a period and a time; absences are as in `every 15s for 2s`"),
-            ("every 2s for 0s",  "nobody is away for 0s"),
+            ("every 2s for 0s",  "receivers cannot be away for 0s"),
             ("every 2s for 2s",  "2s away is not shorter than the period of 2s"),
             ("every 2 for 1s",   "`2`"),
         ];

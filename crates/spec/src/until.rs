@@ -52,7 +52,7 @@ impl FromStr for Goal {
         };
         let metric = Metric::with_interval(name).map_err(&problem)?;
         if word != "within" {
-            return Err(problem(format!("`{word}` stands where `within` was expected")));
+            return Err(problem(format!("found `{word}`, expected `within`")));
         }
         let within: Share =
             share.parse().map_err(|error: units::ParseError| problem(error.to_string()))?;
@@ -76,12 +76,12 @@ mod tests {
         }
         #[rustfmt::skip]
         let table = [
-            ("p99 in 3%",          "`in` stands where `within` was expected"),
-            ("p99 within 3",       "`3` is no percentage"),
+            ("p99 in 3%",          "found `in`, expected `within`"),
+            ("p99 within 3",       "`3` is not a percentage"),
             ("p99 within 0%",      "nothing is known within 0%"),
-            ("p99.9 within 3%",    "`p99.9` is no number that has an interval; expected p50, p90"),
+            ("p99.9 within 3%",    "`p99.9` is not a number that has an interval; expected p50, p90"),
             ("p99within3%",        "is not a number, `within` and a percentage"),
-            ("error_rate within 3%", "`error_rate` is no number that has an interval; expected p50, p90"),
+            ("error_rate within 3%", "`error_rate` is not a number that has an interval; expected p50, p90"),
             ("",                   "`` is not a number"),
         ];
         for (text, problem) in table {

@@ -1,4 +1,4 @@
-//! One workload: a server, who loads it, and the load, with every default resolved.
+//! One workload: a server, its client, and the load, with every default resolved.
 
 use crate::conversation::Status;
 use crate::{
@@ -105,7 +105,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Workload {
-    /// `load` on `server` and nothing besides: one message without content, whose reply is not checked.
+    /// `load` on `server` and nothing else: one message without content, whose reply is not checked.
     pub fn new(name: &str, server: Server, load: Load) -> Self {
         Self {
             name: name.to_owned(),
@@ -149,12 +149,13 @@ impl Workload {
         self.server.scheme()
     }
 
-    /// True if the certificate of the server is verified: of one that we start it is, whatever is trusted besides.
+    /// True if the certificate of the server is verified: always that of an embedded server or a subject, whatever else
+    /// is trusted.
     pub fn is_verified(&self) -> bool {
         self.server.is_ours() || self.tls.as_ref().is_none_or(|tls| tls.trust != Trust::Anyone)
     }
 
-    /// The same without secrets, and without the bytes and texts of files and of the payload that was given.
+    /// The same without secrets, and without the content of files and of a given payload.
     #[must_use]
     pub fn bare(&self) -> Self {
         let mut bare = self.clone();
@@ -175,7 +176,8 @@ impl Workload {
         bare
     }
 
-    /// The time that one block takes, about: its phases, and where its end is no time, an estimate.
+    /// The approximate time of one block: its phases, with an estimate of the measurement if it does not end after a
+    /// time.
     pub fn block_time(&self) -> Nanos {
         let per = |count: u64, each: Nanos| Nanos(count.saturating_mul(each.0));
         let measured = match self.phases.stop {
@@ -184,13 +186,14 @@ impl Workload {
             Stop::Messages(messages) => per(messages.get(), MESSAGE),
         };
         let besides = if self.client.is_some() { CLIENT } else { Nanos::ZERO };
-        // What a program had when it was killed is waited for in vain, to the end of the drain.
+        // Messages that a program held when it was killed never arrive, so that the drain takes all of its time.
         let drain = if self.restart_of.is_some() { self.phases.drain } else { Nanos::ZERO };
         self.phases.warm_up + measured + drain + besides
     }
 }
 
-/// The life of a short-lived client, a message, and the opening and report of a client subject take about this long.
+/// The approximate times of the life of a short-lived client, of a message, and of the opening and report of a client
+/// subject.
 const LIFE: Nanos = Nanos::from_micros(500);
 const MESSAGE: Nanos = Nanos::from_micros(30);
 const CLIENT: Nanos = Nanos::from_millis(200);
@@ -228,7 +231,7 @@ impl Server {
         }
     }
 
-    /// The URL of a server of the user's.
+    /// The URL of a user's server.
     pub const fn url(&self) -> Option<&Endpoint> {
         match self {
             Self::Given(url) | Self::Started(Started { url, .. }) => Some(url),
@@ -236,7 +239,7 @@ impl Server {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub const fn url_mut(&mut self) -> Option<&mut Endpoint> {
         match self {
             Self::Given(url) | Self::Started(Started { url, .. }) => Some(url),
@@ -264,10 +267,11 @@ impl Server {
     }
 }
 
-/// The answer to each message of a server that keeps the contract of subjects. By default it sends that back at once.
+/// The answer to each message of a server that keeps the contract of subjects. By default it sends the message back at
+/// once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Answer {
-    /// The text that it answers; `None`: the message.
+    /// The text that it answers with; `None`: the message.
     pub reply: Option<String>,
     /// The time for which it keeps its processor busy before its reply leaves.
     pub work: Option<Nanos>,
@@ -296,7 +300,7 @@ pub struct Started {
 }
 
 impl Started {
-    /// The usual [`Started::start_timeout`]: a JVM on a busy machine takes 15 s.
+    /// The default of [`Started::start_timeout`]: a JVM on a busy machine takes 15 s.
     pub const START_TIMEOUT: Nanos = Nanos::from_secs(60);
 
     const fn timeout() -> Nanos {
@@ -306,7 +310,7 @@ impl Started {
     /// The place of the port in a command.
     pub const PORT: &str = "{port}";
 
-    /// True if it is given a port that is free.
+    /// True if it is given a free port.
     pub fn takes_port(&self) -> bool {
         self.command.contains(Self::PORT)
     }
@@ -358,7 +362,7 @@ pub struct ServerSubject {
 }
 
 impl ServerSubject {
-    /// The subject of that name, spoken to in `scheme`, which echoes on one CPU.
+    /// The subject called `name`, which echoes over `scheme` on one CPU.
     pub fn new(name: &str, scheme: Scheme) -> Self {
         let name = name.to_owned();
         Self { name, scheme, path: None, reply: None, work: None, cpus: None }
@@ -482,7 +486,7 @@ pub struct Bots {
 }
 
 impl Default for Bots {
-    /// Bots from player 1 on, none in the lobby.
+    /// Bots with player ids from 1 on, none in the lobby.
     fn default() -> Self {
         Self { first_player: 1, lobby: Share::NONE }
     }

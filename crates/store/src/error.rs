@@ -34,7 +34,7 @@ pub enum StoreError {
     },
     /// The address of a store has a mistake.
     #[error(
-        "`{address}` is no store: {what}; write postgres://USER@HOST/DATABASE, or leave it out for a file of this project"
+        "`{address}` is not a store: {what}; write postgres://USER@HOST/DATABASE, or leave it out for a file of this project"
     )]
     Address {
         /// The address, without a password.

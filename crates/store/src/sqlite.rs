@@ -139,7 +139,9 @@ impl Database for Sqlite {
         faults.retain(|line| line != "ok");
         if faults.is_empty() {
             let astray = texts("PRAGMA foreign_key_check").map_err(|error| self.told(&error))?;
-            faults.extend(astray.iter().map(|table| format!("a row of `{table}` is of no record")));
+            faults.extend(
+                astray.iter().map(|table| format!("`{table}` has a row whose record is missing")),
+            );
         }
         Ok(faults)
     }
@@ -208,7 +210,7 @@ fn told(name: &str, patience: Nanos, error: &rusqlite::Error) -> StoreError {
             StoreError::Busy { store, patience }
         }
         (_, Some(ErrorCode::DatabaseCorrupt)) => damaged(error.to_string()),
-        (_, Some(ErrorCode::NotADatabase)) => damaged("it is no database".to_owned()),
+        (_, Some(ErrorCode::NotADatabase)) => damaged("it is not a database".to_owned()),
         (_, Some(ErrorCode::DiskFull)) => StoreError::Full { store },
         (_, Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied)) => {
             StoreError::ReadOnly { store }

@@ -39,7 +39,8 @@ impl FromStr for Share {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let no_percentage = || ParseError::new(text, "is no percentage; as in `1%` or `0.01%`");
+        let no_percentage =
+            || ParseError::new(text, "is not a percentage; write it like `1%` or `0.01%`");
         let number = text.trim().strip_suffix('%').ok_or_else(no_percentage)?.trim_end();
         if number.starts_with('-') {
             return Err(ParseError::new(text, "is negative; at least 0% are possible"));
@@ -95,10 +96,10 @@ mod tests {
             ("99999999999999%", Err("`99999999999999%` is more than all; at most 100% are possible")),
             ("0.00001%",    Err("`0.00001%` is too fine; at most four decimals are read")),
             ("-1%",         Err("`-1%` is negative; at least 0% are possible")),
-            ("0.01",        Err("`0.01` is no percentage; as in `1%` or `0.01%`")),
-            ("%",           Err("`%` is no percentage; as in `1%` or `0.01%`")),
-            (".5%",         Err("`.5%` is no percentage; as in `1%` or `0.01%`")),
-            ("1e1%",        Err("`1e1%` is no percentage; as in `1%` or `0.01%`")),
+            ("0.01",        Err("`0.01` is not a percentage; write it like `1%` or `0.01%`")),
+            ("%",           Err("`%` is not a percentage; write it like `1%` or `0.01%`")),
+            (".5%",         Err("`.5%` is not a percentage; write it like `1%` or `0.01%`")),
+            ("1e1%",        Err("`1e1%` is not a percentage; write it like `1%` or `0.01%`")),
         ];
         for (text, expected) in table {
             let shown = text.parse::<Share>().map(|share| share.to_string());

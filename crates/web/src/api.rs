@@ -241,7 +241,7 @@ fn told(shared: &Shared, number: usize, command: &str) -> Answer<StatusCode> {
     match run.tell(command) {
         true => Ok(StatusCode::NO_CONTENT),
         false if run.is_over() => refused("the run is over"),
-        false => refused("the run does not read what it was told before"),
+        false => refused("the run has not read earlier commands yet"),
     }
 }
 

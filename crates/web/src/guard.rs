@@ -18,7 +18,7 @@ pub(crate) fn refusal(
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let Some(host) = text(header::HOST).filter(|host| is_ours(host, port)) else {
         return Some(
-            "this page is not asked for by its address: use the URL that wirebench printed",
+            "the Host header is not this server's address: use the URL that wirebench printed",
         );
     };
     if !is_same(first, token) {
@@ -26,15 +26,19 @@ pub(crate) fn refusal(
     }
     let own = format!("http://{host}");
     match text(header::ORIGIN) {
-        Some(origin) if origin != own => return Some("asked by a page of another origin"),
+        Some(origin) if origin != own => {
+            return Some("the request comes from a page of another origin");
+        }
         None if *method != Method::GET => {
-            return Some("asked by nobody: a request that changes something has an Origin");
+            return Some(
+                "the Origin header is missing, which every request that changes something needs",
+            );
         }
         Some(_) | None => {}
     }
     match headers.get("sec-fetch-site").map(|value| value.as_bytes()) {
         Some(b"same-origin" | b"none") | None => None,
-        Some(_) => Some("asked by a page of another site"),
+        Some(_) => Some("the request comes from a page of another site"),
     }
 }
 

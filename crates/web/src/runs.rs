@@ -47,12 +47,10 @@ pub enum StartError {
     #[error(transparent)]
     Thread(#[from] ThreadError),
     /// The options cannot be written as a file.
-    #[error("the options have no form as a file: {0}")]
+    #[error("the options cannot be written to a file: {0}")]
     Text(#[from] toml::ser::Error),
-    /// The session has as many runs as are kept.
-    #[error(
-        "{RUNS_MAX} runs were started here, which is all that is kept: start `wirebench ui` anew"
-    )]
+    /// The session has the maximum number of runs.
+    #[error("this session has reached its limit of {RUNS_MAX} runs: restart `wirebench ui`")]
     TooMany,
 }
 

@@ -117,7 +117,7 @@ impl Subscriber {
     /// Starts the conversation on a new connection.
     pub fn open(&mut self, tx: &mut Vec<u8>) {
         if self.broker == Broker::Nats {
-            return; // It speaks first.
+            return; // The server speaks first.
         }
         if let Some(Login { user, password }) = &self.login {
             let user = user.iter().map(String::as_bytes);
@@ -294,7 +294,7 @@ impl Subscriber {
                     None => return Ok(None),
                     Some(LINE_END) => {}
                     Some(other) => {
-                        return Err(self.unexpected(other, "the end of the line behind a message"));
+                        return Err(self.unexpected(other, "the line end after a message"));
                     }
                 }
                 let behind = |range: Range<usize>| self.start + range.start..self.start + range.end;
@@ -387,7 +387,7 @@ mod tests {
             (format!("+PONG\r\n{subscribed}{message}{left}"), "open; a: hi"),
             (format!("+PONG\r\n{}", message.replace('*', ">")), "open; a: hi"),
             ("+PONG\r\n*2\r\n$4\r\npong\r\n$0\r\n\r\n+PONG\r\n".to_owned(), "open; alive; alive"),
-            ("-NOAUTH Authentication required.\r\n".to_owned(), "error: Redis wants a login, and was given none"),
+            ("-NOAUTH Authentication required.\r\n".to_owned(), "error: Redis requires a login, and none was given"),
             ("-DENIED Redis is running in protected mode\r\n".to_owned(),
                 "error: Redis refuses: \"DENIED Redis is running in protected mode\""),
             (format!("+PONG\r\n-NOPERM No permissions to access a channel\r\n{message}"),
@@ -459,8 +459,8 @@ mod tests {
             (format!("{open}MSG a.b 1 2\r\nhi\r\nMSG a.b 1 _INBOX.x 0\r\n\r\n"), "open; a.b: hi; a.b: "),
             (format!("{open}+OK\r\n{info}MSG a 1 3\r\n\r\n!\r\nPONG\r\n"), "open; a: \\r\\n!; alive"),
             (format!("{open}PING\r\n"),                    "open; alive"),
-            ("INFO {\"auth_required\":true}\r\n".to_owned(), "error: NATS wants a login, and was given none"),
-            ("INFO {\"tls_required\":true}\r\n".to_owned(), "error: NATS wants TLS, which is not spoken with it here"),
+            ("INFO {\"auth_required\":true}\r\n".to_owned(), "error: NATS requires a login, and none was given"),
+            ("INFO {\"tls_required\":true}\r\n".to_owned(), "error: NATS requires TLS, which wirebench does not support for it"),
             ("INFO {\r\n".to_owned(),                      "error: NATS: got \"INFO {\", expected INFO"),
             ("PONG\r\n".to_owned(),                        "error: NATS: got \"PONG\", expected INFO"),
             (format!("{info}-ERR 'Authorization Violation'\r\n"), "error: NATS refuses: \"Authorization Violation\""),
@@ -475,7 +475,7 @@ mod tests {
             (format!("{open}MSG a 1 9\r\n"),               "open; error: NATS: a message of more than 8 bytes"),
             (format!("{open}MSG a 1 x\r\n"),               "open; error: NATS: got \"MSG a 1 x\""),
             (format!("{open}MSG a 1\r\n"),                 "open; error: NATS: got \"MSG a 1\""),
-            (format!("{open}MSG a 1 2\r\nhi!!"),           "open; error: NATS: got \"!!\", expected the end of the line behind a message"),
+            (format!("{open}MSG a 1 2\r\nhi!!"),           "open; error: NATS: got \"!!\", expected the line end after a message"),
             (format!("{open}HTTP/1.1 200 OK\r\n"),         "open; error: NATS: got \"HTTP/1.1 200 OK\""),
             (format!("{open}MSG a 1 2\r\nh"),              "open"),
             ("x".repeat(LINE_LEN_MAX),                     "error: NATS: got \"xxxx"),

@@ -211,7 +211,7 @@ fn greeting(received: &[u8]) -> Option<Finding> {
     let said = (!received.is_empty()).then(|| Excerpt::new(received))?;
     Some(greets(
         format!("a server that speaks first: {said}"),
-        "write a conversation whose first [[open]] expects that",
+        "write a conversation whose first [[open]] expects this message",
     ))
 }
 
@@ -237,7 +237,7 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
     }
     Some(match first_words(url, offers, seen) {
         Heard::Text(text) if text.starts_with("0{\"sid\"") => {
-            named("Engine.IO 4, as Socket.IO has it: it greets with a session", "socketio")
+            named("Engine.IO 4, as used by Socket.IO: it greets with an open packet", "socketio")
         }
         Heard::Text(text) if text.contains("\"type\":\"welcome\"") => {
             named("ActionCable: it greets with welcome", "actioncable")
@@ -246,14 +246,14 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
             named("NATS over WebSocket: it greets with INFO", "nats-ws")
         }
         Heard::Text(text) if text == "o" => {
-            closed("SockJS: it greets with o".to_owned(), "use sockjs:// in place of ws://")
+            closed("SockJS: it greets with o".to_owned(), "use sockjs:// instead of ws://")
         }
         Heard::Closed(Some(4406)) => named(
-            "GraphQL over WebSocket: it closes with 4406, for it wants its subprotocol",
+            "GraphQL over WebSocket: it closes with 4406 because it requires its subprotocol",
             "graphql-ws",
         ),
         Heard::Closed(Some(1002)) => closed(
-            "WebSocket that closes with 1002 at once: older GraphQL servers do".to_owned(),
+            "WebSocket that closes with 1002 at once, as older GraphQL servers do".to_owned(),
             "try --subprotocol graphql-ws",
         ),
         Heard::Closed(code) => closed(
@@ -265,12 +265,12 @@ fn of_upgrade(url: &Endpoint, offers: bool, seen: &Seen) -> Option<Finding> {
         ),
         Heard::Text(text) => greets(
             format!("WebSocket that speaks first: {}", Excerpt::new(text.as_bytes())),
-            "write a conversation whose first [[open]] expects that",
+            "write a conversation whose first [[open]] expects this message",
         ),
         Heard::Nothing => other(
             WAITS.to_owned(),
             "see what it answers with `wirebench talk`, and name its conversation; JSON-RPC, Phoenix, SignalR, \
-             Centrifugo, Bayeux and STOMP wait so",
+             Centrifugo, Bayeux and STOMP servers wait like this",
         ),
     })
 }
@@ -327,12 +327,12 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
         return Some(named(&format!("server-sent events at {path}: {rate}"), "sse"));
     }
     if path == "/socket.io/" && body.contains("Transport unknown") {
-        let found = named("Socket.IO 4 at /socket.io/: its path answers there", "socketio");
+        let found = named("Socket.IO 4: it answers at /socket.io/", "socketio");
         return Some(Finding { is_elsewhere: true, ..found });
     }
     if body.contains("\"websocket\"") && body.contains("\"entropy\"") {
         let words = format!("SockJS: {path} describes it");
-        return Some(closed(words, "use sockjs:// in place of ws:// or http://"));
+        return Some(closed(words, "use sockjs:// instead of ws:// or http://"));
     }
     if path == "/.well-known/mercure" && status == 400 {
         return Some(other("Mercure: its hub wants a topic".to_owned(), UNWRITTEN));
@@ -346,8 +346,8 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
         ));
     }
     if path == OPENAPI && status == 200 && body.contains("\"openapi\"") {
-        let words = "HTTP whose paths are listed at /openapi.json".to_owned();
-        return Some(closed(words, "name one of those paths in an http:// URL"));
+        let words = "an HTTP API described at /openapi.json".to_owned();
+        return Some(closed(words, "use one of its paths in an http:// URL"));
     }
     if !is_own {
         return None;
@@ -358,7 +358,7 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     if wants_upgrade && url.facts().carries == Carries::Requests {
         let scheme = if url.tls { "wss" } else { "ws" };
         let words = format!("a WebSocket endpoint: {path} answers {status}");
-        return Some(closed(words, &format!("use {scheme}:// in place of http:// or https://")));
+        return Some(closed(words, &format!("use {scheme}:// instead of http:// or https://")));
     }
     if url.facts().carries != Carries::Requests {
         return None;
@@ -370,7 +370,10 @@ fn of_page(url: &Endpoint, path: &str, seen: &Seen) -> Option<Finding> {
     let len = len.map_or_else(String::new, |len| format!(", {len} bytes"));
     let kind = if kind.is_empty() { String::new() } else { format!(" of {kind}") };
     is_page.then(|| {
-        closed(format!("HTTP {status}{len}{kind}"), "load it as it is: a GET accepts any 2xx")
+        closed(
+            format!("HTTP {status}{len}{kind}"),
+            "it can be loaded as is: any 2xx response to a GET counts",
+        )
     })
 }
 
@@ -424,7 +427,7 @@ pub fn reply(url: &Endpoint, beginning: &[u8]) -> Option<Finding> {
     let text = String::from_utf8_lossy(&text);
     let is_json_rpc = text.starts_with(['{', '[']) && text.contains(r#""jsonrpc":"2.0""#);
     let conversation = if url.facts().over_websocket { "json-rpc" } else { "ndjson" };
-    is_json_rpc.then(|| named("JSON-RPC 2.0: it answers with an error of that", conversation))
+    is_json_rpc.then(|| named("JSON-RPC 2.0: it answers with a JSON-RPC error", conversation))
 }
 
 /// True if a server of which only `found` is known, and whose reply to a message that was to be echoed begins with
@@ -442,7 +445,7 @@ pub fn id_of_answer(received: &[u8]) -> Option<Finding> {
     let place = messages.map_while(Result::ok).find_map(|message| place_of_id(&message, "$"))?;
     let place = Excerpt::new(place.as_bytes());
     Some(other(
-        format!("JSON that answers with the id that was sent: {ASKED} got it back at {place}"),
+        format!("JSON that returns the id of a request: {ASKED} was answered with it at {place}"),
         &format!("write a conversation whose replies have id = {place}"),
     ))
 }
@@ -471,14 +474,14 @@ fn refused(status: u16, received: &[u8]) -> Option<Finding> {
     match status {
         403 if !asks_for_login() => Some(closed(
             "HTTP 403".to_owned(),
-            "it forbids that, and does not say why: look at the path, or give a login or an Origin with -H @FILE",
+            "access is denied without a reason: check the path, or pass a login or an Origin with -H @FILE",
         )),
         401 | 403 => Some(closed(
             format!("a server that wants a login: it answers {status}"),
             "give it with -H @FILE, a file with a line such as `Authorization: Bearer …`",
         )),
         429 => Some(closed(
-            "a server that asks for less: it answers 429".to_owned(),
+            "a server that limits requests: it answers 429".to_owned(),
             "wait, and load it only with the consent of whoever runs it",
         )),
         _ => None,
@@ -515,16 +518,16 @@ fn closed(words: String, advice: &str) -> Finding {
 fn unknown(seen: &[Seen]) -> Finding {
     let silent = seen.iter().all(|seen| seen.received.is_empty());
     if silent && seen.iter().all(|seen| seen.ended) {
-        return closed(ENDS.to_owned(), "its log says why");
+        return closed(ENDS.to_owned(), "check the server's log for the reason");
     }
     match silent {
         true => other(
             SILENT.to_owned(),
             "see what it answers with `wirebench talk`, and name its conversation; Redis (resp), MQTT (mqtt), STOMP \
-             (stomp-tcp) and JSON-RPC in lines (ndjson) wait so",
+             (stomp-tcp) and JSON-RPC in lines (ndjson) servers wait like this",
         ),
         false => other(
-            "a server that was not understood".to_owned(),
+            "a server with an unknown protocol".to_owned(),
             "see what it answers with `wirebench talk`, and name its conversation",
         ),
     }
@@ -533,8 +536,8 @@ fn unknown(seen: &[Seen]) -> Finding {
 /// The description of a WebSocket when nothing else is known.
 const WAITS: &str = "WebSocket that waits for the client to speak first";
 
-/// The words about a server without WebSocket of which no more is known.
-const SILENT: &str = "a server that says nothing by itself";
+/// The description of a server without WebSocket when nothing else is known.
+const SILENT: &str = "a server that sends nothing on its own";
 
 /// The description of a server that ends every connection.
 const ENDS: &str = "a server that ends each connection without an answer";
@@ -564,7 +567,7 @@ const SPOKEN: [(&str, &str, Option<&str>); 7] = [
 ];
 
 /// The advice about a protocol without a ready-made conversation.
-const UNWRITTEN: &str = "write a conversation for it in TOML, and name that with --conversation";
+const UNWRITTEN: &str = "write a conversation for it in TOML, and pass it with --conversation";
 
 const ACCEPT: &str = "text/event-stream, application/json;q=0.9, */*;q=0.5";
 
@@ -600,7 +603,7 @@ mod tests {
         let table: [(&str, Server, &str, Option<&str>, usize); _] = [
             // URL, server, what is found, the conversation, the attempts that it takes
             ("tcp://h:1", |_| ("INFO {\"server_id\":1}\r\n".into(), false), "NATS: it greets", Some("nats"), 1),
-            ("tcp://h:1", |_| (String::new(), false), "says nothing by itself", None, 1),
+            ("tcp://h:1", |_| (String::new(), false), "sends nothing on its own", None, 1),
             ("tcp://h:1", |_| ("220 mail\r\n".into(), false), "speaks first: \"220 mail\\r\\n\"", None, 1),
             ("ws://h/graphql", |_| (open("graphql-transport-ws", &[]), false), "GraphQL over WebSocket", Some("graphql-ws"), 1),
             ("ws://h/ws", |_| (open("wamp.2.json", &[]), false), "WAMP", Some("wamp"), 1),
@@ -623,8 +626,8 @@ mod tests {
             ("ws://h/ws", |_| (page(403, "", "<input type=\"password\">"), true), "wants a login: it answers 403", None, 1),
             ("http://h/", |_| ("HTTP/1.1 403 No\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n".into(), true), "wants a login: it answers 403", None, 1),
             ("http://h/", |_| (page(403, "text/html", "403 Forbidden"), true), "HTTP 403", None, 1),
-            ("ws://h/ws", |_| (page(429, "", ""), true), "asks for less", None, 1),
-            // A broker that drops a list of names that it does not know, and takes none at all.
+            ("ws://h/ws", |_| (page(429, "", ""), true), "a server that limits requests", None, 1),
+            // A broker that drops an upgrade with names that it does not know, and accepts one without names.
             ("ws://h/", |attempt| match attempt {
                 Attempt::Upgrade(false) => (open("", &[]), false),
                 Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(true) => (String::new(), true),
@@ -634,7 +637,7 @@ mod tests {
                 Attempt::Get(path) if path == "/socket.io/" => (page(400, "application/json", "{\"code\":0,\"message\":\"Transport unknown\"}"), false),
                 Attempt::Get(_) => (page(404, "text/html", "no"), false),
                 Attempt::Ask | Attempt::Listen | Attempt::Upgrade(_) => (String::new(), true),
-            }, "Socket.IO 4 at /socket.io/", Some("socketio"), 4),
+            }, "Socket.IO 4: it answers at /socket.io/", Some("socketio"), 4),
             ("ws://h/echo", |attempt| match attempt {
                 Attempt::Get(path) if path == "/echo/info" => (page(200, "application/json", "{\"websocket\":true,\"origins\":[],\"entropy\":7}"), false),
                 Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", "no"), false),
@@ -657,7 +660,7 @@ mod tests {
                 // Neither a page that repeats the query nor errors of another kind are GraphQL.
                 Attempt::Get(path) if path.starts_with("/graphql?") => (page(404, "application/json", "{\"errors\":[{\"message\":\"__typename\"}]}"), false),
                 Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),
-            }, "listed at /openapi.json", None, 6),
+            }, "described at /openapi.json", None, 6),
             ("http://h/", |attempt| match attempt {
                 Attempt::Get(path) if path == "/.well-known/mercure" => (page(400, "text/plain", "Missing \"topic\" parameter."), false),
                 Attempt::Ask | Attempt::Get(_) | Attempt::Listen | Attempt::Upgrade(_) => (page(404, "", ""), false),
@@ -666,7 +669,7 @@ mod tests {
             ("http://h/ws", |_| (page(400, "", "Can \"Upgrade\" only to \"WebSocket\"."), false), "a WebSocket endpoint", None, 1),
             ("http://h/page", |_| (page(200, "text/html", "hello"), false), "HTTP 200, 5 bytes of text/html", None, 1),
             ("http://h/", |_| (page(401, "", ""), false), "wants a login", None, 1),
-            ("http://h/", |_| ("SSH-2.0-x\r\n".into(), false), "was not understood", None, 6),
+            ("http://h/", |_| ("SSH-2.0-x\r\n".into(), false), "a server with an unknown protocol", None, 6),
         ];
         for (url, server, words, conversation, attempts) in table {
             let url: Endpoint = url.parse().unwrap();

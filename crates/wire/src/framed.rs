@@ -167,8 +167,8 @@ mod tests {
             (counting_itself, b"\0\0\0\x08abcd", &["Binary \"abcd\"", "end: closed None \"\""]),
             (counting_itself, b"\0\0\0\x09abcde", &["error: frame of 9 bytes, limit is 8"]),
             (counting_itself, b"\xff\xff\xff\xff", &["error: frame of 4294967295 bytes, limit is 8"]),
-            (counting_itself, b"\0\0\0\x04", &["error: frame of 4 bytes, the shortest has 5"]),
-            (counting_itself, b"\0\0\0\0", &["error: frame of 0 bytes, the shortest has 5"]),
+            (counting_itself, b"\0\0\0\x04", &["error: frame of 4 bytes, the minimum is 5"]),
+            (counting_itself, b"\0\0\0\0", &["error: frame of 0 bytes, the minimum is 5"]),
             (counting_itself, b"\0\0", &["end: error: the connection ended 2 bytes into a frame"]),
             (counting_itself, b"\0\0\0\x06a", &["end: error: the connection ended 5 bytes into a frame"]),
         ];

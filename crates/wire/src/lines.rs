@@ -80,7 +80,7 @@ impl Protocol for Lines {
         }
         let max = self.limits.line_len_max;
         let held = self.pieces.bytes().len();
-        let len_max = max - held; // what is held has no line feed
+        let len_max = max - held; // the held bytes have no line feed
         let end = input.peek().iter().take(len_max.saturating_add(1)).position(is_line_feed);
         let payload = match end {
             Some(len) if held == 0 => &input.take(len + 1)[..len],

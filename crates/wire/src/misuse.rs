@@ -10,8 +10,9 @@ pub enum MisuseError {
         /// The form.
         expected: &'static str,
     },
-    /// The value of a hole is no whole number, or one that its bytes do not hold. It may be a secret, and is not told.
-    #[error("the value of `{hole}` is no whole number from {min} to {max}")]
+    /// The value of a hole is not a whole number, or one that does not fit in its bytes. It may be a secret, so the
+    /// error does not show it.
+    #[error("the value of `{hole}` is not a whole number from {min} to {max}")]
     Misfit {
         /// The hole, with the form of the number.
         hole: String,
@@ -41,7 +42,7 @@ pub enum MisuseError {
         max: u64,
     },
     /// The message is shorter than any message of the protocol.
-    #[error("message of {len} bytes, the shortest has {min}")]
+    #[error("message of {len} bytes, the minimum is {min}")]
     TooShort {
         /// Its length in bytes.
         len: u64,

@@ -183,7 +183,7 @@ fn is_binary_message(
     let data: Vec<Value> =
         serde_json::from_str(data).map_err(|error| Packets::broken(packet, &error))?;
     if !data.iter().all(|value| has_its_attachments(value, attachments)) {
-        return Err(Packets::unexpected(packet, "places of the attachments that it announces"));
+        return Err(Packets::unexpected(packet, "placeholders for the announced attachments"));
     }
     let (name, of) = match &data[..] {
         [Value::String(name), of] => (name, of),
@@ -303,7 +303,7 @@ impl Dialect for Packets {
         let (ack, event) = own.split_at(digits_of(own));
         match (self.state, packet.as_bytes()) {
             (_, [b'4', ..]) if self.announced.is_some() => {
-                Err(unexpected("the attachments of the packet before"))
+                Err(unexpected("the attachments of the previous packet"))
             }
             (_, [b'1', ..]) => Ok(Heard::Closed { code: None, reason: String::new() }),
             (_, [b'2', rest @ ..]) => {
@@ -511,8 +511,10 @@ mod tests {
         let spaced = r#"451-["message", {"num": 0, "_placeholder": true}]"#;
         let two = r#"452-["news",{"a":[{"_placeholder":true,"num":1}],"b":{"_placeholder":true,"num":0}}]"#;
         let wrong = r#"451-["news",{"_placeholder":true,"num":1}]"#;
-        let (attachments, places) =
-            ("the attachments of the packet before", "places of the attachments that it announces");
+        let (attachments, places) = (
+            "the attachments of the previous packet",
+            "placeholders for the announced attachments",
+        );
         let of_another = "451-/a,7[\"x\",{\"_placeholder\":true,\"num\":0}]";
         #[rustfmt::skip]
         let table: [(&[&str], &[&str], &[&str]); _] = [

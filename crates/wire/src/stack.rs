@@ -647,8 +647,8 @@ pub enum StackError {
     /// The request cannot be written.
     #[error(transparent)]
     InvalidRequest(#[from] InvalidRequest),
-    /// Only the client's end of the protocol is here.
-    #[error("there is no server of {protocol} here")]
+    /// Only the client's end of the protocol is implemented here.
+    #[error("wirebench has no {protocol} server")]
     NoServer {
         /// The protocol.
         protocol: Protocol,

@@ -51,7 +51,7 @@ impl Exit {
         ),
         (
             Self::INVALID,
-            "invalid: a number that the answer needs is no result; the verdict says why",
+            "invalid: a number that the answer needs is not a valid result; the verdict says why",
         ),
         (Self::PARTIAL, "partial: something was not measured; the record says what"),
         (Self::REFUSED, "refused: a public target needs --i-may-load-this-target"),
@@ -61,7 +61,7 @@ impl Exit {
         ),
         (
             Self::NOT_WRITTEN,
-            "the result could not be written where it was to be; stderr says where it is",
+            "the result could not be written where it should be; stderr says where it is",
         ),
         (Self::HUNG_UP, "ended by SIGHUP (its terminal is gone), with a valid partial record"),
         (Self::INTERRUPTED, "ended by SIGINT (Ctrl-C), with a valid partial record"),

@@ -262,6 +262,6 @@ fn per_second(count: u64, time: Nanos) -> f64 {
 }
 
 /// The commands that there are, for a warning.
-const COMMANDS: &str = r#"there are {"rate": "2000/s"} and {"stop": true}"#;
-/// The longest that all commands together may be.
+const COMMANDS: &str = r#"commands are {"rate": "2000/s"} and {"stop": true}"#;
+/// The most bytes that all commands together may have.
 const COMMANDS_MAX: u64 = 1 << 20;

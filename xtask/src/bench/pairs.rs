@@ -199,10 +199,10 @@ mod tests {
             p50           38.0 ms 31.9 ms   0.91x 1.12x [1.01, 1.28]\n\
             messages      606/s   769/s     1.12x 0.90x [0.85, 0.96]\n\
             server CPU    21.4 us 20.2 us   1.00x 0.94x [0.65, 1.36]\n\
-            generator CPU 21.4 us 20.2 us   1.00x - hangs on few rounds\n\
+            generator CPU 21.4 us 20.2 us   1.00x - depends on few rounds\n\
             http\nround trip    base    record  machine ratio [95 %]\n\
             messages      606/s   769/s     1.12x 1.00x [0.95, 1.06]\n\
-            machine: tcp of the record by tcp of the base; the ratio is divided by it\n\n\
+            machine: tcp of the record over tcp of the base; the ratio is divided by it\n\n\
             base, 2026-11-22T23:55:22Z\nverdict: degraded: p50 [0.5, 0.6]\n";
         let (mut same, mut more) = (Claims::default(), Claims::default());
         same.add(words).unwrap();

@@ -184,7 +184,7 @@ fn an_opening_handshake_that_is_not_one_fails_the_connection() {
     #[rustfmt::skip]
     let table: [(&[u8], &str); _] = [
         (WRONG, r#"Sec-WebSocket-Accept is "AAAAAAAAAAAAAAAAAAAAAAAAAAA=", which does not answer our key"#),
-        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "status 404 instead of an upgrade: nothing is there"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "status 404 instead of an upgrade: not found"),
         (GARBAGE, r#"the peer does not speak HTTP, it sent "\xffK\x1b}[2Jxxxxxxxxx""#),
     ];
     for (answer, text) in table {
@@ -389,10 +389,10 @@ fn an_echo_of_the_other_kind_is_a_wrong_reply() {
 fn a_reply_that_nobody_asked_for_breaks_the_protocol() {
     #[rustfmt::skip]
     let table: [(Speech, &[u8], &str); _] = [
-        (Speech::Framed, b"\0\0\0\x03hi\x1b", r#"3 bytes that no message asked for: "hi\x1b""#),
-        (Speech::Http, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "bytes that answer no request"),
-        (Speech::Raw, b"0123456789abcdef", r#"16 bytes that no message asked for: "0123456789abcdef""#),
-        (Speech::WebSocket, b"\x81\x02hi", r#"2 bytes that no message asked for: "hi""#),
+        (Speech::Framed, b"\0\0\0\x03hi\x1b", r#"received 3 bytes while no message awaited a reply: "hi\x1b""#),
+        (Speech::Http, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "received bytes that answer no request"),
+        (Speech::Raw, b"0123456789abcdef", r#"received 16 bytes while no message awaited a reply: "0123456789abcdef""#),
+        (Speech::WebSocket, b"\x81\x02hi", r#"received 2 bytes while no message awaited a reply: "hi""#),
     ];
     for (speech, unasked, text) in table {
         // Together with the third reply.

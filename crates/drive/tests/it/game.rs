@@ -164,7 +164,7 @@ fn when_one_connection_of_a_bot_ends_so_does_the_bot_and_another_takes_its_place
         (Way::Binary, 3, "closed by the server"),
         (Way::WebSocket, 3, "connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)"),
         (Way::Comet, 2, "the connection ended with 1 requests unanswered"),
-        (Way::Comet, 7, "closed by the server: the second of its two connections"),
+        (Way::Comet, 7, "the server closed the second of the two connections"),
     ];
     for (way, victim, said) in table {
         let play = bots(game(way).connections(5), 1000).duration(ms(10_000));

@@ -150,9 +150,9 @@ fn a_reply_with_a_wrong_byte_is_an_error_of_the_message_that_it_names() {
     // Behind the two bytes of the frame's head: connection, sequence, due, body.
     #[rustfmt::skip]
     let table = [
-        (2,  "its header names no message"),
-        (6,  "its header names no message"),
-        (12, "its header names no message"),
+        (2,  "its header does not match any message"),
+        (6,  "its header does not match any message"),
+        (12, "its header does not match any message"),
         (2 + 16, "byte 16 of 40 is"),
         (2 + 39, "byte 39 of 40 is"),
     ];

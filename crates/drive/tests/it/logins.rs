@@ -44,7 +44,7 @@ fn a_login_that_fails_is_an_error_of_opening() {
         (Answer::Status(403), ErrorClass::Protocol,          "HTTP status 403, expected the status 2xx: \"no entry\""),
         (Answer::Status(429), ErrorClass::Protocol,          "HTTP status 429, expected the status 2xx: \"no entry\""),
         (Answer::End,         ErrorClass::Protocol,          "the connection ended"),
-        (Answer::Nothing,     ErrorClass::HandshakeTimedOut, "no answer to all exchanges before the connection within 200 ms"),
+        (Answer::Nothing,     ErrorClass::HandshakeTimedOut, "the exchanges before the connection did not complete within 200 ms"),
     ];
     for (answer, class, expected) in table {
         let mut server = Gate::new(answer);

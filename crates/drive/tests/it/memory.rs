@@ -64,7 +64,8 @@ fn a_server_that_pings_and_reads_no_pongs_is_ended() {
     }
     assert!(kept_max < 3 * (1 << 20) + (1 << 18), "1 MiB on each connection: {kept_max}");
     let played = world.finish();
-    let text = "the server sends what is to be answered, and does not read: 1 MiB of answers waits";
+    let text =
+        "the server sends pings or requests but does not read the answers: 1 MiB of them is unsent";
     assert_eq!(played.errors(), [(ErrorClass::Protocol, 3, text)]);
 }
 

@@ -94,7 +94,7 @@ fn a_redirect_that_cannot_be_followed_is_an_error_and_unasked_a_refusal() {
     let table = [
         // redirects, what is said, counted, class, and words
         (0, SAME,      0,  ErrorClass::Refused,  "refused with status 307: \"/next\""),
-        (1, elsewhere, 0,  ErrorClass::Protocol, "HTTP status 302 redirects to \"http://other.example/\", and only redirects to http://server.example are followed"),
+        (1, elsewhere, 0,  ErrorClass::Protocol, "HTTP status 302 redirects to \"http://other.example/\", but only redirects to http://server.example are followed"),
         (3, SAME,      30, ErrorClass::Protocol, "HTTP status 307 redirects to \"/next\" after 3 redirects, the limit"),
         (3, CLOSING,   30, ErrorClass::Protocol, "HTTP status 308 redirects to \"next\" after 3 redirects, the limit"),
     ];

@@ -16,7 +16,7 @@ pub(super) struct Connection {
 impl Connection {
     /// An attempt by `process` to connect to `target`.
     pub(super) fn new(target: Address, process: usize, id: ConnectionId) -> Self {
-        let server = End::new(process, None); // Whose it is shows when the request arrives.
+        let server = End::new(process, None); // Its process is known when the request arrives.
         Self { target, client: End::new(process, Some(id)), server }
     }
 

@@ -70,9 +70,9 @@ impl Agent {
                 self.actions.push(prepare(task, plan));
                 Stage::AwaitReady
             }
-            Read::Found(Entry::Step(_) | Entry::Slot(_)) => {
-                Stage::Refused(Refusal::Plan { because: format!("{subject} holds something else") })
-            }
+            Read::Found(Entry::Step(_) | Entry::Slot(_)) => Stage::Refused(Refusal::Plan {
+                because: format!("{subject} contains something else"),
+            }),
             Read::Unreadable(because) => Stage::Refused(Refusal::Plan { because: because.clone() }),
             Read::Denied => {
                 self.actions.push(Action::Say(Word::Denied(subject.clone())));

@@ -384,7 +384,7 @@ impl Controller {
         let refused = |(name, member): (&Name, &Member)| {
             member.refused.as_ref().map(|refusal| format!("{name}: {refusal}"))
         };
-        let silent = "the others were not heard of".to_owned();
+        let silent = "nothing was heard from the others".to_owned();
         let because = self.members.iter().find_map(refused).unwrap_or(silent);
         self.end(Why::TooFewAgents {
             ready: u32::try_from(ready).unwrap_or(u32::MAX),

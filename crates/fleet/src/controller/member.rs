@@ -139,8 +139,8 @@ mod tests {
         };
         assert_eq!(said(&mut member, None), None);
         assert_eq!(said(&mut member, Some(10)), None, "as late as a begin may be");
-        let words = "a0 sends late: half of its messages of the last second more than 45 ms after they were due; has \
-                     its machine a free core?";
+        let words = "a0 sends late: in the last second, half of its messages were sent more than 45 ms after they \
+                     were due; does its machine have a free core?";
         assert_eq!(said(&mut member, Some(45)).as_deref(), Some(words));
         assert_eq!(said(&mut member, Some(50)), None);
         member.is_late = false;

@@ -61,7 +61,7 @@ pub enum ConnectError {
     },
     /// The server is too old.
     #[error(
-        "the coordination server {url} is nats-server {found}, and at least {wanted} is needed; `go install github.com/nats-io/nats-server/v2@v2.15.2` builds one"
+        "the coordination server {url} is nats-server {found}, but at least {wanted} is needed; `go install github.com/nats-io/nats-server/v2@v2.15.2` builds one"
     )]
     TooOld {
         /// The address.
@@ -81,7 +81,7 @@ pub enum ConnectError {
     },
     /// The permissions of this key do not cover its task.
     #[error(
-        "the coordination server {url} refuses {name}: {refusal}; is the join file that of this name and task, and \
+        "the coordination server {url} refuses {name}: {refusal}; is the join file the one for this name and task, and \
          users.conf the one that was written with it?"
     )]
     Denied {
@@ -94,7 +94,7 @@ pub enum ConnectError {
     },
     /// The server has no log.
     #[error(
-        "the coordination server {url} has no stream {stream} yet; a controller makes it: `wirebench fleet status JOIN`"
+        "the coordination server {url} has no stream {stream} yet; a controller creates it: `wirebench fleet status JOIN`"
     )]
     NoLog {
         /// The address.
@@ -102,8 +102,10 @@ pub enum ConnectError {
         /// The name of the stream.
         stream: &'static str,
     },
-    /// The log is not one that can be written once.
-    #[error("the stream {stream} on {url} {fault}; remove it, and a controller makes it anew")]
+    /// The stream is not one whose subjects can be written only once.
+    #[error(
+        "the stream {stream} on {url} {fault}; remove it, and a controller will create it again"
+    )]
     OtherLog {
         /// The address.
         url: String,

@@ -45,7 +45,7 @@ impl Log {
             let made = made.map_err(|error| ConnectError::OtherLog {
                 url: url(),
                 stream: STREAM,
-                fault: format!("cannot be made: {error}"),
+                fault: format!("cannot be created: {error}"),
             })?;
             if let Some(fault) = fault(&made.cached_info().config) {
                 return Err(ConnectError::OtherLog { url: url(), stream: STREAM, fault });

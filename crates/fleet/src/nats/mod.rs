@@ -274,7 +274,7 @@ impl Session {
             Event::Disconnected => self.tell(Heard::Bus(BusEvent::Disconnected)),
             Event::SlowConsumer(_) => {
                 self.tell(Heard::Problem(
-                    "messages came faster than they were read: some are lost".to_owned(),
+                    "messages arrived faster than they were read: some are lost".to_owned(),
                 ));
             }
             Event::ServerError(error) => {
@@ -287,8 +287,8 @@ impl Session {
                 // A new certificate resolves this, and nothing here needs a restart.
                 if connection::is_of_time(&error) && !self.is_expired.replace(true) {
                     self.tell(Heard::Problem(format!(
-                        "the certificate of the coordination server is not valid now ({error}): it is tried again until \
-                         it has another one"
+                        "the certificate of the coordination server is not valid now ({error}): connecting is tried \
+                         again until it has another one"
                     )));
                 }
                 return self.is_shut_out(&error);
@@ -324,7 +324,7 @@ impl Session {
         let is_shut_out = connection::is_shut_out(error);
         if is_shut_out {
             self.tell(Heard::Over(format!(
-                "the coordination server does not let us in any more: {error}; was its key withdrawn, or has it expired?"
+                "the coordination server no longer lets us in: {error}; was its key withdrawn, or has it expired?"
             )));
         }
         is_shut_out

@@ -59,7 +59,7 @@ impl fmt::Display for Version {
 pub enum Refusal {
     /// Another process has this name, and is alive.
     #[error(
-        "another process has the name {agent} and is alive: stop one of them, or give it another join file"
+        "another live process has the name {agent}: stop one of them, or give it another join file"
     )]
     Twin {
         /// The name.

@@ -70,7 +70,7 @@ fn conversations_of_a_subject_are_read_with_it_and_what_is_wrong_with_them_is_to
     let said: Vec<String> = catalogue.broken.iter().map(ToString::to_string).collect();
     let [elsewhere, missing, wrong] = &said[..] else { panic!("{said:?}") };
     let alone =
-        "the conversation `ndjson` is held over tcp or unix or lines, and `speaks` has ws alone";
+        "the conversation `ndjson` runs over tcp or unix or lines, but `speaks` has only ws";
     assert!(elsewhere.ends_with(alone), "{elsewhere}");
     assert!(
         missing.contains("cannot read") && missing.contains("missing/own.toml: No such"),
@@ -90,7 +90,10 @@ fn a_manifest_without_end_is_not_read() {
     assert_eq!(broken.len(), 2);
     for error in broken {
         let said = error.to_string();
-        assert!(said.ends_with("subject.toml:1:1: is no regular file; write it as one"), "{said}");
+        assert!(
+            said.ends_with("subject.toml:1:1: is not a regular file; write it as one"),
+            "{said}"
+        );
     }
 }
 

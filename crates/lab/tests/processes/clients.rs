@@ -76,7 +76,7 @@ fn a_client_that_hangs_is_killed() {
 
 fn garbage_ends_the_client() {
     let (error, mut client) = failure("read line\nprintf 'measur\\033ing\\n'\nsleep 60\n");
-    let expected = r#"the client's result: line "measur\x1bing" cannot be: `measuring` is awaited"#;
+    let expected = r#"the client's result: invalid line "measur\x1bing": expected `measuring`"#;
     assert_eq!(error.to_string(), expected);
     assert!(client.process_mut().died().is_some());
 }
@@ -102,10 +102,7 @@ fn words_outside_of_a_block_are_refused() {
     let mut client = Client::start(&script.subject, script.path(), &settings(), &launch()).unwrap();
     script.written("said");
     let error = client.run(&run(), &mut |_| {}).unwrap_err();
-    assert!(
-        error.to_string().contains(r#"line "hello" cannot be: no command was given"#),
-        "{error}"
-    );
+    assert!(error.to_string().contains(r#"invalid line "hello": no command was given"#), "{error}");
 }
 
 fn what_it_does_not_support_is_told_apart() {

@@ -154,7 +154,7 @@ impl Pace {
         }
         let held = self.replay.drain();
         if matches!(self.load, Load::Closed { .. } | Load::ThinkingBots { .. }) {
-            return; // No schedule wanted more.
+            return; // No schedule asked for more.
         }
         held.for_each(|due| each(due, 1));
         if self.quota != u64::MAX {

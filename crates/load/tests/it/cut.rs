@@ -194,7 +194,7 @@ fn rooms_that_machines_cannot_share_are_refused_with_the_next_thing_to_do() {
     let words = cut(&whole, 0, &[1, 1]).unwrap_err().to_string();
     assert_eq!(
         words,
-        "2 agents divide the receivers of each room, and random instants are known to one of them; use a multiple of 2 \
+        "2 agents divide the receivers of each room, and only one of them knows random instants; use a multiple of 2 \
          rooms on agents of one weight, or uniform spacing"
     );
     let whole = Workload {

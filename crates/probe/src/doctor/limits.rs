@@ -57,7 +57,7 @@ pub(super) fn open_files(facts: &Facts, question: Question) -> Finding {
     };
     Finding {
         evidence: format!(
-            "soft limit {}, hard limit {}{whose}; {RESERVED_FILES} of them are for other things",
+            "soft limit {}, hard limit {}{whose}; {RESERVED_FILES} of them are used for other things",
             shown(soft),
             shown(hard)
         ),
@@ -103,7 +103,7 @@ pub(super) fn backlog(facts: &Facts, question: Question) -> Finding {
     const NAME: Name = Name { code: "backlog", name: "backlog" };
     if question.server == Place::Elsewhere {
         return Finding {
-            effect: "connects beyond it wait 1 s and more to be tried again".to_owned(),
+            effect: "connects beyond it are retried only after 1 s or more".to_owned(),
             cure: Some("on the server's machine: sysctl net.core.somaxconn".to_owned()),
             ..Finding::unknown(NAME, "it is the other machine's")
         };
@@ -115,10 +115,10 @@ pub(super) fn backlog(facts: &Facts, question: Question) -> Finding {
     let asked = question.connections().map(|connections| connections.min(at_once));
     Finding {
         evidence: format!(
-            "net.core.somaxconn {at}; a thread of the generator has {at_once} connects under way at most"
+            "net.core.somaxconn {at}; a thread of the generator has at most {at_once} connects under way"
         ),
         effect:
-            "connects beyond it wait 1 s and more to be tried again, whatever the server asks for"
+            "connects beyond it are retried only after 1 s or more, whatever the server asks for"
                 .to_owned(),
         cure: (at < at_once).then(|| "sysctl -w net.core.somaxconn=65535".to_owned()),
         ..Finding::binds(NAME, at, Unit::Connects, asked)

@@ -24,8 +24,9 @@ pub(super) fn cores(facts: &Facts, question: Question) -> Finding {
     }
     Finding {
         evidence,
-        effect: "generator and server slow each other down, and no number is of one of them alone"
-            .to_owned(),
+        effect:
+            "generator and server slow each other down, so no number describes only one of them"
+                .to_owned(),
         cure: Some(
             "allow more cores (taskset, the container's limit), or run the server elsewhere"
                 .to_owned(),
@@ -52,7 +53,7 @@ pub(super) fn timer_floor(facts: &Facts) -> Finding {
             Nanos(p99.0.saturating_mul(LAG_SHARE))
         ),
         cure: coarse.then(|| {
-            "a machine with nothing else to do, and a core for the generator, which looks at the clock there in place of sleeping".to_owned()
+            "an idle machine with a core for the generator, which then polls the clock instead of sleeping".to_owned()
         }),
         ..Finding::new(NAME, state)
     }
@@ -71,7 +72,7 @@ pub(super) fn steal(facts: &Facts) -> Finding {
     let noisy = now > STEAL_MAX;
     Finding {
         evidence: format!("{:.1} % of the CPU time just now{since_start}", now * 100.0),
-        effect: "the hypervisor runs others meanwhile: what waits for a CPU is measured as latency"
+        effect: "the hypervisor runs other machines: waiting for a CPU shows up as latency"
             .to_owned(),
         cure: noisy
             .then(|| "choose a machine, or an instance type, with cores of its own".to_owned()),

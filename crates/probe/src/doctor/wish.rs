@@ -49,13 +49,13 @@ impl FromStr for Wish {
 
 impl fmt::Display for Wish {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.connections, self.messages_per_s()) {
-            (Some(connections), None) => write!(f, "{} connections", Count(connections)),
-            (Some(connections), Some(rate)) => {
-                write!(f, "{} connections, {} messages/s", Count(connections), Count(rate))
-            }
-            (None, rate) => write!(f, "{} messages/s", Count(rate.unwrap_or(0))),
-        }
+        let counted = |count: u64, noun: &str| {
+            let s = if count == 1 { "" } else { "s" };
+            format!("{} {noun}{s}", Count(count))
+        };
+        let connections = self.connections.map(|connections| counted(connections, "connection"));
+        let rate = self.messages_per_s().map(|rate| format!("{}/s", counted(rate, "message")));
+        f.write_str(&connections.into_iter().chain(rate).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -80,7 +80,7 @@ fn connections(text: &str, count: &str, noun: &str) -> Result<u64, WishError> {
         return Err(WishError::new(text, format_args!("has `{noun}` where connections should be")));
     }
     match quantity::<Count>(text, count)? {
-        Count(0) => Err(WishError::new(text, "is nothing")),
+        Count(0) => Err(WishError::new(text, "asks for nothing")),
         Count(count) => Ok(count),
     }
 }
@@ -115,11 +115,11 @@ mod tests {
             ("10k bots",                    Some(10_000),  None,         "10k connections"),
             ("20000 connections",           Some(20_000),  None,         "20k connections"),
             ("  5k   clients ",             Some(5_000),   None,         "5000 connections"),
-            ("1 bot",                       Some(1),       None,         "1 connections"),
+            ("1 bot",                       Some(1),       None,         "1 connection"),
             ("2000/s",                      None,          Some(2_000),  "2000 messages/s"),
             ("10k bots every 1s",           Some(10_000),  Some(10_000), "10k connections, 10k messages/s"),
             ("10k bots every 3s",           Some(10_000),  Some(3_334),  "10k connections, 3334 messages/s"),
-            ("7 users every 1m30s",         Some(7),       Some(1),      "7 connections, 1 messages/s"),
+            ("7 users every 1m30s",         Some(7),       Some(1),      "7 connections, 1 message/s"),
             ("100 connections at 2k/s",     Some(100),     Some(2_000),  "100 connections, 2000 messages/s"),
             ("90/min over 3 bots",          Some(3),       Some(2),      "3 connections, 2 messages/s"),
         ];
@@ -138,7 +138,7 @@ mod tests {
             ("10k",                  "`10k` is not understood"),
             ("bots 10k",             "has `10k` where connections should be"),
             ("10k penguins",         "has `penguins` where connections should be"),
-            ("0 bots",               "is nothing"),
+            ("0 bots",               "asks for nothing"),
             ("-1 bots",              "is negative"),
             ("1.5 bots",             "is not clear"),
             ("10k bots every 1",     "did you mean `1s`?"),

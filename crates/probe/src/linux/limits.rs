@@ -43,8 +43,8 @@ pub(super) fn open_files(files: &dyn Files) -> Result<OpenFiles, String> {
 pub(super) fn ports(files: &dyn Files) -> Result<Ports, String> {
     let path = "/proc/sys/net/ipv4/ip_local_port_range";
     let text = files.read(path)?;
-    let [first, last] = numbers(&text).ok_or_else(|| format!("{path}: {text:?} is no range"))?;
-    // A missing list is an empty one.
+    let [first, last] = numbers(&text).ok_or_else(|| format!("{path}: {text:?} is not a range"))?;
+    // A missing list counts as an empty one.
     let reserved = files.read("/proc/sys/net/ipv4/ip_local_reserved_ports").unwrap_or_default();
     let reserved = number_list(&reserved).unwrap_or_default();
     let range = usize::from(first)..=usize::from(last);
@@ -65,7 +65,7 @@ pub(super) fn socket_buffer(files: &dyn Files, name: &str) -> Result<SocketBuffe
 pub(super) fn number<T: FromStr>(files: &dyn Files, name: &str) -> Result<T, String> {
     let path = format!("/proc/sys/net/{name}");
     let text = files.read(&path)?;
-    text.parse().map_err(|_| format!("{path}: {text:?} is no number"))
+    text.parse().map_err(|_| format!("{path}: {text:?} is not a number"))
 }
 
 /// Parses exactly `N` numbers separated by white space.

@@ -129,7 +129,7 @@ fn serving(sockets: &[(SocketAddr, u64)], ip: IpAddr) -> BTreeSet<u64> {
     let exact = of(&|local| local == ip);
     let any = of(&|local| local.is_unspecified() && local.is_ipv4() == ip.is_ipv4());
     [exact, any].into_iter().find(|found| !found.is_empty()).unwrap_or_else(|| {
-        of(&|local| local == IpAddr::V6(Ipv6Addr::UNSPECIFIED)) // IPv4 comes there mapped.
+        of(&|local| local == IpAddr::V6(Ipv6Addr::UNSPECIFIED)) // IPv4 arrives there mapped.
     })
 }
 
@@ -138,7 +138,7 @@ fn listening_unix(line: &str) -> Option<(&Path, u64)> {
     let mut fields = line.split_ascii_whitespace();
     let flags = u32::from_str_radix(fields.nth(3)?, 16).ok()?;
     let inode: u64 = fields.nth(2)?.parse().ok()?;
-    let (_, name) = line.split_once(&format!(" {inode} "))?; // It may have blanks.
+    let (_, name) = line.split_once(&format!(" {inode} "))?; // The path may contain blanks.
     (flags & ACCEPTS != 0).then_some((Path::new(name), inode))
 }
 

@@ -52,7 +52,7 @@ mod tests {
             ("3-1",          None),
             ("0-",           None),
             ("none",         None),
-            ("0-4000000000", None), // nobody has so many; never allocated
+            ("0-4000000000", None), // rejected before anything is allocated
         ];
         for (text, numbers) in table {
             assert_eq!(number_list(text), numbers, "{text:?}");

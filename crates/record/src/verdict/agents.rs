@@ -9,7 +9,7 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
     [lost, not_trusted, mixed].iter().filter_map(|judge| judge(subject)).collect()
 }
 
-/// Parts that were not measured to their end: what the server was offered of them is not known.
+/// Parts that were not measured to their end: how much of them the server was offered is not known.
 fn lost(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "agent_lost",
@@ -56,7 +56,7 @@ fn offered(block: &Block) -> String {
     format!("; it was offered at least {least:.0}/s, at most {most:.0}/s")
 }
 
-/// Parts whose own numbers say that they are not the server's.
+/// Parts whose own numbers show that they do not describe the server.
 fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
     let is_doubted = |block: &&Block| block.load_parts().any(|part| !part.doubts.is_empty());
     let takes_all = |block: &Block| takes_all(block.load_parts());
@@ -69,7 +69,7 @@ fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "agent_not_trusted",
         message: message.to_owned(),
-        advice: "give these agents machines of their own, or the fleet more of them".to_owned(),
+        advice: "give these agents machines of their own, or the fleet more machines".to_owned(),
         outvoted: Outvoted::Softened,
     };
     subject.reason(rule, |block| {
@@ -83,7 +83,7 @@ fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
         } else {
             (
                 Level::Invalid,
-                "; none is trusted, and none that was measured planned a message, so none counts",
+                "; no part is trusted, and no measured part planned any message, so none counts",
             )
         };
         (!words.is_empty()).then(|| Finding {
@@ -99,7 +99,7 @@ fn not_trusted(subject: &Subject<'_>) -> Option<Reason> {
 fn mixed(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "agents_mixed",
-        message: "agents of the fleet have other versions: these are several instruments"
+        message: "agents of the fleet run different versions: the parts are not measured alike"
             .to_owned(),
         advice: "install one version on all machines of the fleet, and leave --mixed out"
             .to_owned(),

@@ -1,4 +1,4 @@
-//! Impossible numbers, whoever is measured: laws of counting and of arithmetic that a measurement of ours broke.
+//! Impossible numbers, whatever is measured: laws of counting and arithmetic that our measurement broke.
 
 use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float, headline, percent};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use spec::Load;
 use units::Nanos;
 
-/// Histograms have three digits, so what is worked out from two of them may be so far off.
+/// Histograms have three digits, so a number computed from two of them may be this far off.
 const ROUNDING: f64 = 0.01;
 
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
@@ -18,8 +18,8 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
         .collect()
 }
 
-/// No message of a workload, or of the whole record, got its reply: there is no result of it. A server that answers
-/// fewer messages than it is asked is another matter, even if it got no further than those of the warm-up.
+/// No message of a workload, or of the whole record, got its reply, so there is no result. A server that answers fewer
+/// messages than it is sent is another matter, even if it only answered some of the warm-up.
 pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
     let has_errors = record.blocks.iter().any(|block| !block.errors.is_empty());
     let errors = if has_errors { " The errors say how it failed" } else { "" };
@@ -28,7 +28,7 @@ pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
         level: Level::Invalid,
         workload,
         numbers: Numbers::new(),
-        message: "no message got its reply: this is an error and no result".to_owned(),
+        message: "no message got its reply: this is an error, not a result".to_owned(),
         evidence,
         advice: format!("is a server listening there, and does it answer as expected?{errors}"),
     };
@@ -46,7 +46,7 @@ pub(super) fn nothing_succeeded(record: &RunRecord) -> Vec<Reason> {
                     waiting(block.counts).saturating_add(block.warm_up.map_or(0, waiting))
                 });
                 format!(
-                    "no right reply; {} messages, the warm-up's among them, still waited at the end",
+                    "no right reply; {} messages, including the warm-up's, were still waiting at the end",
                     all.sum::<u64>()
                 )
             }
@@ -65,17 +65,17 @@ fn why(block: &Block) -> Option<String> {
     block.failed.clone().or_else(error)
 }
 
-/// Messages in flight = replies a second x mean round trip, on every block of a closed loop. A client subject whose own
-/// work lies between a reply and the next message breaks it honestly, so that its times say less than they seem to.
+/// Messages in flight = replies a second x mean round trip, on every block of a closed loop. A client subject that
+/// works between a reply and the next message breaks it legitimately, and its times say less than they seem to.
 fn littles_law(subject: &Subject<'_>) -> Option<Reason> {
     let (message, advice) = if subject.has_client() {
         (
-            "much of the time lies between a reply and the client's next message, in none of its round trips",
-            "read its messages a second, and the time by messages, which have all of it",
+            "much of the time is spent between a reply and the client's next message, outside all round trips",
+            "read its messages a second and its time by messages, which include all of it",
         )
     } else {
         (
-            "Little's law does not hold: messages, time or replies were lost from sight",
+            "Little's law does not hold: messages, time or replies are not accounted for",
             "measure longer (-d 10s) on a quieter machine; if it stays, report it: wirebench has a bug",
         )
     };
@@ -109,7 +109,7 @@ fn littles_law(subject: &Subject<'_>) -> Option<Reason> {
 fn impossible(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "impossible",
-        message: "the numbers cannot be: wirebench has a bug".to_owned(),
+        message: "these numbers are impossible: wirebench has a bug".to_owned(),
         advice: "do not believe this run; report it with its record".to_owned(),
         outvoted: Outvoted::Never,
     };
@@ -133,7 +133,7 @@ fn impossible(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// Every delivery that is owed has one end.
+/// Reports owed deliveries that do not have exactly one end.
 fn deliveries_missing(block: &Block) -> Option<String> {
     let of_tabs = block.tabs.as_ref().and_then(|tabs| tabs.counts.check().err());
     let of_tabs = of_tabs.map(|error| format!("in tabs: {error}"));
@@ -141,8 +141,8 @@ fn deliveries_missing(block: &Block) -> Option<String> {
     of_tabs.or_else(|| of_ours().map(|error| error.to_string()))
 }
 
-/// Every message is in the distributions that its end belongs to, once. A client subject tells of right replies alone,
-/// and not how late it sent.
+/// Reports messages that are not in each distribution of their end exactly once. A client subject reports right replies
+/// only, and not how late it sent.
 fn samples_missing(subject: &Subject<'_>, block: &Block) -> Option<String> {
     let counts = block.counts;
     let count = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.count);
@@ -169,7 +169,7 @@ fn samples_missing(subject: &Subject<'_>, block: &Block) -> Option<String> {
     )
 }
 
-/// Every byte of the stream belongs to one layer.
+/// Reports bytes of the stream that do not belong to exactly one layer.
 fn bytes_missing(wire: &Wire) -> Option<String> {
     let sides =
         [("sent", wire.sent_bytes, wire.sent), ("received", wire.received_bytes, wire.received)];
@@ -180,7 +180,7 @@ fn bytes_missing(wire: &Wire) -> Option<String> {
             + i128::from(framing_bytes)
             + i128::from(tls_bytes);
         (sum != i128::from(bytes))
-            .then(|| format!("{bytes} bytes were {name}, and its layers come to {sum}"))
+            .then(|| format!("{bytes} bytes were {name}, but their layers add up to {sum}"))
     })
 }
 
@@ -202,7 +202,7 @@ fn in_named_times(block: &Block, find: fn(&Summary) -> Option<String>) -> Option
     all.into_iter().find_map(|(name, times)| Some(format!("{name}: {}", find(times?)?)))
 }
 
-/// Percentiles rise, and the mean lies where they leave it room.
+/// Reports percentiles that do not rise, or a mean that they leave no room for.
 fn out_of_order(times: &Summary) -> Option<String> {
     let known = [times.p50_ns, times.p90_ns, times.p99_ns, times.p99_9_ns, times.p99_99_ns];
     let rising: Vec<u64> = std::iter::once(times.min_ns)
@@ -213,7 +213,7 @@ fn out_of_order(times: &Summary) -> Option<String> {
         rising.windows(2).find(|pair| float(pair[0]) > float(pair[1]) * (1.0 + ROUNDING))
     {
         return Some(format!(
-            "a lower percentile of {} above one of {}",
+            "a lower percentile of {} is above a higher one of {}",
             Nanos(pair[0]),
             Nanos(pair[1])
         ));
@@ -223,7 +223,7 @@ fn out_of_order(times: &Summary) -> Option<String> {
     let fits = times.mean_ns >= lowest && times.mean_ns <= bound * (1.0 + ROUNDING);
     (!fits).then(|| {
         format!(
-            "a mean of {:.0} ns, which with p99 {} and a maximum of {} is {bound:.0} ns at most",
+            "a mean of {:.0} ns, but with p99 {} and maximum {} it is at most {bound:.0} ns",
             times.mean_ns,
             times.p99_ns.map_or_else(|| "unknown".to_owned(), |p99| Nanos(p99).to_string()),
             Nanos(times.max_ns)
@@ -231,13 +231,14 @@ fn out_of_order(times: &Summary) -> Option<String> {
     })
 }
 
-/// The largest mean that a distribution with this p99 and this maximum can have: 99 % at the one, 1 % at the other.
+/// The largest mean that a distribution with this p99 and this maximum can have: 99 % of the samples at the p99, 1 % at
+/// the maximum.
 fn mean_max(times: &Summary) -> f64 {
     let max = float(times.max_ns);
     times.p99_ns.map_or(max, |p99| 0.99 * float(p99) + 0.01 * max)
 }
 
-/// A reply needs some time. A message can be sent without any lag, on a clock that stands still meanwhile.
+/// Reports replies that took no time. A send lag may be zero, on a clock that does not advance meanwhile.
 fn in_never_zero(block: &Block) -> Option<String> {
     let open = block.open_loop.as_ref();
     let all = [
@@ -251,8 +252,8 @@ fn in_never_zero(block: &Block) -> Option<String> {
         .map(|(name, _)| format!("{name}: a time of 0 ns"))
 }
 
-/// Response = wait for a connection + send lag + service, message by message, hence mean by mean where all messages are
-/// in all of them. The wait is not recorded; it is not negative, and nothing where some connection was always free.
+/// Response = wait for a connection + send lag + service, message by message, hence mean by mean if all messages are in
+/// all of them. The wait is not recorded, but it is never negative, and zero if some connection was always free.
 fn not_a_sum(subject: &Subject<'_>, block: &Block) -> Option<String> {
     let is_answered = block.counts.ok == block.counts.sent && block.deliveries.is_none();
     let times = block.open_loop.as_ref().filter(|_| is_answered)?;
@@ -269,9 +270,9 @@ fn not_a_sum(subject: &Subject<'_>, block: &Block) -> Option<String> {
     })
 }
 
-/// True if all connections can have been taken: if half as many messages are due in the time of the longest response as
-/// there are connections (they do not come evenly), or if some connections were lost. In a session the first message
-/// waits for its own connection to be made.
+/// True if all connections may have been busy: if at least half as many messages are due within the longest response as
+/// there are connections (they are not evenly spaced), or if some connections were lost. In a session the first message
+/// waits for its own connection to open.
 fn could_wait(subject: &Subject<'_>, block: &Block, longest_ns: u64) -> bool {
     let due = u128::from(block.counts.planned) * u128::from(longest_ns);
     let meanwhile = due / u128::from(block.measured_ns.max(1));
@@ -280,14 +281,14 @@ fn could_wait(subject: &Subject<'_>, block: &Block, longest_ns: u64) -> bool {
         || meanwhile * 2 >= u128::from(subject.connections())
 }
 
-/// True if every connection was made, lived, and none took the place of another.
+/// True if every connection was opened and lived, and none replaced another.
 fn all_lived(connections: Connections) -> bool {
     let Connections { asked, opened, failed, lost, reconnects, started: _ } = connections;
     asked == opened && failed == 0 && lost == 0 && reconnects == 0
 }
 
-/// A rate that nothing stands behind. Replies to the messages of the warm-up count for the rate alone, so the other
-/// direction proves nothing.
+/// Reports a rate that is negative or not finite, or right replies in no time. Replies to messages of the warm-up count
+/// for the rate only, so a rate without right replies proves nothing.
 fn rate_without_replies(record: &RunRecord, block: &Block) -> Option<String> {
     let is_whole = record.ended == Ended::Completed;
     let rate = block.messages_per_s;

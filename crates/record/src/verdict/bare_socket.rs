@@ -1,4 +1,4 @@
-//! A row that is faster than the bare TCP socket of its run: the same bytes with more to do for each of them cannot be.
+//! A row that is faster than the bare TCP socket of its run, which cannot be: it has more to do for the same bytes.
 
 use super::machine::{headline_of, result};
 use super::subject::{Numbers, Subject, evidence};
@@ -6,12 +6,12 @@ use super::uneven;
 use crate::{Block, Comparison, Level, Reason, Workload};
 use spec::{Protocol, Scheme, Server};
 
-/// A row over TCP whose p50 or throughput is shown to be better than that of the bare socket which it is compared with.
+/// A row over TCP whose p50 or throughput is shown to be better than that of the bare socket that it is compared with.
 ///
-/// The two must be asked the same: a row of another load, of other messages, of another client, or whose server had
-/// more cores may be faster. Compressed messages are other messages, Unix sockets rightly faster than TCP, and of the
-/// programs that mark the physical limit nothing is expected. Nor does a row that is [`uneven`] put the bare socket in
-/// doubt: it is not faster, though its p50 is lower.
+/// The two must be given the same task: a row with another load, other messages, another client, or a server with more
+/// cores may be faster. Compressed messages are other messages, Unix sockets are rightly faster than TCP, and the
+/// programs that mark the physical limit are exempt. Nor does a row that is [`uneven`] cast doubt on the bare socket:
+/// it is not faster, though its p50 is lower.
 pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
     let plan = &subject.record.plan;
     let base = plan.base_of(subject.index)?;
@@ -46,13 +46,13 @@ pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
         ),
         evidence: format!("{} of {}", evidence.join(", "), bare.name()),
         advice: format!(
-            "doubt {} first: run both again with more --rounds; if it stays, its server, or its place, is the slower one",
+            "doubt {} first: run both again with more --rounds; if the result stays, its server or its placement is slower",
             bare.name()
         ),
     })
 }
 
-/// True for our own echo over a TCP socket, driven by our own client, without anything besides.
+/// True for our own echo over a TCP socket, driven by our own client, without any options.
 fn is_bare(workload: &Workload) -> bool {
     let Server::Embedded(server) = &workload.spec.server else { return false };
     server.options.is_empty() && is_tcp(server.scheme) && workload.spec.client.is_none()
@@ -62,7 +62,7 @@ fn is_tcp(scheme: Scheme) -> bool {
     scheme == Protocol::Tcp.plain()
 }
 
-/// True for a row that sends over TCP, and more than the bytes of its messages.
+/// True for a row over TCP that sends more than the bytes of its messages.
 fn has_more_to_do(workload: &Workload) -> bool {
     let scheme = workload.spec.scheme();
     let is_floor = match &workload.spec.server {
@@ -75,8 +75,8 @@ fn has_more_to_do(workload: &Workload) -> bool {
     !is_floor && scheme.protocol != Protocol::Unix && has_layer
 }
 
-/// True if the same client sends messages of the same size under the same load to both, as bytes that stay what they
-/// are, and gets the same replies.
+/// True if the same client sends uncompressed messages of the same size under the same load to both, and gets the same
+/// replies.
 fn is_asked_the_same(row: &Workload, bare: &Workload) -> bool {
     let (one, other) = (&row.spec, &bare.spec);
     let is_sent = !["GET", "HEAD"].contains(&&one.http.method[..]);
@@ -87,7 +87,7 @@ fn is_asked_the_same(row: &Workload, bare: &Workload) -> bool {
         && one.server.answer() == other.server.answer()
 }
 
-/// True if the server of the row kept more cores busy than that of the bare socket, which has one, could.
+/// True if the server of the row kept more cores busy than the server of the bare socket, which has one, could.
 fn has_more_cores(subject: &Subject<'_>, base: usize) -> bool {
     let of_base = subject.record.blocks.iter().filter(|it| it.workload == base);
     let used = |blocks: &mut dyn Iterator<Item = &Block>| {
@@ -96,7 +96,7 @@ fn has_more_cores(subject: &Subject<'_>, base: usize) -> bool {
     used(&mut subject.blocks.iter().copied()) > used(&mut of_base.into_iter()).max(1.0) * MORE
 }
 
-/// True if the interval leaves out 1, by a difference that blocks this noisy would have shown four times of five.
+/// True if the interval excludes 1, by a difference that blocks this noisy would show four times out of five.
 fn is_beyond_noise(ratio: &Comparison) -> bool {
     let (Some(low), Some(high)) = (ratio.low, ratio.high) else { return false };
     let smallest = ratio.smallest_detectable_fraction.unwrap_or(f64::INFINITY);
@@ -105,5 +105,5 @@ fn is_beyond_noise(ratio: &Comparison) -> bool {
 
 /// The subject that marks the physical limit (subjects/floor).
 const FLOOR: &str = "floor";
-/// A server is said to have had more cores from this factor on.
+/// The factor above which a server counts as having had more cores.
 const MORE: f64 = 1.05;

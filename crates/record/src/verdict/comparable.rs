@@ -1,4 +1,5 @@
-//! The comparability of two records: equal in everything that changes numbers and is not what they are about.
+//! The comparability of two records: whether they are equal in everything that changes numbers, except what they are
+//! meant to compare.
 
 use crate::{Environment, Level, Reason, RunRecord, TlsSeen, Workload};
 use serde::Serialize;
@@ -9,9 +10,9 @@ use std::num::NonZeroU32;
 
 /// The reasons why `record` cannot be compared with `base`; none if it can.
 ///
-/// Each workload is held against its [`partner`], and [`Reason::workload`] is the index in `record`.
-/// [`Level::Invalid`] is what makes a ratio of the two meaningless; [`Level::Degraded`] is another version of the
-/// program that measured. A value that a record does not have is no difference.
+/// Each workload is compared with its [`partner`], and [`Reason::workload`] is the index in `record`.
+/// [`Level::Invalid`] marks a difference that makes a ratio of the two meaningless; [`Level::Degraded`] marks another
+/// version of the program that measured. A value that either record lacks is not a difference.
 pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
     let mut reasons = machines(&base.environment, &record.environment);
     if base.tool.version != record.tool.version {
@@ -37,16 +38,16 @@ pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
     reasons
 }
 
-/// The workload of `base` that number `index` of `record` is compared with: the one of its name; where both have one
-/// workload only, that one, since the name of a single run is the URL of its server.
+/// The workload of `base` that workload `index` of `record` is compared with: the one of the same name or, where both
+/// have only one workload, that one, since the name of a single run is the URL of its server.
 pub fn partner(base: &RunRecord, record: &RunRecord, index: usize) -> Option<usize> {
     let workload = record.plan.workloads.get(index)?;
     let is_only = base.plan.workloads.len() == 1 && record.plan.workloads.len() == 1;
     base.plan.workloads.iter().position(|other| is_only || other.name() == workload.name())
 }
 
-/// The row that both records have unchanged and by which workload number `index` of `record` and its [`partner`] are
-/// divided: its index in `base` and in `record`. `None` where they are compared with different rows, or with none.
+/// The row, unchanged in both records, that workload `index` of `record` and its [`partner`] are divided by: its index
+/// in `base` and in `record`. `None` where they are compared with different rows, or with none.
 pub fn common_zero(base: &RunRecord, record: &RunRecord, index: usize) -> Option<[usize; 2]> {
     let ours = partner(base, record, index)?;
     let zero = record.plan.zero(index)?;
@@ -86,7 +87,7 @@ fn workloads(index: usize, base: &Workload, record: &Workload) -> Vec<Reason> {
     differ.chain(some).chain(changed).collect()
 }
 
-/// The name of the conversation that both have, if it is not the same any more.
+/// The name of the conversation that both have, if its content has changed.
 fn changed<'a>(base: &'a spec::Workload, record: &spec::Workload) -> Option<&'a str> {
     let content = |it: &Conversation| Conversation { about: String::new(), ..it.bare() };
     let (one, other) = (base.conversation.as_ref()?, record.conversation.as_ref()?);
@@ -100,7 +101,7 @@ pub(crate) fn conditions(workload: &Workload) -> String {
     Value::Object(known.collect()).to_string()
 }
 
-/// The same, each with its name for people; `None` where a record does not have it.
+/// The conditions of a workload, each with its name for people; `None` where a record lacks it.
 fn of_workload(workload: &Workload) -> Vec<(&'static str, Option<Value>)> {
     let Workload { transport, size_bytes, pinning, spec, .. } = workload;
     let load = &spec.load;
@@ -130,7 +131,7 @@ fn of_workload(workload: &Workload) -> Vec<(&'static str, Option<Value>)> {
     ]
 }
 
-/// Everything that changes numbers and that few workloads have: to have none is another condition than to have one.
+/// Conditions that few workloads have: having none is a condition of its own.
 fn of_some(workload: &Workload) -> [(&'static str, Option<Value>); 2] {
     let spec::Workload { conversation, load, .. } = &workload.spec;
     [
@@ -143,7 +144,7 @@ fn value(of: impl Serialize) -> Option<Value> {
     serde_json::to_value(of).ok()
 }
 
-/// The rule by which messages are sent: its kind, its rate, and the distances.
+/// The rule by which messages are sent: its kind, its rate, its spacing and its think time.
 fn arrival(load: &Load) -> Vec<String> {
     let per_s = load.due_per_s().map(|rate| format!("{rate}/s"));
     let (kind, spacing, think) = match load {
@@ -158,7 +159,7 @@ fn arrival(load: &Load) -> Vec<String> {
     [Some(kind.to_owned()), per_s, spacing.map(words), think].into_iter().flatten().collect()
 }
 
-/// The round trips of a connection that does not stay.
+/// The round trips of a short-lived connection.
 fn round_trips(load: &Load) -> Option<NonZeroU32> {
     match load.lifetime() {
         Lifetime::Long => None,
@@ -179,7 +180,7 @@ fn check(workload: &spec::Workload) -> &'static str {
     }
 }
 
-/// Names alone: values are secrets.
+/// Names only: values are secrets.
 fn headers(workload: &spec::Workload) -> Vec<&str> {
     workload.http.headers.iter().map(|header| &*header.name).collect()
 }
@@ -212,7 +213,7 @@ impl Differences {
         }
     }
 
-    /// A value that one of them does not have is no difference.
+    /// A value that either of them lacks is not a difference.
     fn known<T: Serialize + PartialEq>(
         &mut self,
         what: &str,

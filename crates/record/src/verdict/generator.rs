@@ -1,5 +1,5 @@
-//! Numbers that are the generator's instead of the server's: a generator at its limit, a generator that stood still,
-//! and load that was requested and not reached.
+//! Numbers that describe the generator instead of the server: a generator at its limit, a generator that stood still,
+//! and load that was requested but not reached.
 
 use super::agents::{LOOK_AT_THE_LOST, missing};
 use super::subject::{
@@ -13,23 +13,23 @@ use units::Nanos;
 const BUSY_MIN: f64 = 0.9;
 /// The largest share of a reported time that our own lateness may be (docs/METHOD.md, "The verdict").
 pub(super) const LATE_MAX: f64 = 0.1;
-/// Above this share a reported time is mostly our own lateness: no result, if the lateness is also more than
-/// [`TIMER_LAG_INVALID`] times that of this machine's timers. Below that the page shows all there is to know: a service
-/// of microseconds, sent by a generator that sleeps.
+/// Above this share a reported time is mostly our own lateness: invalid, if the lateness is also more than
+/// [`TIMER_LAG_INVALID`] times that of this machine's timers. Below that the page shows all there is to know: service
+/// times of microseconds, from a generator that sleeps.
 const LATE_INVALID: f64 = 0.5;
 const TIMER_LAG_INVALID: f64 = 10.0;
-/// A lag within so many timer floors, at the same percentile, is the timers' own: the floor is measured on a machine
-/// that does nothing else.
+/// A lag within this many timer floors, at the same percentile, is due to the timers: the floor is measured on an
+/// otherwise idle machine.
 pub(super) const TIMER_LAG_MAX: f64 = 2.0;
 /// The share of messages that moves the p99 (docs/METHOD.md, "The verdict").
 pub(super) const P99_MOVED: f64 = 0.01;
 /// The least share of the requested load that counts as reached (docs/METHOD.md, "The verdict").
 const ACHIEVED_MIN: f64 = 0.99;
-/// The largest distance of the replies that arrive in a window from the messages that were due in it, in standard
+/// The largest difference between the replies that arrive in a window and the messages that were due in it, in standard
 /// deviations of the number in flight at its two ends.
 const EDGE_SIGMAS: f64 = 3.0;
-/// A worker that uses less of a core than this, on a machine of which half is unused, has nothing to be late for: its
-/// lag is the time that the machine takes to wake it up.
+/// A worker that uses less of a core than this, on a machine that is half idle, has no reason of its own to be late:
+/// its lag is the time that the machine takes to wake it up.
 const IDLE_MAX: f64 = 0.5;
 
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
@@ -43,7 +43,7 @@ fn bound(subject: &Subject<'_>) -> Option<Reason> {
     let cpus = subject.record.environment.cpus_allowed.len();
     let is_busy = subject.blocks.iter().any(|block| busy(subject, block).is_some());
     let more = if !is_busy {
-        "end other programs on this machine, or give the generator a core for itself".to_owned()
+        "end other programs on this machine, or give the generator a core of its own".to_owned()
     } else if cpus > threads as usize + 1 {
         format!("give it more threads: --threads {}", threads.saturating_add(1))
     } else {
@@ -71,8 +71,8 @@ fn bound(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// Replies come as fast as the server gives them in a closed loop, so a generator without rest is at its limit only
-/// where the server has some.
+/// In a closed loop replies arrive as fast as the server sends them, so a generator without idle time is at its limit
+/// only if the server has some.
 fn closed_loop_bound(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let busy = busy(subject, block)?;
     let server = server_cores(subject, block);
@@ -98,7 +98,8 @@ fn busy(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     (busiest >= BUSY_MIN && subject.workload.spec.busy_poll == Nanos::ZERO).then_some(busiest)
 }
 
-/// The number of cores that the server used; of a server on this machine that is not ours, all that others used.
+/// The number of cores that the server used; for a server on this machine that is not ours, all that other programs
+/// used.
 fn server_cores(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     let cpu = &block.cpu;
     let others = || {
@@ -110,8 +111,8 @@ fn server_cores(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     cpu.server_cores_used.or_else(others)
 }
 
-/// In an open loop the lag shows if we kept up. The time in which no connection was free, because the server is slow,
-/// is not in it; gaps of our own loop and late wake-ups are, and are reasons of their own.
+/// In an open loop the lag shows whether we kept up. It excludes the time in which no connection was free because the
+/// server is slow; it includes gaps of our own loop and late wake-ups, which are reasons of their own.
 fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Option<Finding> {
     let busy = busy(subject, block);
     let floor = subject.record.environment.timer_floor;
@@ -123,7 +124,7 @@ fn open_loop_bound(subject: &Subject<'_>, block: &Block, times: &OpenLoop) -> Op
     let late: Vec<Late> = Late::all(times).filter(is_ours).collect();
     let used = block.cpu.busiest_worker_fraction;
     let mut evidence = used.map_or_else(
-        || "what its workers used of a core is not known".to_owned(),
+        || "how much of a core its workers used is not known".to_owned(),
         |used| format!("its busiest worker used {} of a core", percent(used)),
     );
     let worst = late.iter().max_by(|one, other| one.fraction().total_cmp(&other.fraction()));
@@ -173,8 +174,8 @@ impl Late {
         fraction(self.lag_ns, self.response_ns)
     }
 
-    /// True if it is the lateness of wake-ups: no more than timers alone are late by, or, of a generator and a machine
-    /// that have most of their time to spare, of that order.
+    /// True if late wake-ups explain it: it is no more than timers alone are late by or, if generator and machine are
+    /// mostly idle, of that order.
     pub(super) fn is_of_wake_ups(&self, subject: &Subject<'_>, block: &Block) -> bool {
         let of_the_only =
             block.cpu.generator_cores_used.filter(|_| subject.workload.spec.threads.get() == 1);
@@ -192,12 +193,12 @@ impl Late {
         self.service_ns.is_none_or(|service| longer(service) > LATE_MAX)
     }
 
-    /// True if what is reported is mostly our own lateness, and that is not of the timers of this machine.
+    /// True if the reported time is mostly our own lateness, and this machine's timers do not explain it.
     fn is_gross(&self, floor: Option<TimerFloor>) -> bool {
         self.fraction() > LATE_INVALID && !self.is_within_timers(floor, TIMER_LAG_INVALID)
     }
 
-    /// True if it is at most so many times as late as timers alone.
+    /// True if it is at most `times` as late as timers alone.
     fn is_within_timers(&self, floor: Option<TimerFloor>, times: f64) -> bool {
         floor.is_some_and(|floor| {
             let floor_ns =
@@ -224,10 +225,10 @@ impl Late {
     }
 }
 
-/// A percentile at which lateness is looked at.
+/// A percentile at which lateness is examined.
 struct Percentile {
     name: &'static str,
-    /// The share of the messages that lie beyond it.
+    /// The share of the messages beyond it.
     beyond: f64,
     /// The numbers that are judged by it.
     numbers: &'static [Number],
@@ -283,9 +284,9 @@ fn stall(block: &Block, times: Option<&Summary>) -> Option<Finding> {
     Finding::of_some(moved.collect(), affected, evidence).filter(|_| stalls.affected > 0)
 }
 
-/// The reasons, in words, for which the times of a block are its generator's and no result of the server: its loop
-/// stood still, or it sent late. They are those that make a run of this block alone invalid; what only degrades one is
-/// none of them. `floor` is that of the machine that measured it.
+/// The reasons, in words, why the times of a block describe its generator and not the server: its loop stood still, or
+/// it sent late. Only reasons that would make a run of this block alone invalid are among them, not those that would
+/// degrade it. `floor` is the timer floor of the machine that measured it.
 pub fn generator_faults(block: &Block, floor: Option<TimerFloor>) -> Vec<String> {
     let times = match &block.phases.life {
         Some(life) if block.open_loop.is_none() => Some(life),
@@ -359,8 +360,9 @@ fn unopened(block: &Block) -> Option<Finding> {
     })
 }
 
-/// Messages that were due and never sent are in no distribution: 1 % of them, and the p99 leaves out the worst. All
-/// numbers are those of a lower load. In a closed loop none is due, so that they say nothing of those that were sent.
+/// Messages that were due and never sent are in no distribution: with 1 % of them, the p99 leaves out the worst. All
+/// numbers are those of a lower load. In a closed loop none is due, so unsent messages say nothing about those that
+/// were sent.
 fn unsent(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let unsent = fraction(block.counts.unsent, block.counts.planned);
     if unsent <= P99_MOVED {
@@ -371,7 +373,7 @@ fn unsent(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
         numbers.extend(moved_by(unsent).map(|number| (number, Level::Invalid)));
     }
     let evidence = format!(
-        "{} of {} messages were never sent ({}), and no percentile has them",
+        "{} of {} messages were never sent ({}), and no percentile includes them",
         block.counts.unsent,
         block.counts.planned,
         percent(unsent)
@@ -390,8 +392,8 @@ fn not_begun(block: &Block) -> Option<Finding> {
     })
 }
 
-/// Fewer messages were due than the rate wants: the schedule itself fell behind. Those of agents whose parts are left
-/// out were due as well.
+/// Fewer messages were due than the rate asks for: the schedule itself fell behind. Messages of agents whose parts are
+/// left out were due as well.
 fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let load = &subject.workload.spec.load;
     let (Load::Open { spacing, .. } | Load::Bots { spacing, .. } | Load::Publish { spacing, .. }) =
@@ -411,12 +413,12 @@ fn not_due(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
         level: Level::Degraded,
         numbers: Numbers::new(),
         weight: 1.0 - due / asked,
-        evidence: format!("{due:.0} messages were due, {rate:.1}/s are {asked:.0}"),
+        evidence: format!("{due:.0} messages were due, but {rate:.1}/s would be {asked:.0}"),
     })
 }
 
-/// Fewer replies came in the window than messages were due in it. Those that are on their way at its two ends need not
-/// be as many, so this many are allowed to be missing.
+/// Fewer replies arrived in the window than messages were due in it. The numbers in flight at its two ends may differ,
+/// so as many replies as that may be missing.
 fn not_replied(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let response = block.open_loop.as_ref()?.response.as_ref()?;
     if !subject.is_open() || subject.workload.spec.load.lifetime() != Lifetime::Long {
@@ -427,7 +429,7 @@ fn not_replied(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let due = float(block.replies_due().saturating_sub(cut));
     let seconds = float(block.measured_ns) / 1e9;
     let replied = block.messages_per_s * seconds;
-    // The deliveries of a message are on their way together.
+    // The deliveries of a message are in flight together.
     let each = subject.workload.spec.load.replies_each();
     let in_flight = due / each / seconds * response.mean_ns / 1e9;
     let edges = each * (1.0 + EDGE_SIGMAS * (2.0 * in_flight).sqrt());

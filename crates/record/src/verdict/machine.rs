@@ -1,4 +1,5 @@
-//! Effects of the machine on the numbers: parties that share cores, others that take time, timers that are not exact.
+//! Effects of the machine on the numbers: parties that share cores, other programs that take time, timers that are not
+//! exact.
 
 use super::generator::{LATE_MAX, Late};
 use super::subject::{Finding, Numbers, Outvoted, Rule, Subject, float, moved_by, percent};
@@ -8,14 +9,14 @@ use crate::{
 use std::collections::BTreeSet;
 use units::Nanos;
 
-/// The share of stolen CPU time from which on the p99 may be affected.
+/// The share of stolen CPU time above which the p99 may be affected.
 const STEAL_MAX: f64 = 0.01;
 /// The share of a core that others may use where none is spare.
 const OTHERS_CORES_MAX: f64 = 0.1;
 /// The share of the time that a thread of the generator may wait for a CPU, as with steal.
 const WAIT_MAX: f64 = 0.01;
-/// The share of the time that some program of the machine may wait for a CPU, where it is not known how long ours do:
-/// it need not have been ours.
+/// The share of the time that some program of the machine may wait for a CPU, where the wait of our own threads is not
+/// known: the program need not be ours.
 const PRESSURE_MAX: f64 = 0.1;
 
 /// Reasons that concern the whole run.
@@ -47,8 +48,8 @@ pub(super) fn judge(record: &RunRecord) -> Vec<Reason> {
             "selftest_failed",
             "the self-test failed on this machine",
             evidence.join("; "),
-            "run `wirebench selftest` again when the machine is quiet: one that passes takes the place of this one; if it \
-             fails twice, report it",
+            "run `wirebench selftest` again when the machine is quiet: a pass replaces this result; if it fails twice, \
+             report it",
         )
     });
     steal.into_iter().chain(selftest).collect()
@@ -68,7 +69,7 @@ pub(super) fn judge_subject(subject: &Subject<'_>) -> Vec<Reason> {
     .collect()
 }
 
-/// The reasons with those told once, of the run, that all of several rows share: they mark no row more than another.
+/// Replaces reasons about the machine that all of several rows share with one about the run: they single out no row.
 pub(super) fn told_once(mut reasons: Vec<Reason>, rows: usize) -> Vec<Reason> {
     let is_shared = |one: &Reason, other: &Reason| {
         ["noisy_machine", "shared_cores"].contains(&&one.code[..])
@@ -87,7 +88,7 @@ pub(super) fn told_once(mut reasons: Vec<Reason>, rows: usize) -> Vec<Reason> {
     reasons
 }
 
-/// Parties that run in the same place slow each other down.
+/// Parties that run on the same core slow each other down.
 fn shared_cores(subject: &Subject<'_>) -> Option<Reason> {
     let evidence = sharing(subject.workload, &subject.record.environment)?;
     Some(Reason {
@@ -132,7 +133,7 @@ fn sharing(workload: &Workload, environment: &Environment) -> Option<String> {
     })
 }
 
-/// The number of CPUs that everybody has together.
+/// The number of CPUs that generator and server have together.
 fn cores(workload: &Workload, environment: &Environment) -> Option<f64> {
     // A server that is not ours may run where we may not.
     let is_ours = !workload.pinning.server_cpus.is_empty();
@@ -150,8 +151,8 @@ fn cores(workload: &Workload, environment: &Environment) -> Option<f64> {
     }
 }
 
-/// Others took time that generator and server needed: cores where none was spare, turns of our threads, or the machine
-/// itself.
+/// Others took time that generator and server needed: cores where none was spare, turns of our threads, or time of the
+/// machine itself (steal).
 fn others(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "noisy_machine",
@@ -184,13 +185,13 @@ fn crowded(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     (float(parties(subject.workload)) + others > online).then_some(others)
 }
 
-/// The number of threads of ours that want a CPU each: workers, and a server on this machine.
+/// The number of our threads that each want a CPU: workers, and a server on this machine.
 fn parties(workload: &Workload) -> u64 {
     u64::from(workload.spec.threads.get()) + u64::from(workload.is_local())
 }
 
 /// The share of the time that a thread of the generator waited for a CPU, if it is too much; where that is not known,
-/// that of the whole machine.
+/// the CPU pressure of the machine.
 fn waited(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     let threads = float(subject.workload.spec.threads.get().into());
     match block.neighbours.generator_wait_fraction {
@@ -199,7 +200,8 @@ fn waited(subject: &Subject<'_>, block: &Block) -> Option<f64> {
     }
 }
 
-/// `other programs used 1.2 of 2 CPUs, beside 2 parties of ours; our threads waited 4.1 % of the time for a CPU`.
+/// The evidence, e.g. `other programs used 1.20 of 2 CPUs, beside 2 parties of ours; threads of the generator waited
+/// 4.1 % of the time for a CPU`.
 fn neighbours(subject: &Subject<'_>, block: &Block) -> String {
     let near = &block.neighbours;
     let cores = block.cpu.others_cores_used.map(|others| {
@@ -227,7 +229,7 @@ fn neighbours(subject: &Subject<'_>, block: &Block) -> String {
     facts.into_iter().flatten().collect::<Vec<String>>().join("; ")
 }
 
-/// A difference that an interval claims, and that the noise of these blocks would hide as often as not.
+/// A difference that an interval claims, though blocks this noisy may well hide it.
 fn noisier_than_the_effect(subject: &Subject<'_>) -> Option<Reason> {
     let comparison = claimed(subject)?;
     let smallest = comparison.smallest_detectable_fraction?;
@@ -239,7 +241,7 @@ fn noisier_than_the_effect(subject: &Subject<'_>) -> Option<Reason> {
         numbers: [(Number::Ratio, Level::Degraded)].into(),
         message: "the difference is too small to be shown reliably by blocks this noisy".to_owned(),
         evidence: format!(
-            "a difference of {}; one of {} would be shown four times of five",
+            "a difference of {}; one of {} would be shown four times out of five",
             percent(effect),
             percent(smallest)
         ),
@@ -268,13 +270,13 @@ pub(super) fn headline_of<'a, T>(
 }
 
 /// In an open loop timers decide when a message is sent. Where late wake-ups are a visible part of the response, and no
-/// later than this machine's timers make them, it is the machine that limits the resolution.
+/// later than this machine's timers make them, the machine limits the resolution.
 fn timers(subject: &Subject<'_>) -> Option<Reason> {
     let floor = subject.record.environment.timer_floor?;
     let rule = Rule {
         code: "below_the_floor",
         message: "this machine wakes a sleeping generator late, and the response times include that".to_owned(),
-        advice: "read the service times, which do not include it; or give the generator a core for itself, where it looks at the clock in place of sleeping"
+        advice: "read the service times, which do not include it; or give the generator a core of its own, where it polls the clock instead of sleeping"
             .to_owned(),
         outvoted: Outvoted::Shared,
     };

@@ -1,5 +1,5 @@
-//! The judge: how far the numbers of a record can be trusted. It works from the record and nothing else, so any old
-//! record can be judged again.
+//! The judge: how far the numbers of a record can be trusted. It works from the record alone, so any old record can be
+//! judged again.
 //!
 //! - `generator_bound`, degraded; invalid if our lateness is half of a percentile and ten times that of timers: the
 //!   busiest worker takes 90 % of a core, and in a closed loop the server has some to spare; or a percentile of the
@@ -13,7 +13,7 @@
 //! - `littles_law`, invalid; degraded on fewer than half of the blocks: messages in flight are off by more than 5 %.
 //!   Next: longer blocks. Of a client subject degraded: more than 20 % of its time is in none of its round trips
 //! - `impossible`, invalid: counts that do not add up, percentiles out of order, times of zero, means that no such
-//!   distribution has. Next: report it: wirebench has a bug
+//!   distribution can have. Next: report it: wirebench has a bug
 //! - `mean_above_p99`, degraded: less than 1 % of the messages took most of the time. Next: the maximum, the series;
 //!   an open loop
 //! - `nothing_succeeded`, invalid: no message got its reply. Next: the errors
@@ -22,8 +22,8 @@
 //! - `failed_blocks`, degraded: blocks failed, so that percentiles are mostly those of the others; invalid: half of
 //!   them. Next: their reason
 //! - `failures`, degraded: more than 0.1 % failed or timed out. Next: the errors
-//! - `undelivered_to_tabs`, degraded: of the messages that were published the tabs of a browser did not have each once
-//!   and in order. Next: a longer drain, then the server
+//! - `undelivered_to_tabs`, degraded: the tabs of a browser did not get each published message once and in order. Next:
+//!   a longer drain, then the server
 //! - `undelivered`, degraded; invalid with more than 1 % under way when the drain ended: messages that were published
 //!   did not reach all of their receivers. Next: the server's queues, a longer drain
 //! - `unreliable_replies`, degraded: replies were lost, duplicate, out of order or corrupted. Next: the server, the
@@ -38,7 +38,7 @@
 //! - `agents_mixed`, degraded: an agent of a fleet has another version (`--mixed`). Next: one version on all machines
 //! - `shared_cores`, degraded: two parties on one core, or fewer cores than parties. Next: more CPUs, fewer threads
 //! - `noisy_machine`, degraded: steal above 1 %, others' CPU time where no core is spare, threads of ours that wait 1 %
-//!   of the time for a CPU, a difference below what the noise lets one see. Next: a quieter machine, more rounds
+//!   of the time for a CPU, a difference too small for the noise. Next: a quieter machine, more rounds
 //! - `below_the_floor`, degraded: send lag above 10 % of the response that is no later than this machine's timers or,
 //!   on an idle machine, its wake-ups, and makes the response longer than the service by as much; a difference of open
 //!   loops below the timer floor. Next: service times, a core for the generator
@@ -46,18 +46,18 @@
 //!   bare TCP socket of the same run under the same load. Next: the bare socket, more rounds
 //! - `uneven`, degraded: in a closed loop p50 and throughput of a row are both shown to be below those of its baseline:
 //!   its mean is longer. Next: mean, p99 and messages a second; a fixed rate
-//! - `imported`, degraded: another program measured, and nothing was checked. No other reason stands beside it.
+//! - `imported`, degraded: another program measured, and nothing was checked. There is no other reason then.
 //! - `selftest_failed`, degraded: `wirebench selftest` failed on this machine since it was started. Next: `wirebench
 //!   selftest`
 //!
-//! A client subject that keeps its core busy in a closed loop, or stands still, gives none of these reasons: that is a
-//! property of the subject.
+//! A client subject that keeps its core busy in a closed loop, or stands still, gives rise to none of these reasons:
+//! that is a property of the subject.
 //!
-//! A reason that fewer than half of several blocks share is at most degraded, or stands for those percentiles that the
-//! messages of these blocks move among all; impossible arithmetic is always invalid. A reason that is about some
-//! messages is about the percentiles that so many messages move, and about no others. The level of the record is that
-//! of the rows which its answer needs (`question`); what all rows share about the machine is told once.
-//! [`incomparable`] is the same for two records.
+//! A reason that fewer than half of several blocks share is at most degraded, or applies to the percentiles that the
+//! messages of these blocks move among all; impossible arithmetic is always invalid. A reason about some of the
+//! messages applies to the percentiles that that many messages move, and to no others. The level of the record is that
+//! of the rows that its answer needs (`question`); a doubt about the machine that all rows share is reported once.
+//! [`incomparable`] judges a pair of records.
 //!
 //! Start reading at [`judge`].
 
@@ -83,7 +83,7 @@ use subject::Subject;
 
 /// Judges `record` by its contents; its own [`RunRecord::verdict`] does not matter.
 ///
-/// A run that was cut short is judged on what it has; a workload without a block is no reason.
+/// A run that was cut short is judged by what it has; a workload without a block is not a reason.
 ///
 /// In a sweep only steps that the server carried give reasons, each code once, and none because more was offered than
 /// achieved.
@@ -103,8 +103,8 @@ pub fn judge(record: &RunRecord) -> Verdict {
     Verdict { level: question::level(record, &rows, &reasons), rows, reasons }
 }
 
-/// Fills in the trust in each step of a sweep, and in what was found of each of its lines; a load above what was
-/// achieved is no reason for doubt.
+/// Fills in the trust in each step of a sweep, and in the findings of each of its lines; a load above what was achieved
+/// is not a reason for doubt.
 pub fn judge_sweep(record: &mut RunRecord) {
     let reasons = reasons(record);
     if let Some(sweep) = &mut record.sweep {

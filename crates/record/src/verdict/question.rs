@@ -1,4 +1,4 @@
-//! The level of a record: that of the answer to its question, and so that of the rows which the answer needs.
+//! The level of a record: that of the answer to its question, and so that of the rows that the answer needs.
 
 use crate::{Kind, Level, Number, Reason, RowVerdict, RunRecord, Sweep};
 use spec::Objective;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 /// The level of `record`, whose rows and reasons were judged.
 ///
 /// A comparison needs the row that others are compared with, and one of the others; a lab, which ranks them, is
-/// degraded with fewer than two. All else needs every row, but one without any reply is a failure beside the results
-/// of others. Of a row the p50 is needed, and of a sweep the percentile of its objective too: another one that is
-/// invalid degrades. Findings about the p50 of the whole run, a load that was not sent, and numbers that cannot
-/// be, concern every answer.
+/// degraded if one of the best two is not trusted. Everything else needs every row, but a row without any reply only
+/// degrades if others have results. The answer needs the p50 of a row, and in a sweep also the percentile of the
+/// objective: any other invalid number degrades. Findings about the p50 of the whole run, a load that was not sent, and
+/// impossible numbers concern every answer.
 pub(super) fn level(record: &RunRecord, rows: &[RowVerdict], reasons: &[Reason]) -> Level {
     let has_result = rows.iter().any(|row| row.level < Level::Invalid);
     let of = |reason: &Reason| match &reason.code[..] {
@@ -58,7 +58,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// All of them in which something besides the zero was measured.
+    /// All comparisons in which something besides the zero was measured.
     fn all(record: &RunRecord) -> Vec<Self> {
         let mut others: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for index in 0..record.plan.workloads.len() {
@@ -71,8 +71,8 @@ impl Comparison {
         others.into_iter().map(|(zero, others)| Self { zero, others }).collect()
     }
 
-    /// The level at which others are compared with the zero: that of the best of them, degraded at least if `wanted` of
-    /// them are not trusted.
+    /// The level of comparing others with the zero: that of the best of them, and at least degraded unless the best
+    /// `wanted` of them are trusted.
     fn level(&self, rows: &[RowVerdict], wanted: usize) -> Level {
         let of = |index: usize, number| {
             rows.get(index).map_or(Level::Trusted, |row| row.of_number(number))

@@ -12,18 +12,18 @@ use units::Nanos;
 
 /// Messages that a median needs: ten on each side of it.
 const MESSAGES_MIN: u64 = 20;
-/// Ten ticks of the kernel's slowest clock, which CPU times and time slices are counted by.
+/// Ten ticks of the kernel's slowest clock, which counts CPU times and time slices.
 const TIME_MIN: Nanos = Nanos::from_millis(100);
 /// More failures than this move the p99.9, the highest percentile that a page has.
 const FAILED_MAX: f64 = 0.001;
 /// A connection with less than this share of the median's replies is served at another rate, and percentiles of all
-/// connections together are those of two kinds of users.
+/// connections together mix two kinds of users.
 const FAIR_MIN: f64 = 0.5;
-/// Replies of a connection that are due at random vary by the root of their number; five times that happens to one
-/// connection in three million. It also asks for 100 replies before half of the median is unlikely.
+/// The number of replies on a connection, if they are due at random, varies by its root; five times that happens to one
+/// connection in three million. Half of the median is then unlikely only if the median is above 100.
 const FAIR_SIGMAS: f64 = 5.0;
 
-/// Replies for each connection on average, of which the median connection has some by any chance.
+/// With more replies per connection than this on average, the median connection has some by any chance.
 const STARVED_MEAN_MIN: f64 = 10.0;
 
 pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
@@ -43,7 +43,7 @@ pub(super) fn judge(subject: &Subject<'_>) -> Vec<Reason> {
     .collect()
 }
 
-/// A few messages show that they are answered, and a few milliseconds what the scheduler did in them.
+/// A few messages only show that they are answered, and a few milliseconds only what the scheduler did in them.
 fn too_little(subject: &Subject<'_>) -> Option<Reason> {
     let sum = |of: fn(&Block) -> u64| -> u64 { subject.blocks.iter().map(|block| of(block)).sum() };
     let (ok, measured) = (sum(|block| block.counts.ok), Nanos(sum(|block| block.measured_ns)));
@@ -54,7 +54,7 @@ fn too_little(subject: &Subject<'_>) -> Option<Reason> {
         numbers: Numbers::new(),
         message: "too little was measured to say how fast it is".to_owned(),
         evidence: format!(
-            "{ok} right replies in {measured}; {MESSAGES_MIN} in {TIME_MIN} are the least"
+            "{ok} right replies in {measured}; at least {MESSAGES_MIN} in {TIME_MIN} are needed"
         ),
         advice: "measure longer: -d 10s, or more messages with -n".to_owned(),
     })
@@ -76,7 +76,7 @@ fn rate_changed(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// The percentiles are those of the blocks that did not fail, but for a few messages: a failed block has no more of
+/// The percentiles are those of the blocks that did not fail, but for a few messages: a failed block adds no more of
 /// them than were due or in flight.
 fn failed_blocks(subject: &Subject<'_>) -> Option<Reason> {
     let blocks = subject.record.blocks.iter().filter(|block| block.workload == subject.index);
@@ -94,21 +94,21 @@ fn failed_blocks(subject: &Subject<'_>) -> Option<Reason> {
             "{count} of {all} blocks, the first in round {}: {why}",
             round.saturating_add(1)
         ),
-        advice: "mend their cause first; throughput has them in it, as blocks without a reply"
+        advice: "fix their cause first; throughput counts them as blocks without replies"
             .to_owned(),
     })
 }
 
 fn failures(subject: &Subject<'_>) -> Option<Reason> {
     let message = if subject.is_open() {
-        "messages failed; they count with the time-out of replies at least"
+        "messages failed; each counts with at least the reply timeout"
     } else {
         "messages failed, and the times are those of the others alone"
     };
     let rule = Rule {
         code: "failures",
         message: message.to_owned(),
-        advice: "look at the errors first: what they say comes before any percentile".to_owned(),
+        advice: "look at the errors before any percentile".to_owned(),
         outvoted: Outvoted::Softened,
     };
     subject.reason(rule, |block| {
@@ -121,7 +121,7 @@ fn failures(subject: &Subject<'_>) -> Option<Reason> {
                 numbers: Numbers::new(),
                 weight: failed,
                 evidence: format!(
-                    "{error} errors{refusals} and {timed_out} time-outs of {sent} messages{whose} ({})",
+                    "{error} errors{refusals} and {timed_out} timeouts of {sent} messages{whose} ({})",
                     percent(failed)
                 ),
             })
@@ -141,7 +141,7 @@ fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "unanswered",
         message:
-            "messages still waited for their reply when the drain ended: no percentile has them"
+            "messages were still waiting for replies when the drain ended: no percentile includes them"
                 .to_owned(),
         advice: format!(
             "wait longer than {drain:#} for the last replies (--drain), or ask for less"
@@ -150,7 +150,7 @@ fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
     };
     subject.reason(rule, |block| {
         let counts = block.counts;
-        // The server that would have answered them was killed by us.
+        // We killed the server that would have answered them.
         let unacknowledged = block.deliveries.as_ref().map_or(0, |it| it.counts.unacknowledged);
         let waiting = counts.in_flight_at_end.saturating_sub(unacknowledged);
         let evidence = format!("{waiting} of {} messages", counts.sent);
@@ -164,8 +164,8 @@ fn unanswered(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// Messages of the warm-up that waited through the whole measurement. In a closed loop each of them is a place whose
-/// user heard nothing, however many messages the others exchanged.
+/// Messages of the warm-up that waited through the whole measurement. In a closed loop each of them stands for a user
+/// who got no reply, however many messages the others exchanged.
 fn silent(subject: &Subject<'_>, block: &Block) -> Option<Finding> {
     let Counts { sent, in_flight_at_end, .. } = block.warm_up?;
     let all = if subject.is_open() { sent } else { sent.min(subject.connections()) };
@@ -185,8 +185,7 @@ fn unreliable(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "unreliable_replies",
         message: "replies were lost, repeated, out of order or altered".to_owned(),
-        advice: "look at the server, and at what lies between: this is no matter of speed"
-            .to_owned(),
+        advice: "look at the server and the network path: this is not a matter of speed".to_owned(),
         outvoted: Outvoted::Softened,
     };
     subject.reason(rule, |block| {
@@ -208,14 +207,13 @@ fn unreliable(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// Deliveries to the tabs of a browser that did not come, or came in another way than once and in order. They are in
-/// none of the numbers that other reasons are about.
+/// Deliveries to the tabs of a browser that did not arrive, or not once and in order. They are in none of the numbers
+/// that other reasons are about.
 fn undelivered_to_tabs(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "undelivered_to_tabs",
-        message: "not every tab had each message once and in order".to_owned(),
-        advice: "a page that is still behind has the rest with a longer --drain; look at the server, and at the library \
-                 of the page"
+        message: "not every tab got each message once and in order".to_owned(),
+        advice: "a longer --drain lets a slow page catch up; look at the server, and at the library of the page"
             .to_owned(),
         outvoted: Outvoted::Softened,
     };
@@ -234,7 +232,7 @@ fn undelivered_to_tabs(subject: &Subject<'_>) -> Option<Reason> {
     })
 }
 
-/// Deliveries that came in another way than once, in order, and to those who subscribed.
+/// Deliveries that arrived more than once, out of order, or without a subscription.
 fn odd_deliveries(block: &Block) -> Option<Finding> {
     let DeliveryCounts { owed, duplicate, reordered, foreign, .. } =
         block.deliveries.as_ref()?.counts;
@@ -250,14 +248,14 @@ fn odd_deliveries(block: &Block) -> Option<Finding> {
     })
 }
 
-/// Deliveries that did not come. Those that are lost count with the time-out of replies at least; those that may still
-/// be under way are in no distribution, and they are the slowest.
+/// Deliveries that did not arrive. Those that are lost count with the time-out of replies at least; those that may
+/// still be in flight are in no distribution, and they are the slowest.
 fn undelivered(subject: &Subject<'_>) -> Option<Reason> {
     let rule = Rule {
         code: "undelivered",
         message: "messages did not reach all receivers that they were owed to".to_owned(),
-        advice: "look at what the server says of slow receivers and full queues, or ask for less; what may be under \
-                 way still comes with a longer --drain"
+        advice: "look at what the server says about slow receivers and full queues, or ask for less; a longer --drain \
+                 waits for what is still under way"
             .to_owned(),
         outvoted: Outvoted::Softened,
     };
@@ -300,13 +298,13 @@ fn unfair(subject: &Subject<'_>) -> Option<Reason> {
         let (min, median) = (float(fairness.replies_min), float(fairness.replies_median));
         let mean = float(block.counts.ok) / float(fairness.connections.max(1));
         if fairness.replies_median == 0 && mean > STARVED_MEAN_MIN {
-            // Times are of those that were served, and no longer of all.
+            // The times are those of the connections that were served, and no longer of all.
             return Some(Finding {
                 level: Level::Invalid,
                 numbers: Numbers::new(),
                 weight: mean,
                 evidence: format!(
-                    "half of the {} connections or more had no reply, the others {} in all",
+                    "at least half of the {} connections had no reply, the others {} in all",
                     fairness.connections, block.counts.ok
                 ),
             });

@@ -1,4 +1,4 @@
-//! One workload with all that was measured of it, and how what is found on its blocks becomes a reason.
+//! One workload with all its measurements, and the way in which findings on its blocks become a reason.
 
 use crate::{Block, Comparison, Level, Number, Reason, RunRecord, Summary, Workload};
 use spec::Lifetime;
@@ -16,7 +16,7 @@ pub(super) struct Subject<'a> {
 
 /// A problem of a block.
 pub(super) struct Finding {
-    /// The severity; of a problem of some numbers, that of the worst of them.
+    /// The severity; for a problem of some numbers, that of the worst of them.
     pub(super) level: Level,
     /// The numbers that it is about, as in [`Reason::numbers`].
     pub(super) numbers: Numbers,
@@ -26,7 +26,7 @@ pub(super) struct Finding {
     pub(super) evidence: String,
 }
 
-/// Numbers, each with the severity of its problem; empty: all, with the same.
+/// Numbers, each with the severity of its problem; empty: all, with the same severity.
 pub(super) type Numbers = BTreeMap<Number, Level>;
 
 /// The name of a problem, and its fate where most blocks do not have it.
@@ -40,13 +40,13 @@ pub(super) struct Rule {
 /// The fate of a problem that fewer than half of the blocks share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outvoted {
-    /// Nothing: it is a property of those blocks.
+    /// It is dropped: it is a property of those blocks.
     Dropped,
-    /// It stands for the numbers that the messages of those blocks move among all messages.
+    /// It applies to the numbers that the messages of those blocks move among all messages.
     Shared,
     /// It is [`Level::Degraded`] at most.
     Softened,
-    /// It stands as it is.
+    /// It is kept as it is.
     Never,
 }
 
@@ -60,8 +60,8 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// True if a program of others sends. That it is busy, or pauses, is a property of it and what is measured, and no
-    /// limit of ours.
+    /// True if a third-party client sends. That it is busy, or pauses, is a property of that client and part of what is
+    /// measured, not a limit of ours.
     pub(super) fn has_client(&self) -> bool {
         // In rooms it receives, and we send.
         self.workload.client.is_some() && self.workload.spec.load.rooms().is_none()
@@ -76,7 +76,7 @@ impl<'a> Subject<'a> {
         !self.workload.spec.load.is_closed()
     }
 
-    /// A reason out of what `find` finds on each block; the worst of it is its evidence.
+    /// Makes a reason out of what `find` finds on each block; the worst finding is its evidence.
     pub(super) fn reason(
         &self,
         rule: Rule,
@@ -93,7 +93,7 @@ impl<'a> Subject<'a> {
         let moved: f64 = found.iter().map(|(block, it)| messages(block) * it.least_moved()).sum();
         let moved = moved / self.blocks.iter().map(|block| messages(block)).sum::<f64>().max(1.0);
         let is_moved = |number| moved >= least_moving(number).max(TAIL_MOVED);
-        // Each number for itself: its p99 may be doubted on most blocks, and its p50 on one.
+        // Each number separately: the p99 may be in doubt on most blocks, and the p50 on one.
         let of_number = |number| {
             let levels = || found.iter().filter_map(|(_, finding)| finding.of(number));
             let worst = levels().max()?;
@@ -148,7 +148,7 @@ impl Finding {
         about.map(least_moving).fold(0.0, f64::max)
     }
 
-    /// The severity for `number`, if it is about it; the ratio is one of p50s.
+    /// The severity for `number`, if the problem is about it; the ratio is one of p50s.
     fn of(&self, number: Number) -> Option<Level> {
         let only = |number| self.numbers.get(&number).copied();
         match number {
@@ -200,7 +200,7 @@ pub(super) fn headline<'a>(workload: &Workload, block: &'a Block) -> Option<&'a 
     }
 }
 
-/// `p50 10.0 % lower [5.0 %, 15.0 %]`: a number by that of the baseline.
+/// `p50 10.0 % lower [5.0 %, 15.0 %]`: a number relative to that of the baseline.
 pub(super) fn evidence(name: &str, ratio: &Comparison) -> String {
     let off = |at: f64| percent((at - 1.0).abs());
     let word = if ratio.ratio < 1.0 { "lower" } else { "higher" };
@@ -219,7 +219,7 @@ pub(super) fn percent(fraction: f64) -> String {
     }
 }
 
-/// `part` of `whole`, 0 if there is nothing.
+/// `part` as a fraction of `whole`; 0 if `whole` is 0.
 pub(super) fn fraction(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { float(part) / float(whole) }
 }

@@ -6,15 +6,15 @@ use crate::{Knee, Level, Number, Reason, RowVerdict, Sweep, SweepStep};
 
 /// A step that offers more than is carried is the purpose of a sweep.
 const SOUGHT: [&str; 2] = ["asked_not_achieved", "unanswered"];
-/// The reasons for which a load may not have been carried though the server could have: what an overload does to the
-/// messages is no doubt.
+/// The reasons why a load may not have been carried although the server could have: the effects of an overload on
+/// messages are not among them.
 const NOT_OF_SERVER: [&str; 5] =
     ["agent_lost", "agent_not_trusted", "generator_bound", "generator_stalled", "noisy_machine"];
-/// Cannot be, on whatever step.
+/// Impossible on any step.
 const IMPOSSIBLE: &str = "impossible";
 
-/// The reasons of the steps that were carried, each once with the worst of its steps; what is invalid on fewer than
-/// half of them degrades.
+/// The reasons of the steps that were carried, each once with the worst of its steps; a reason that is invalid on fewer
+/// than half of them degrades.
 pub(super) fn summed(reasons: Vec<Reason>, sweep: &Sweep) -> Vec<Reason> {
     let carried: Vec<&SweepStep> =
         sweep.steps.iter().filter(|step| is_carried(sweep, step)).collect();
@@ -54,7 +54,7 @@ pub(super) fn judge(sweep: &mut Sweep, mut reasons: Vec<Reason>) {
     for step in &mut sweep.steps {
         step.level = RowVerdict::of(&reasons, step.workload).worst();
     }
-    // A knee is made of counts: times that are late by our fault leave a doubt about it, and no more.
+    // A knee is made of counts: times that are late through our fault cast doubt on it, and no more.
     let mut of_counts = reasons.clone();
     for reason in of_counts.iter_mut().filter(|it| NOT_OF_SERVER.contains(&&it.code[..])) {
         let levels = reason.numbers.values_mut().chain([&mut reason.level]);
@@ -66,7 +66,7 @@ pub(super) fn judge(sweep: &mut Sweep, mut reasons: Vec<Reason>) {
         line.level = match line.knee {
             Knee::Found { low_per_s, .. } => trust(&steps, low_per_s, Number::P50, &of_counts),
             Knee::NotReached { offered_max_per_s: most, .. } => {
-                // What bent above was not the server, and is no part of the answer.
+                // What bent above that was not the server, and is not part of the answer.
                 let up_to = steps.partition_point(|step| is_within(step, most));
                 trust(&steps[..up_to], most, Number::P50, &of_counts)
             }
@@ -77,8 +77,8 @@ pub(super) fn judge(sweep: &mut Sweep, mut reasons: Vec<Reason>) {
     }
 }
 
-/// The trust in `load` as the largest that was carried: that in a number of the last of `steps` up to it, and in what
-/// the next one says of the server.
+/// The trust in `load` as the largest that was carried: the trust in `number` at the last of `steps` up to it, and in
+/// what the next step says about the server.
 fn trust(steps: &[&SweepStep], load: f64, number: Number, reasons: &[Reason]) -> Level {
     let up_to = steps.partition_point(|step| is_within(step, load));
     let carried = up_to
@@ -93,7 +93,7 @@ fn trust(steps: &[&SweepStep], load: f64, number: Number, reasons: &[Reason]) ->
     carried.max(next).unwrap_or_default()
 }
 
-/// True if the step offered no more than its line carried; of a line that carried nothing all steps are looked at.
+/// True if the step offered no more than its line carried; if a line carried nothing, all of its steps count.
 fn is_carried(sweep: &Sweep, step: &SweepStep) -> bool {
     let most = sweep.lines.get(step.line).map(|line| match line.knee {
         Knee::Found { low_per_s, .. } => low_per_s,

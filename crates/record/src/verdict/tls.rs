@@ -3,8 +3,8 @@
 use super::subject::{Finding, Numbers, Outvoted, Rule, Subject};
 use crate::{Level, Reason};
 
-/// Blocks that were encrypted differently measure different things; what a block had besides its first handshake is
-/// not recorded, so even one that differs says that others may.
+/// Blocks that were encrypted differently measure different things; only one set of parameters is recorded per block,
+/// so even one that differs shows that others may.
 pub(super) fn judge(subject: &Subject<'_>) -> Option<Reason> {
     let first = subject.blocks.iter().find_map(|block| block.tls.as_ref())?;
     let rule = Rule {

@@ -1,14 +1,14 @@
 //! A row that is faster than its baseline at the median and still answers fewer messages a second.
 //!
 //! In a closed loop the messages in flight are throughput times mean round trip (Little's law). Under the same load,
-//! fewer messages a second are therefore a longer mean: most messages gained, and a few paid for it, as where a server
-//! works through what some connections sent before it turns to the others.
+//! fewer messages a second therefore mean a longer mean round trip: most messages gained, and a few paid for it, for
+//! example because a server works through what some connections sent before it turns to the others.
 
 use super::machine::{headline_of, result};
 use super::subject::{Numbers, Subject, evidence, float, headline};
 use crate::{Block, Comparison, Level, Number, Reason, Workload};
 
-/// A row of a closed loop whose p50 is shown to be below that of its baseline, and whose throughput is as well.
+/// A row of a closed loop whose p50 and throughput are both shown to be below those of its baseline.
 ///
 /// Both are driven by our own client under the same load. The row's mean round trip has to be longer too: a row that
 /// opened fewer connections has a lower throughput for another reason.

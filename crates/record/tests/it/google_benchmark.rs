@@ -70,9 +70,9 @@ fn what_is_not_of_that_shape_says_where_and_why() {
         (r#"{"benchmarks": []}"#, "no benchmark in it: `benchmarks` is empty"),
         (r#"{"benchmarks": [{"name": "a", "real_time": NaN}]}"#, "line 1, column 44: expected value"),
         (r#"{"benchmarks": [{"name": "a", "real_time": 1}]}"#,
-         r#"benchmarks[0] ("a"): cpu_time is missing, which is no time"#),
+         r#"benchmarks[0] ("a"): cpu_time is missing, which is not a time"#),
         (r#"{"benchmarks": [{"name": "a", "real_time": -1, "cpu_time": 1}]}"#,
-         r#"benchmarks[0] ("a"): real_time is -1, which is no time"#),
+         r#"benchmarks[0] ("a"): real_time is -1, which is not a time"#),
         (r#"{"benchmarks": [{"name": "a", "real_time": 1, "cpu_time": 1, "time_unit": "h"}]}"#,
          "line 1, column 77: unknown variant `h`, expected one of `ms`, `ns`, `s`, `us`"),
     ];

@@ -65,15 +65,15 @@ fn a_newer_version_is_refused_whatever_its_shape() {
     assert!(matches!(error, ReadError::Newer { version: 3 }));
     assert_eq!(
         error.to_string(),
-        "record of schema version 3, this program reads up to 2; use a newer one"
+        "the record has schema version 3, but this program reads up to 2: use a newer one"
     );
 }
 
 #[test]
 fn a_sweep_that_points_outside_of_its_record_is_refused() {
     for (at, message) in [
-        ("line", "line 2 is named, the record has 2 (counted from 0)"),
-        ("workload", "workload 2 is named, the plan has 2 (counted from 0)"),
+        ("line", "line 2 is named, but the record has 2 (counted from 0)"),
+        ("workload", "workload 2 is named, but the plan has 2 (counted from 0)"),
     ] {
         let mut value = serde_json::to_value(example::record()).unwrap();
         value["sweep"]["steps"][0][at] = json!(2);
@@ -129,7 +129,7 @@ fn indexes_must_point_into_the_plan() {
         let error = read(&value).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "workload 2 is named, the plan has 2 (counted from 0)",
+            "workload 2 is named, but the plan has 2 (counted from 0)",
             "{at}"
         );
     }

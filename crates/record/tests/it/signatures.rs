@@ -152,7 +152,7 @@ fn ports_that_ran_short_are_named() {
     assert_eq!(held(28_000, 100, 2, "timed out"), [""; 0]);
     assert_eq!(held(28_000, 0, 0, "timed out"), [""; 0]);
     assert_eq!(held(20_000, 100, 0, "timed out"), [""; 0]);
-    let says_so = "no free port, or not an address of this machine";
+    let says_so = "no free port, or the local address does not belong to this machine";
     assert_eq!(held(20_000, 100, 0, says_so), ["ephemeral_ports"]);
     let mut clients = good::closed();
     clients.plan.workloads[0].spec.load = example::clients(1);

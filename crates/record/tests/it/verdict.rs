@@ -555,7 +555,7 @@ fn agents_that_are_not_trusted_are_left_out_unless_most_of_the_load_is_theirs() 
     assert_eq!((one_left.level, &one_left.message), (Level::Degraded, &few.message));
     let none_left = planned_each(0, 4).unwrap();
     assert_eq!((none_left.level, &none_left.message), (Level::Invalid, &few.message));
-    let end = "; none is trusted, and none that was measured planned a message, so none counts";
+    let end = "; no part is trusted, and no measured part planned any message, so none counts";
     assert!(none_left.evidence.ends_with(end), "{none_left:?}");
 }
 
@@ -918,7 +918,7 @@ fn messages_of_the_warm_up_that_got_no_reply_are_a_reason_of_their_own() {
     let all = Counts { planned: 4000, sent: 4000, ok: 4000, ..Counts::default() };
     assert_eq!(with(all), [""; 0]);
     let timed_out = Counts { ok: 3966, timed_out: 34, ..all };
-    let words = "failures: 0 errors and 34 time-outs of 4000 messages of the warm-up (0.9 %)";
+    let words = "failures: 0 errors and 34 timeouts of 4000 messages of the warm-up (0.9 %)";
     assert_eq!(with(timed_out), [words]);
     // 2 of 50 connections.
     let silent = Counts { ok: 3998, in_flight_at_end: 2, ..all };
@@ -940,7 +940,8 @@ fn the_errors_are_pointed_at_where_there_are_some() {
         let reason = all.find(|reason| reason.code == "nothing_succeeded").unwrap();
         (reason.evidence, reason.advice.contains("errors"))
     };
-    let words = "no right reply; 50 messages, the warm-up's among them, still waited at the end";
+    let words =
+        "no right reply; 50 messages, including the warm-up's, were still waiting at the end";
     assert_eq!(reason(Vec::new()), (words.to_owned(), false));
     let error = ErrorCount { class: "cut".to_owned(), count: 7, example: "reset".to_owned() };
     assert_eq!(reason(vec![error]), ("7 x cut, first: reset".to_owned(), true));

@@ -47,7 +47,11 @@ fn cut(text: String) -> String {
     }
     let end = text[..end].rfind('\n').map_or(0, |at| at + 1);
     let left = text[end..].lines().count();
-    format!("{}\n{left} lines more are in the record.\n", &text[..end])
+    let more = match left {
+        1 => "1 more line is".to_owned(),
+        left => format!("{left} more lines are"),
+    };
+    format!("{}\n{more} in the record.\n", &text[..end])
 }
 
 /// The most bytes that are written. GitHub takes 1 MiB for each step; a longer page would not be read.
@@ -65,8 +69,8 @@ mod tests {
         assert_eq!(cut(short.clone()), short);
         let long = cut("é\n".repeat(20_001));
         assert!(long.len() <= BYTES_MAX, "{}", long.len());
-        assert!(long.ends_with("é\n\n23 lines more are in the record.\n"), "{:?}", &long[59_900..]);
+        assert!(long.ends_with("é\n\n23 more lines are in the record.\n"), "{:?}", &long[59_900..]);
         // A single line that has no end.
-        assert_eq!(cut("é".repeat(30_001)), "\n1 lines more are in the record.\n");
+        assert_eq!(cut("é".repeat(30_001)), "\n1 more line is in the record.\n");
     }
 }

@@ -22,7 +22,7 @@ fn what_the_baseline_did_is_the_machine() {
             p50 round trip   us     us machine ratio [95 %]
             tcp             202    252   1.25x the machine
             ws              252    315   1.25x ▇▇▇▇     1.00x [0.95, 1.05]
-            machine: tcp of the record by tcp of the base; the ratio is divided by it
+            machine: tcp of the record over tcp of the base; the ratio is divided by it
 
             tcp
             round trip    base    record  machine ratio [95 %]
@@ -39,7 +39,7 @@ fn what_the_baseline_did_is_the_machine() {
             messages      198 k/s 159 k/s   0.80x 1.00x [0.95, 1.05]
             generator CPU 5.10 us 5.10 us   1.00x 1.00x [1.00, 1.00]
             server CPU    5.00 us 5.00 us   1.00x 1.00x [1.00, 1.00]
-            machine: tcp of the record by tcp of the base; the ratio is divided by it
+            machine: tcp of the record over tcp of the base; the ratio is divided by it
 
             base           2026-01-01T00:00:00Z: trusted
             record         2026-01-01T00:00:00Z: trusted
@@ -67,10 +67,13 @@ fn a_number_in_doubt_is_marked_and_no_answer() {
         page(&base, &record)
     };
     let told = doubted(&[(Number::P99, Level::Degraded)]);
-    assert!(told.starts_with("The p50 of the record by that of the base: ws 2.00x"), "{told}");
+    assert!(
+        told.starts_with("The p50 of the record divided by that of the base: ws 2.00x"),
+        "{told}"
+    );
     assert_eq!(told.matches(" ?2.00x ").count(), 1, "{told}");
     let told = doubted(&[]);
-    let untold = "No difference between the two can be told: the p50 of ws is 2.00x";
+    let untold = "It cannot be determined whether the two differ: the p50 of ws is 2.00x";
     assert!(told.starts_with(untold) && told.contains("it is in doubt."), "{told}");
     assert!(told.matches(" ?2.00x ").count() > 2, "{told}");
 }
@@ -82,9 +85,9 @@ fn without_a_baseline_numbers_stand_side_by_side_and_claim_nothing() {
         &with_blocks(8, 275_000),
         false,
         &expect![[r#"
-            No difference between the two can be told: the p50 of ws is 1.10x [1.07, 1.13]
-            of the base's by the blocks of both, and what the machine did between them is
-            not known.
+            It cannot be determined whether the two differ: the p50 of ws is 1.10x [1.07,
+            1.13] of the base's by the blocks of both, and how the machine changed between
+            them is not known.
 
                            base record
             p50 round trip   us     us ratio [95 %]
@@ -128,7 +131,7 @@ fn one_block_each_has_two_numbers_and_no_interval() {
         &records::open(),
         false,
         &expect![[r#"
-            No difference between the two can be told: one block each, no interval.
+            It cannot be determined whether the two differ: one block each, no interval.
 
                               base record
             p50 response time   ms     ms ratio [95 %]
@@ -163,7 +166,7 @@ fn what_is_invalid_or_differs_has_no_ratio() {
         &other,
         true,
         &expect![[r#"
-            No difference between the two can be told: incomparable.
+            It cannot be determined whether the two differ: incomparable.
 
                            base record
             p50 round trip   us     us ratio [95 %]

@@ -93,7 +93,7 @@ fn which_workload_is_meant_must_be_said() {
     let says = |name, expected: &str| {
         assert_eq!(report::hgrm(&record, name).unwrap_err().to_string(), expected);
     };
-    says(None, "a percentile table is of one workload; choose one of tcp, evil\\n\\u{1b}[2J");
+    says(None, "a percentile table is for one workload; choose one of tcp, evil\\n\\u{1b}[2J");
     says(Some("\t"), "there is no workload `\\t`; choose one of tcp, evil\\n\\u{1b}[2J");
 }
 
@@ -119,7 +119,7 @@ fn a_record_that_was_changed_by_hand_says_where() {
     };
     says(
         |record| record.started_at = "yester\nday".to_owned(),
-        "`started_at` is `yester\\nday`, and not a time in UTC such as 2026-01-01T00:00:00Z",
+        "`started_at` is `yester\\nday`, not a time in UTC such as 2026-01-01T00:00:00Z",
     );
     says(
         |record| record.blocks[0].round_trip.as_mut().unwrap().histogram.clear(),

@@ -254,14 +254,14 @@ fn two_records_are_compared_in_one_table() {
     let record = records::ladder(&["tcp", "ws", "http"]);
     let page = report::compare(&record, &record, Depth::First, &style());
     expect![[r#"
-        No difference between the two can be told: 2 and 2 rounds, 6 needed.
+        It cannot be determined whether the two differ: 2 and 2 rounds, 6 needed.
 
                        base record
         p50 round trip   us     us machine ratio [95 %]
         tcp             254    254   1.00x the machine
         ws              254    254   1.00x - 2 and 2 rounds, 6 needed
         http            254    254   1.00x - 2 and 2 rounds, 6 needed
-        machine: tcp of the record by tcp of the base; the ratio is divided by it
+        machine: tcp of the record over tcp of the base; the ratio is divided by it
 
         base           2026-01-01T00:00:00Z: trusted
         record         2026-01-01T00:00:00Z: trusted

@@ -59,7 +59,7 @@ fn the_summary_begins_with_what_failed_and_has_a_bar_for_each_number() {
 
 | | row | check | found | by limit |
 | --- | --- | --- | --- | --- |
-| ✗ | ws | p50 &lt;= 12ms | 12.1 ms \\[11.8, 12.5\\]; the interval has the limit in it | ▇▇▇▇ |
+| ✗ | ws | p50 &lt;= 12ms | 12.1 ms \\[11.8, 12.5\\]; the interval contains the limit | ▇▇▇▇ |
 | ✗ | ws | error\\_rate &lt; 0.1% | 0.2 % | ▇▇▇▇▇▇▇▸ |
 | ✗ | ws | p99.9 &lt; 1s | unknown: 500 samples, at least 10000 are needed |  |
 | x | ws | cpu/message &lt; 5us | 6.00 us, invalid: the generator was the bottleneck | ▇▇▇▇▊ |
@@ -82,7 +82,7 @@ fn the_summary_begins_with_what_failed_and_has_a_bar_for_each_number() {
     let many = RunRecord { requirements: vec![check; 2_000], ..record };
     let text = step_summary(&many);
     assert!((50_000..=60_000).contains(&text.len()), "{}", text.len());
-    assert!(text.ends_with(" lines more are in the record.\n"), "{text}");
+    assert!(text.ends_with(" more lines are in the record.\n"), "{text}");
 }
 
 #[test]

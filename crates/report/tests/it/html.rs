@@ -148,7 +148,7 @@ fn what_was_published_is_set_beside_what_was_found() {
         here: does not hold: an event at 2.00 k/s costs WebSocket more by: payload 0 %, encoded messages (packets or JSON) +96.0 %, the stream, framing included +107 %, the stream with TCP and IP as estimated +30.7 %, what the interface counted +30.6 %. It is true of none of them. At 12.0 k/s, where more events share a segment, the stream with TCP and IP is +30.7 %.
         CPU idle
         published: falls in parallel for both
-        here: does not hold: for each 1000 events/s it falls by 3.58 points on binary and by 5.66 on WebSocket: 1.58x as fast. Generator and server share this machine, and both are in it.
+        here: does not hold: for each 1000 events/s it falls by 3.58 points on binary and by 5.66 on WebSocket: 1.58x as fast. Generator and server share this machine, and both are included.
         The closed loop
         published: 1 % missing is the knee
         here: by arithmetic: WebSocket at 15.0 k/s, its last step below the knee: a mean of 2.80 ms would take off 0.3 %.

@@ -337,8 +337,8 @@ fn footprints_stand_for_themselves() {
         subject                   from packages       KiB   KiB      KiB     KiB     s
         beast (libboost-dev 1.74) apt        69    229000 41000    57600     634  17.0
         node-ws (ws 8.23.0)       npm         1       158     -     39.1       -     -
-        Measured on this machine, with all that the library needs. Floor: what of it
-        every program of that language needs. Build: from clean, with everything fetched
+        Measured on this machine, with all that the library needs. Floor: the part that
+        every program in that language needs. Build: from clean, with everything fetched
         before.
         - node-ws, build: nothing is built
     "#]]

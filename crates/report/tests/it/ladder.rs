@@ -87,8 +87,8 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
             without TCP and IP; what these add is estimated from the number of segments.
             checks: Little's law held on 3 of 3 blocks; counts add up
 
-            verdict        invalid: the numbers are no result
-            invalid: no message got its reply: this is an error and no result (ws)
+            verdict        invalid: the numbers are not valid results
+            invalid: no message got its reply: this is an error, not a result (ws)
               [nothing_succeeded]
               shown by: connection refused by 127.0.0.1:4000
               next: is a server listening there, and does it answer as expected?
@@ -96,8 +96,7 @@ fn a_rung_that_failed_is_shown_as_failed_with_the_reason() {
               (http) [failed_blocks]
               shown by: 1 of 2 blocks, the first in round 2: every message failed:
                 \u{1b}[31mno echo
-              next: mend their cause first; throughput has them in it, as blocks without a
-                reply
+              next: fix their cause first; throughput counts them as blocks without replies
         "#]],
     );
 }
@@ -234,14 +233,14 @@ fn doubts_are_told_with_their_advice() {
             warning: generator and server share a core (1 CPU allowed); allow at least 2
               CPUs; ratios still hold, times do not
 
-            verdict        invalid: the numbers are no result
-            invalid: Little's law does not hold: messages, time or replies were lost from
-              sight (ws) [littles_law]
+            verdict        invalid: the numbers are not valid results
+            invalid: Little's law does not hold: messages, time or replies are not accounted
+              for (ws) [littles_law]
               shown by: on 1 of 2 blocks, the worst in round 1: 50.0 messages in flight
                 expected, 43.1 measured (-13.8 %)
               next: measure longer (-d 10s) on a quieter machine; if it stays, report it:
                 wirebench has a bug
-            invalid: the numbers cannot be: wirebench has a bug (ws) [impossible]
+            invalid: these numbers are impossible: wirebench has a bug (ws) [impossible]
               shown by: on 1 of 2 blocks, the worst in round 2: the counts do not add up:
                 sent 95050 is not ok 94999 + error 0 + refused 0 + timed out 0 + in flight
                 at the end 50
@@ -380,7 +379,7 @@ fn what_an_invalid_verdict_is_about_is_not_claimed() {
         without TCP and IP; what these add is estimated from the number of segments.
         checks: Little's law held on 6 of 6 blocks; counts add up
 
-        verdict        invalid: the numbers are no result
+        verdict        invalid: the numbers are not valid results
         invalid: Little's law does not hold (tcp) [littles_law]
           shown by: on 2 of 2 blocks
           next: measure longer
@@ -563,7 +562,7 @@ fn a_reason_that_rungs_share_is_told_once() {
         without TCP and IP; what these add is estimated from the number of segments.
         checks: Little's law held on 6 of 6 blocks; counts add up
 
-        verdict        degraded: the numbers say less than they seem to
+        verdict        degraded: the numbers are less reliable than they look
         degraded: other processes used CPU time (tcp, ws) [noisy_machine]
           shown by: tcp: 0.30 cores
           next: end them

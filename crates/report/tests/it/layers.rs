@@ -66,8 +66,7 @@ fn the_whole_ladder_says_what_each_layer_adds_and_whose_the_bytes_are() {
         https-resume = http-new + resumed handshake
                                        +2.00 [1.80, 2.20] +12.0 [10.8, 13.2] +1650 +2212
         CPU of generator and server together is what a layer costs. The round trip is
-        that of the closed loop: with many in flight, most of what it grows by is
-        waiting for one another.
+        that of the closed loop: with many in flight, most of its growth is queueing.
 
         Bytes of a message by layer
                      payload    encoding     framing     TLS      TCP/IP
@@ -118,8 +117,7 @@ fn a_ladder_without_tls_has_no_columns_for_it() {
             rung = base + layer us                 us                         B        B
             ws = tcp + framing  +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]        +6       +2
             CPU of generator and server together is what a layer costs. The round trip is
-            that of the closed loop: with many in flight, most of what it grows by is
-            waiting for one another.
+            that of the closed loop: with many in flight, most of its growth is queueing.
 
             Bytes of a message by layer
                  payload out in framing out in TCP/IP out in
@@ -150,8 +148,7 @@ fn a_difference_that_is_not_shown_is_not_claimed() {
             ws = tcp + framing                    - +12.0 [10.8, 13.2]        +6        -
             wss = ws + TLS      no difference shown -3.10                    +22      +22
             CPU of generator and server together is what a layer costs. The round trip is
-            that of the closed loop: with many in flight, most of what it grows by is
-            waiting for one another.
+            that of the closed loop: with many in flight, most of its growth is queueing.
 
             Bytes of a message by layer
                  payload out in framing out in TLS out in TCP/IP out in
@@ -189,8 +186,7 @@ fn what_an_invalid_rung_adds_is_not_said() {
               ws = tcp + framing +2.00 [1.80, 2.20] +12.0 [10.8, 13.2]        +6       +2
             x wss = ws + TLS     invalid
             CPU of generator and server together is what a layer costs. The round trip is
-            that of the closed loop: with many in flight, most of what it grows by is
-            waiting for one another.
+            that of the closed loop: with many in flight, most of its growth is queueing.
 
             Bytes of a message by layer
                  payload out in framing out in TLS out in TCP/IP out in

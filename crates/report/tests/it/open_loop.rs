@@ -249,11 +249,11 @@ fn bots_that_rise_have_a_table_of_their_steps() {
 
             checks: Little's law was not checked (an open loop); counts add up
 
-            verdict        invalid: the numbers are no result
+            verdict        invalid: the numbers are not valid results
             invalid: only 75.0 % of the requested load was answered in time (400 bots p90,
               p99 and tail) [asked_not_achieved]
               shown by: 1000 of 4000 messages were never sent (25.0 %), and no percentile
-                has them; 300.0 replies a second where 400.0 were due (75.0 %)
+                includes them; 300.0 replies a second where 400.0 were due (75.0 %)
               next: use fewer --bots, or a longer --every
         "#]],
     );
@@ -320,7 +320,7 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
             phase     us   us  us count
             connect 26.7 84.0 640    50
 
-            verdict        degraded: the numbers say less than they seem to
+            verdict        degraded: the numbers are less reliable than they look
             degraded: the generator itself stood still for a while: that time is not the
               server's (tail) [generator_stalled]
               shown by: 2 gaps, the longest 20 ms, 31 ms in all; 62 messages were due or in
@@ -330,7 +330,7 @@ fn sessions_stalls_and_replies_that_went_astray_are_told() {
             degraded: replies were lost, repeated, out of order or altered
               [unreliable_replies]
               shown by: 1 lost, 2 duplicate, 3 reordered, 4 corrupted of 20000 messages
-              next: look at the server, and at what lies between: this is no matter of speed
+              next: look at the server and the network path: this is not a matter of speed
             degraded: some connections were served far less than others [unfair]
               shown by: the least served of 50 connections had 100 replies, the median 400
               next: look at how the server takes turns; with one thread per connection, at
@@ -357,7 +357,7 @@ fn an_open_loop_in_which_nothing_ended_says_so() {
     let page = details(&record);
     assert!(page.contains("response       no message came to its end\n"), "{page}");
     assert!(page.contains("replies        not told apart: messages carry no header\n"), "{page}");
-    assert!(page.contains("verdict        invalid: the numbers are no result\n"), "{page}");
+    assert!(page.contains("verdict        invalid: the numbers are not valid results\n"), "{page}");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn the_page_of_a_run_has_the_sums_and_the_times_of_messages_as_wholes() {
 
             rate           asked 20.0/s, offered 20.0/s, sent 20.0/s
                            delivered 2.00 k/s to receivers
-            deliveries     published 200, which 20000 deliveries were owed of
+            deliveries     published 200 messages, 20000 deliveries owed
                            owed 20000 = delivered 19991 + lost 6 + cut off 3 + in flight 0
                            missing 0.04 % of owed, of 9 messages
                            duplicate 2, out of order 4, not owed yet 5, foreign 7
@@ -97,18 +97,18 @@ fn the_page_of_a_run_has_the_sums_and_the_times_of_messages_as_wholes() {
             phase     us   us  us count
             connect 26.7 84.0 640    50
 
-            verdict        degraded: the numbers say less than they seem to
+            verdict        degraded: the numbers are less reliable than they look
             degraded: messages did not reach all receivers that they were owed to
               [undelivered]
               shown by: 9 of 20000 deliveries (0.04 %), of 9 messages: 6 lost, 3 cut off
                 with their receivers, 0 still under way when the drain ended
-              next: look at what the server says of slow receivers and full queues, or ask
-                for less; what may be under way still comes with a longer --drain
+              next: look at what the server says about slow receivers and full queues, or
+                ask for less; a longer --drain waits for what is still under way
             degraded: replies were lost, repeated, out of order or altered
               [unreliable_replies]
               shown by: 2 duplicate, 4 reordered, 7 from another room or never published,
                 beside 20000 deliveries that were owed
-              next: look at the server, and at what lies between: this is no matter of speed
+              next: look at the server and the network path: this is not a matter of speed
         "#]],
     );
 }
@@ -191,7 +191,7 @@ fn charts_and_answers_of_rooms_speak_of_deliveries() {
     let (rooms, others) = (over_time(record()), over_time(records::open()));
     for (of_rooms, of_others) in [
         ("Delivery time over time", "Response time over time"),
-        ("needs deliveries enough", "needs replies enough"),
+        ("needs enough deliveries", "needs enough replies"),
         ("<p class=\"soft\">deliveries</p>", "<p class=\"soft\">replies</p>"),
     ] {
         assert!(rooms.contains(of_rooms) && !rooms.contains(of_others), "{of_rooms}");
@@ -295,9 +295,9 @@ fn tabs_of_a_browser_stand_beside_our_own_receivers_with_the_bound_of_their_cloc
                  p99 max  p50  p90  p99  max
         in tabs   ms  ms   ms   ms   ms   ms
         ? ws    39.0 208 1.25 1.50 1.88 10.0
-        From due until a page had the message, by its own clock less the offset of that,
-        which is known within what the column says. Ours: wirebench's own receivers, as
-        many in the same rooms over the same transport, which all other tables are
+        From due until a page had the message, by its own clock, corrected by its
+        offset: the clock column shows the offset and how exactly it is known. Ours:
+        wirebench's own receivers, as many in the same rooms over the same transport,
     "#]]
     .assert_eq(&table);
     let page = details(&record);

@@ -249,15 +249,15 @@ fn errors_are_told_by_class_and_a_partial_run_is_marked() {
 
             warning: two of three messages failed (60 of 90); look at the errors above first
 
-            verdict        degraded: the numbers say less than they seem to
+            verdict        degraded: the numbers are less reliable than they look
             degraded: only 90.0 % of the requested load was sent [asked_not_achieved]
-              shown by: 10 of 100 messages were never sent (10.0 %), and no percentile has
-                them
+              shown by: 10 of 100 messages were never sent (10.0 %), and no percentile
+                includes them
               next: look at the errors: more connections or messages failed than not
             degraded: messages failed, and the times are those of the others alone
               [failures]
-              shown by: 40 errors, 7 refusals and 13 time-outs of 90 messages (66.7 %)
-              next: look at the errors first: what they say comes before any percentile
+              shown by: 40 errors, 7 refusals and 13 timeouts of 90 messages (66.7 %)
+              next: look at the errors before any percentile
         "#]],
     );
 }
@@ -296,8 +296,8 @@ fn a_target_that_was_never_reached_says_so() {
             bytes/message  - (no reply was measured)
             Little's law   holds: 50.0 in flight expected, 49.9 measured (-0.2 %)
 
-            verdict        invalid: the numbers are no result
-            invalid: no message got its reply: this is an error and no result
+            verdict        invalid: the numbers are not valid results
+            invalid: no message got its reply: this is an error, not a result
               [nothing_succeeded]
               shown by: connection refused
               next: is a server listening there, and does it answer as expected?
@@ -393,7 +393,7 @@ fn a_fleet_has_a_line_for_each_agent() {
         agents: times and shares are those of each one's worst block; a part that does
         not count is left out of the numbers above
 
-        verdict        degraded: the numbers say less than they seem to
+        verdict        degraded: the numbers are less reliable than they look
         degraded: agents of the fleet were lost: their parts are missing [agent_lost]
           shown by: 2 of 3 parts were measured: a2 was lost; it was offered at least
             190100/s, at most 285150/s
@@ -402,7 +402,7 @@ fn a_fleet_has_a_line_for_each_agent() {
         degraded: agents of the fleet are not trusted: their parts are left out
           [agent_not_trusted]
           shown by: a1: it began 12.0 ms late
-          next: give these agents machines of their own, or the fleet more of them
+          next: give these agents machines of their own, or the fleet more machines
     "#]]
     .assert_eq(shown);
     let first = terminal(&record, Depth::First, &Style::default());

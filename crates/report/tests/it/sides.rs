@@ -138,8 +138,8 @@ fn a_number_that_is_no_result_has_no_ratio_and_no_claim() {
     record.verdict = Some(Verdict { rows, level: Level::Degraded, ..Verdict::default() });
     let page = terminal(&record, Depth::First, &Style::default());
     expect![[r#"
-        ~ at most 10% worse: not shown, and more rounds may answer otherwise: p99 is no
-          result
+        ~ at most 10% worse: not shown, and more rounds may answer otherwise: p99 is not
+          a valid result
 
         HEAD is slower: p50 1.041x [1.021, 1.061]; in doubt, see the verdict.
 

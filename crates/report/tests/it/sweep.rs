@@ -122,7 +122,7 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
             CPU idle        published: falls in parallel for both
                             here: does not hold: for each 1000 events/s it falls by 3.58
                             points on binary and by 5.66 on WebSocket: 1.58x as fast.
-                            Generator and server share this machine, and both are in it.
+                            Generator and server share this machine, and both are included.
             The closed loop published: 1 % missing is the knee
                             here: by arithmetic: WebSocket at 15.0 k/s, its last step below
                             the knee: a mean of 2.80 ms would take off 0.3 %.
@@ -130,7 +130,7 @@ fn every_step_of_every_line_is_a_row_and_every_line_says_where_it_bends() {
                             here: not shown: there is no line `carrier pigeon`.
             Machines and years differ: compare the shape and the ratios.
 
-            verdict        degraded: the numbers say less than they seem to
+            verdict        degraded: the numbers are less reliable than they look
             degraded: generator and server share cores [shared_cores]
               shown by: 2 CPUs for 3 parties
               next: more CPUs, or fewer threads
@@ -207,7 +207,7 @@ fn one_line_without_a_knee_says_why_and_doubtful_steps_are_marked() {
                             here: not shown: there is no line `carrier pigeon`.
             Machines and years differ: compare the shape and the ratios.
 
-            verdict        degraded: the numbers say less than they seem to
+            verdict        degraded: the numbers are less reliable than they look
             degraded: generator and server share cores [shared_cores]
               shown by: 2 CPUs for 3 parties
               next: more CPUs, or fewer threads
@@ -234,12 +234,13 @@ fn what_rests_on_steps_in_doubt_has_their_mark_and_what_is_invalid_is_no_answer(
                        What ran out: CPU of the server: 0.98 of the one core it may use.
                        23.0 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
                        blocks (confirmed); from 23.8 k/s on none does.
-        x WebSocket    the steps that show where it bends are no result
+        x WebSocket    the steps that show where it bends are not valid results
                        ? 14.6 k/s kept p99 < 50ms with less than 1 % missing in 2 of 2
                        blocks (confirmed); from 15.0 k/s on none does.
         Comet          bends at 5.10 k/s [5.05, 5.15] (confirmed)
                        What ran out: CPU of the server: 0.98 of the one core it may use.
-                       x The steps that show which load keeps p99 < 50ms are no result.
+                       x The steps that show which load keeps p99 < 50ms are not valid
+                       results.
 
         degraded: generator and server share cores
     "#]]
@@ -266,7 +267,11 @@ fn what_rests_on_steps_in_doubt_has_their_mark_and_what_is_invalid_is_no_answer(
     assert_eq!((report::conclusion(&record), knees(&record)), (None, Vec::new()));
     let page = details(&record);
     assert!(!page.contains("bends at") && !page.contains("holds"), "{page}");
-    assert_eq!(page.matches("not shown: the measurement is no result").count(), 7, "{page}");
+    assert_eq!(
+        page.matches("not shown: the measurement is not a valid result").count(),
+        7,
+        "{page}"
+    );
 }
 
 #[test]

@@ -179,7 +179,7 @@ pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Optio
         }
         (true, None) => return Some("it receives in rooms, and sends nothing".to_owned()),
         (false, Some(_)) => {
-            return Some("it sends echoes, and does not receive in rooms".to_owned());
+            return Some("it sends echoes, but does not receive in rooms".to_owned());
         }
         (false, None) => {}
     }
@@ -187,7 +187,7 @@ pub(crate) fn misfit(measurement: &Measurement, client: &SubjectClient) -> Optio
         Arrival::Closed { in_flight, in_flight_max: None } if in_flight.get() == 1 => {}
         Arrival::Open { schedule, .. } if manifest.rates => {
             if schedule.rate.constant().is_none() {
-                return Some("it sends at one rate alone, not at one that changes".to_owned());
+                return Some("it sends at a constant rate, not at one that changes".to_owned());
             }
         }
         Arrival::Open { .. } => return Some("it cannot send at a rate".to_owned()),
@@ -205,11 +205,11 @@ pub(crate) fn beyond(measurement: &Measurement, limits: &Limits) -> Option<Strin
     let is_binary = !load.content.is_text() && measurement.peer.scheme().facts().carries.has_both();
     let beyond =
         if let Some(max) = limits.connections_max.filter(|max| u64::from(connections) > *max) {
-            format!("it takes {max} connections at most, {connections} were asked for")
+            format!("it takes at most {max} connections, but {connections} were asked for")
         } else if let Some(max) = limits.message_max.filter(|max| size > *max) {
-            format!("it takes messages of {max} bytes at most, {size} were asked for")
+            format!("it takes messages of at most {max} bytes, but {size} were asked for")
         } else if limits.text_only && is_binary {
-            "it takes text alone".to_owned()
+            "it takes only text".to_owned()
         } else {
             return None;
         };

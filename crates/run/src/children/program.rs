@@ -96,7 +96,10 @@ impl Program {
                 Some(_) | None => return None,
             }
         }
-        Some("the program of --publish-with has closed its stdin, and is told no more".to_owned())
+        Some(
+            "the program of --publish-with has closed its stdin, so nothing more can be published"
+                .to_owned(),
+        )
     }
 }
 

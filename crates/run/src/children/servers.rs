@@ -77,7 +77,7 @@ impl RunningServer {
         let urls = self.server.urls().iter().filter_map(|url| url.parse().ok());
         let url = urls.into_iter().find(|url: &Endpoint| url.scheme() == scheme);
         url.ok_or_else(|| {
-            format!("it is ready for {}, and not for {scheme}", self.server.urls().join(", "))
+            format!("it is ready for {}, but not for {scheme}", self.server.urls().join(", "))
         })
     }
 
@@ -94,7 +94,7 @@ impl RunningServer {
                 carriers.iter().map(|carrier| carrier.plain().name()).collect();
             let ready = self.server.urls().join(", ");
             format!(
-                "it is ready for {ready}, and not for publishers, over {}",
+                "it is ready for {ready}, but not for publishers, over {}",
                 carriers.join(" or ")
             )
         })
@@ -245,8 +245,8 @@ impl Servers {
         let (wanted, there) = (cpu_count(measurement), self.cpus.len());
         if wanted > 1 && wanted > there {
             return Err(format!(
-                "`server-cpus` is {wanted}, and the generator leaves {there} of the cores that there are; ask for \
-                 fewer, for fewer --threads, or measure it on a machine with more"
+                "`server-cpus` is {wanted}, but the generator leaves only {there} of the cores; ask for fewer, for \
+                 fewer --threads, or measure it on a machine with more"
             ));
         }
         let cpus = self.cpus_of(measurement).to_vec();
@@ -352,9 +352,7 @@ impl Servers {
             let now = places(&server)?;
             let mut pairs = now.iter().zip(&before);
             if let Some((now, before)) = pairs.find(|(now, before)| now.address != before.address) {
-                return Err(format!(
-                    "it listens at {now} since it was started again, and no more at {before}"
-                ));
+                return Err(format!("after its restart it listens at {now} instead of {before}"));
             }
             (server.starts, server.ends, server.verified) =
                 (was.starts + 1, was.ends, was.verified);
@@ -525,7 +523,7 @@ pub(crate) fn last_words(said: &str) -> String {
     let from = words.char_indices().rev().take(LAST_WORDS_LEN_MAX).last();
     match from {
         None => String::new(),
-        Some((from, _)) => format!("; the last it said: {}", &words[from..]),
+        Some((from, _)) => format!("; its last output: {}", &words[from..]),
     }
 }
 
@@ -550,7 +548,7 @@ mod tests {
     #[test]
     fn the_end_of_what_was_said_stands_on_one_line() {
         assert_eq!(last_words(" \n\n"), "");
-        assert_eq!(last_words("a\nb\n\nc\nd\n"), "; the last it said: b | c | d");
+        assert_eq!(last_words("a\nb\n\nc\nd\n"), "; its last output: b | c | d");
         let long = "é".repeat(1000);
         let words = last_words(&long);
         assert_eq!(words.matches('é').count(), LAST_WORDS_LEN_MAX);

@@ -46,7 +46,7 @@ pub(super) fn start(
             Err(failure) if !failure.is_of_port || !is_chosen => return Err(failure.reason),
             Err(failure) if taken.len() + 1 == PORTS_MAX => {
                 return Err(format!(
-                    "{} ({PORTS_MAX} ports that were free were tried one after another)",
+                    "{} ({PORTS_MAX} free ports were tried one after another)",
                     failure.reason
                 ));
             }
@@ -67,12 +67,12 @@ fn warning(started: &Started, url: &Endpoint, failure: &Failure) -> Warning {
     Warning {
         code: "port_taken".to_owned(),
         message: format!(
-            "another program took the port that was chosen for {}, which was started again at another one",
+            "another program took the port that was chosen for {}, so it was started again at another one",
             started.row
         ),
         evidence: format!("{url}: {}", failure.reason),
         advice: format!(
-            "nothing has to be done; a port that stands in the command itself, not as {}, is never changed",
+            "nothing needs to be done; a port written in the command itself instead of {} is never changed",
             Started::PORT
         ),
     }
@@ -88,8 +88,7 @@ fn start_at(
 ) -> Result<Server, Failure> {
     if let Some(place) = places.iter().find(|place| holders(place).is_some()) {
         let reason = format!(
-            "another program listens at {place} already, and would be measured in its stead; end it, or name another \
-             port"
+            "another program listens at {place} already, and would be measured instead; end it, or name another port"
         );
         return Err(Failure { reason, is_of_port: true });
     }
@@ -103,8 +102,8 @@ fn start_at(
         match found.is_empty() || is_its {
             true => Ok(is_its),
             false => Err(format!(
-                "another program listens at {url} now, none that it started; give the URL alone to measure a server that \
-                 something else runs, as in a container"
+                "another program listens at {url} now, not one that this command started; give the URL alone to \
+                 measure a server that something else runs, as in a container"
             )),
         }
     };

@@ -145,13 +145,13 @@ impl<'a> Stage<'a> {
         let stand_still = move || match listener.any(is_measured) {
             true => wait(test.after, self.interrupt)
                 .and_then(|()| process.stand_still(test.stopped, self.interrupt)),
-            false => Ok(Nanos::ZERO), // Nothing is measured, which the other side knows better.
+            false => Ok(Nanos::ZERO), // Nothing is measured; the other side reports why.
         };
         let (measured, stopped) = std::thread::scope(|scope| {
             let stopper = thread::start_scoped(scope, "stopper", stand_still)?;
             let load = Load::of(test.measured);
             let measured = self.measure_with(&url, server.speech(test.scheme), load, &feed);
-            drop(feed); // The listener hears no more.
+            drop(feed); // This ends the listener.
             Ok::<_, RunError>((measured, stopper.join()))
         })?;
         let stopped = stopped.unwrap_or_else(|panic| std::panic::resume_unwind(panic));

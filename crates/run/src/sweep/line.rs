@@ -139,13 +139,13 @@ impl<'a> Line<'a> {
         let up_to = self.loads.range(..=more.0).flat_map(|(_, at)| &at.blocks);
         let more_kept = up_to.map(|(is_kept, _)| if *is_kept { 1 } else { -1 }).sum::<i64>();
         if more_kept >= 0 {
-            return None; // A load was kept: what is missing came with more of it, or with others on the machine.
+            return None; // A load was kept: the loss came with more load, or with other programs on the machine.
         }
         let missing = (1.0 - less.1.share()) * 100.0;
         let unit = self.sweep.axis.of.unit();
         Some(format!(
-            "{missing:.1} % of the messages fail at {}{unit} as at {}{unit}: a failure that does not depend on the \
-             load, and no knee",
+            "{missing:.1} % of the messages fail at {}{unit} and at {}{unit} alike: the failure does not depend on \
+             the load, so there is no knee",
             less.0, more.0
         ))
     }

@@ -150,7 +150,7 @@ impl Found<'_> {
         if let Some(step) = self.line.beyond().and_then(|load| self.step(load)) {
             let mut what = at_its_limit(step);
             if let Some(reason) = self.line.stopped() {
-                what += &format!("; {reason} before the interval was as small as it gets");
+                what += &format!("; {reason} before the interval reached its final width");
             }
             return what;
         }
@@ -192,7 +192,7 @@ fn at_its_limit(step: &SweepStep) -> String {
     let at_limit = cpu_at_its_limit(step);
     match step.server_machine.and_then(|machine| machine.listen_overflows) {
         Some(refused) if refused > 0 => format!(
-            "{at_limit}; {refused} connections were not accepted, for the queue of its listener was full"
+            "{at_limit}; {refused} connections were not accepted because the listen queue was full"
         ),
         Some(_) | None => at_limit,
     }
@@ -227,9 +227,9 @@ fn cpu_at_its_limit(step: &SweepStep) -> String {
         }
         (None, _) => {
             let idle = idle.map_or_else(String::new, |idle| {
-                format!(": {} of this machine was idle", percent(idle))
+                format!(" ({} of {machine} was idle)", percent(idle))
             });
-            format!("nothing of ours{idle}; the server, or the way to it")
+            format!("nothing on this machine{idle}; the server, or the network path to it")
         }
     }
 }

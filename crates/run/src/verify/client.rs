@@ -241,7 +241,7 @@ impl Asking {
             return Ok(());
         }
         Err(format!(
-            "a shortest round trip of {shortest}, and the server keeps each message for {DELAY}; at most {} more is possible",
+            "the shortest round trip is {shortest}, but the server delays each message by {DELAY}; at most {} more is plausible",
             self.delay_over_max
         )
         .into())
@@ -261,7 +261,7 @@ impl Asking {
         if errors == 0 || report.ok > 0 {
             let (ok, had) = (report.ok, totals.messages);
             return Err(format!(
-                "{ok} round trips and {errors} errors reported, and all {had} replies were wrong"
+                "{ok} round trips and {errors} errors reported, but all {had} replies were wrong"
             )
             .into());
         }
@@ -300,7 +300,7 @@ fn without_errors(report: &Report) -> Result<(), String> {
 fn consistent(report: &Report, connections: u64) -> Result<(), String> {
     let (ok, times) = (report.ok, report.round_trips.count());
     if ok != times {
-        return Err(format!("{ok} round trips reported, and the times of {times}"));
+        return Err(format!("{ok} round trips reported, but the times of {times}"));
     }
     let (wall, mean_ns) = (report.wall, report.round_trips.mean_ns().unwrap_or(0.0));
     #[expect(clippy::cast_precision_loss, reason = "it is held against a twentieth")]

@@ -129,11 +129,11 @@ impl<'a> Conversation<'a> {
             News::Ended(event) => match Heard::of(&event) {
                 Some(last) => heard.push_back(last),
                 None => {
-                    fault = Some(format!("the server ended the connection, {awaited} was awaited"));
+                    fault = Some(format!("the server ended the connection, expected {awaited}"));
                 }
             },
             News::Broken(error) => fault = Some(error),
-            News::Cut(error) => fault = Some(format!("{error}, {awaited} was awaited")),
+            News::Cut(error) => fault = Some(format!("{error} while waiting for {awaited}")),
         });
         fault.map_or(Ok(has_happened), Err)
     }
@@ -173,7 +173,7 @@ impl Heard {
             Self::Open => "a second opening handshake".to_owned(),
             Self::Pong(payload) => format!("a pong with {}", Excerpt::new(payload)),
         };
-        format!("{came} in place of {awaited}")
+        format!("{came} instead of {awaited}")
     }
 }
 

@@ -58,8 +58,8 @@ fn checked(name: &str, received: Result<TabDeliveries, String>) -> Check {
     let is_whole = owed > 0 && delivered == owed && duplicate + reordered + foreign == 0;
     let fault = || {
         format!(
-            "not each receiver got each message once: {counts}, {duplicate} came twice, {reordered} out of order, \
-             {foreign} from elsewhere"
+            "not every receiver got every message exactly once: {counts}, {duplicate} came twice, {reordered} out \
+             of order, {foreign} from elsewhere"
         )
     };
     Check::new(what, if is_whole { Ok(()) } else { Err(fault()) })
@@ -106,7 +106,7 @@ impl Receiving {
         if let Some(error) = block.errors.first() {
             return Err(format!("{} x {}: {}", error.count, error.class, error.example));
         }
-        block.tabs.ok_or_else(|| "it says nothing".to_owned())
+        block.tabs.ok_or_else(|| "it reports nothing".to_owned())
     }
 }
 

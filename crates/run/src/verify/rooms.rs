@@ -86,8 +86,8 @@ fn fault(outcome: &Outcome, counts: &DeliveryCounts) -> Option<String> {
     let is_once = duplicate + foreign + reordered == 0;
     let count = || {
         format!(
-            "not each of {RECEIVERS} receivers of a room got each message once: {duplicate} came twice, {reordered} \
-             out of order, {foreign} from elsewhere"
+            "not all {RECEIVERS} receivers of a room got every message exactly once: {duplicate} came twice, \
+             {reordered} out of order, {foreign} from elsewhere"
         )
     };
     error.or(sums).or_else(|| (!is_whole || !is_once).then(count))

@@ -64,7 +64,7 @@ impl Asking<'_> {
             "version",
             match lab::version(subject, installed, launch) {
                 Ok(found) if found.contains(pinned.as_str()) => Ok(()),
-                Ok(found) => Err(format!("it says {found}, its manifest {pinned}")),
+                Ok(found) => Err(format!("it reports {found}, but its manifest says {pinned}")),
                 Err(error) => Err(error.to_string()),
             },
         )
@@ -167,7 +167,7 @@ impl Asking<'_> {
     ) -> Vec<Check> {
         let conversation = &held.conversation;
         let mut checks = match conversation.publishers {
-            Some(_) => Vec::new(), // Receivers ask for nothing.
+            Some(_) => Vec::new(), // Receivers send no requests.
             None => verify_held(url, authority_pem, held, self.interrupt),
         };
         if conversation.is_for_rooms() {
@@ -210,7 +210,7 @@ fn worked(work: Nanos, took: Nanos, echoes: &[Check]) -> Check {
     let least = Nanos(work.0.saturating_mul(answered));
     let outcome = match answered > 0 && took.0 >= least.0 / 100 * 99 {
         true => Ok(()),
-        false => Err(format!("{answered} echoes took {took}, and {least} at least were due")),
+        false => Err(format!("{answered} echoes took {took}, expected at least {least}")),
     };
     Check::new(format!("work of {work} before each echo"), outcome)
 }

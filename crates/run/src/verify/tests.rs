@@ -139,9 +139,9 @@ fn what_a_websocket_server_must_answer_is_asked_for() {
     let table: [(&str, Answer); _] = [
         ("ping: a reply of 2 bytes, 14 expected: \"no\"",
             |bytes| if bytes[0] == PING { b"\x8a\x02no".to_vec() } else { b"\x88\0".to_vec() }),
-        ("ping: a text message of 1 bytes, \"x\", in place of the pong",
+        ("ping: a text message of 1 bytes, \"x\", instead of the pong",
             |bytes| if bytes[0] == PING { b"\x81\x01x".to_vec() } else { b"\x88\0".to_vec() }),
-        ("close: a text message of 1 bytes, \"x\", in place of it",
+        ("close: a text message of 1 bytes, \"x\", instead of it",
             |_| b"\x81\x01x".to_vec()),
         ("echo of 0 bytes, binary: the reply to a binary message is text",
             |_| b"\x81\0".to_vec()),
@@ -155,7 +155,7 @@ fn what_a_websocket_server_must_answer_is_asked_for() {
             let url: Endpoint = format!("ws://{address}/").parse().unwrap();
             let asking = scope.spawn(move || {
                 let failures = failures(&ask(&url, &Limits::default(), None, Extent::Full));
-                drop(std::net::TcpStream::connect(address)); // The last one, which ends the server.
+                drop(std::net::TcpStream::connect(address)); // The last connection, which ends the server.
                 failures
             });
             scripted(&listener, answer);
@@ -171,7 +171,7 @@ fn nobody_there_is_one_failure() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url: Endpoint = format!("ws://{gone}/").parse().unwrap();
     let checks = ask(&url, &Limits::default(), None, Extent::Full);
-    let refused = "connection: connection refused, the opening handshake was awaited";
+    let refused = "connection: connection refused while waiting for the opening handshake";
     assert_eq!(failures(&checks), [refused]);
     let public: Endpoint = "ws://8.8.8.8/".parse().unwrap();
     let checks = ask(&public, &Limits::default(), None, Extent::Full);
@@ -224,12 +224,12 @@ fn a_client_that_is_wrong_in_one_way_is_named() {
     let table: [(Lie, &str, &str); _] = [
         (|it| it.ok += 1, "exactly as many", "101 round trips reported, 100 asked for"),
         (|it| it.ok = 50, "exactly as many", "50 round trips reported, 100 asked for"),
-        (|it| it.round_trips.record(Nanos(1)), "exactly as many", "100 round trips reported, and the times of 101"),
+        (|it| it.round_trips.record(Nanos(1)), "exactly as many", "100 round trips reported, but the times of 101"),
         (|it| it.wall = Nanos(1), "exactly as many", "have in a window of 1 ns"),
         (|it| it.errors.push((1, "broken \u{1b}".to_owned())), "exactly as many", "1 errors reported: broken \\u{1b}"),
         (|it| it.errors.clear(), "wrong replies", "0 round trips and 0 errors reported"),
         (|it| it.lives.reset(), "10 lives", "0 lives with 50 round trips reported"),
-        (shorter, "a delay", "a shortest round trip of 1 ms, and the server keeps each message for 20 ms"),
+        (shorter, "a delay", "the shortest round trip is 1 ms, but the server delays each message by 20 ms"),
     ];
     for (lie, what, expected) in table {
         let checks = verify_client_of(Protocol::WebSocket.plain(), &mut |settings, run| {

@@ -74,7 +74,7 @@ fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
     let record = execute(&plan(vec![workload("dying", dying.as_server())], 4));
     let failures = failures(&record, 0);
     assert!(failures.iter().all(|failure| failure.contains("exit code 3")), "{failures:?}");
-    assert!(failures[0].ends_with("the last it said: out of luck"), "{failures:?}");
+    assert!(failures[0].ends_with("its last output: out of luck"), "{failures:?}");
     assert_eq!((failures.len(), dying.pids().len()), (4, 2));
     for block in &record.blocks[..2] {
         let what = (block.counts.check(), block.connections.lost, &block.round_trip);
@@ -126,13 +126,13 @@ fn a_client_that_lies_is_shown_as_failed() {
     #[rustfmt::skip]
     let lies = [
         // All of it in a nanosecond, so that it had many a second.
-        ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [1]}", "cannot be"),
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [1]}", "report is impossible"),
         // A window that is longer than what was seen.
         ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [10**12]}", "a window of 16m40s"),
         ("LIE = lambda said: said", "LIE = lambda said: said | {'cpu_ns': [10**12]}", "of CPU time"),
         ("LIE = lambda said: said", "LIE = lambda said: said | {'ok': [999]}", "999"),
-        ("LIE = lambda said: said", "LIE = lambda said: said | {'ok': [300], 'round_trip_ns': [1000] * 300}", "of 200 that were asked for"),
-        ("LIE = lambda said: said", "LIE = lambda said: said | {'round_trip_ns': [10**9] * 200}", "together are"),
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'ok': [300], 'round_trip_ns': [1000] * 300}", "but 200 were asked for"),
+        ("LIE = lambda said: said", "LIE = lambda said: said | {'round_trip_ns': [10**9] * 200}", "add up to"),
         ("LIE = lambda said: said", "LIE = lambda said: said | {'round_trip_ns': [0] * 200}", "0 ns"),
     ];
     let clients: Vec<Script> =

@@ -206,7 +206,7 @@ impl Client {
             writer.deliver(&self.queue.bytes[start..end]);
             start = end;
         }
-        self.queue = Queue::default(); // A client that waits for news holds no buffer.
+        self.queue = Queue::default(); // A client that waits for news needs no buffer.
     }
 }
 

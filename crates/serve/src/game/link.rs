@@ -193,7 +193,7 @@ fn begin(out: &mut Vec<u8>, kind: u8) -> usize {
 fn end(out: &mut Vec<u8>, start: usize) {
     match u32::try_from(out.len() - start - HEADER_LEN) {
         Ok(len) => out[start..start + HEADER_LEN].copy_from_slice(&len.to_be_bytes()),
-        Err(_) => out.truncate(start), // 4 GiB in one answer are impossible: nobody lets so much wait.
+        Err(_) => out.truncate(start), // 4 GiB in one answer are impossible: queues have limits.
     }
 }
 

@@ -108,7 +108,7 @@ impl GameServer {
             None => waiting,
             Some(Place::Here(id)) => engine.unsent(id),
             Some(Place::Front(front, guest)) => {
-                self.fronts.ride(front, guest, receiver); // The front reports if that is too much.
+                self.fronts.ride(front, guest, receiver); // The front reports if this is too much.
                 0
             }
         };

@@ -81,7 +81,7 @@ impl GameServer {
             }
             answers.push(client.news(asked, now, hold_max));
             if client.session.is_none() {
-                leaver = Some(index); // This answer tells the client so.
+                leaver = Some(index); // This answer tells the client that.
             }
         }
         // The session is over, so a held connect is answered with that.

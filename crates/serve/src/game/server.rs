@@ -131,7 +131,7 @@ impl<E: Accepting> Node<E> for GameServer {
                         Some(front) => self.front_left(engine, front, now),
                     }
                 }
-                Completion::Connected(id) => engine.close(id), // We connect nowhere.
+                Completion::Connected(id) => engine.close(id), // A server never connects.
             }
         }
         let now = engine.now();

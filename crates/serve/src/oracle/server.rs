@@ -206,7 +206,7 @@ impl Oracle {
                 }
             }
             Completion::Failed(id, _) => self.peers.forget(id),
-            Completion::Connected(id) => engine.close(id), // We connect nowhere.
+            Completion::Connected(id) => engine.close(id), // A server never connects.
         }
     }
 

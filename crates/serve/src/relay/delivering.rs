@@ -46,7 +46,7 @@ impl Relay {
         }
         self.add(engine, kind, data, number);
         if self.fate.is_some() {
-            self.deliver(engine); // Its faults are drawn for one message after the other.
+            self.deliver(engine); // Faults are drawn for one message after another.
         }
     }
 

@@ -53,7 +53,7 @@ impl Relay {
             Completion::Received { len, .. } => self.feed_received(engine, feed, len),
             Completion::Ended(_) => self.feed_is_lost(engine, feed, "the connection ended"),
             Completion::Failed(_, error) => self.feed_is_lost(engine, feed, &error.to_string()),
-            Completion::Accepted(_) => {} // It was made, not accepted.
+            Completion::Accepted(_) => {} // We connected, so it was not accepted.
         }
         true
     }
@@ -99,7 +99,7 @@ impl Relay {
                     if !std::mem::replace(&mut made.was_refused, true) {
                         let name = &self.feeds.all[feed].feed.name;
                         let words =
-                            format!("{name}: refuses a subscription: {said}; the others go on");
+                            format!("{name}: refused a subscription: {said}; the others continue");
                         self.feeds.say(&words);
                     }
                 }
@@ -190,12 +190,12 @@ impl Relay {
                     .asked_at
                     .is_some_and(|at| now.since(at) >= QUIET_MAX)
                     .then_some("it did not answer a ping within 10 s"),
-                None => (quiet >= QUIET_MAX).then_some("it says nothing for 10 s"),
+                None => (quiet >= QUIET_MAX).then_some("it has sent nothing for 10 s"),
             };
             if let Some(reason) = silent {
                 self.feed_is_lost(engine, feed, reason);
             } else if quiet >= QUIET_MAX && engine.unsent(made.id) > UNSENT_MAX {
-                self.feed_is_lost(engine, feed, "it does not read what it is sent");
+                self.feed_is_lost(engine, feed, "it does not read what we send");
             } else if is_good {
                 link.wait = WAIT_FIRST;
                 self.feeds.is_good(feed);

@@ -158,7 +158,7 @@ mod tests {
         join("a", true, 0);
         join("b", false, 0);
         join("c", true, 1);
-        join("d", true, 2); // It overtakes, and is not overtaken.
+        join("d", true, 2); // It overtakes, so it is not overtaken itself.
         join("e", true, 3);
         assert_eq!(taken(&mut line, 0), "b a*");
         assert_eq!(taken(&mut line, 1), "");

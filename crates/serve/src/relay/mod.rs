@@ -264,7 +264,7 @@ impl<E: Engine> Node<E> for Relay {
                     self.leave_all(engine, id);
                     self.peers.forget(id);
                 }
-                Completion::Connected(id) => engine.close(id), // We connect nowhere.
+                Completion::Connected(id) => engine.close(id), // Only feeds are connected to.
             }
         }
         let now = engine.now();
@@ -416,7 +416,7 @@ impl Relay {
             self.gather(engine, (Some(id), *number), room, (kind, &heard[*data..]));
             return;
         }
-        self.deliver(engine); // Before its member joins another room, and before it is told of anything else.
+        self.deliver(engine); // Before the member joins another room or is told anything else.
         match said {
             Ok(Said::Join { room }) => match self.join(who, room) {
                 Ok(()) => self.answer(engine, who, &[b"joined ", room]),
@@ -444,7 +444,7 @@ impl Relay {
             Who::Socket(_) => own,
         };
         if count >= ROOMS_EACH_MAX {
-            return Err("a connection or session is in at most 1024 rooms");
+            return Err("a connection or session may join at most 1024 rooms");
         }
         let index = u32::try_from(own).expect("ROOMS_EACH_MAX fits");
         let seat = hub.join(room, who, index);
@@ -481,7 +481,7 @@ impl Relay {
                 Who::Socket(id) => self.peers.find(id).is_none(),
             };
             if is_gone {
-                continue; // A session is slow in each of its namespaces.
+                continue; // A session may be listed for each of its namespaces.
             }
             let connection = match who {
                 Who::Session(number, _) => {

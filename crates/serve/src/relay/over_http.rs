@@ -310,8 +310,8 @@ const TAKEN: &str = "c[2010,\"Another connection still open\"]";
 /// The status that sockjs-node uses for its own errors.
 const ERROR: &str = "500 Internal Server Error";
 
-/// The words for requests while the relay comes to its end.
-const ENDING: &str = "the relay is about to end\n";
+/// The words for requests while the relay is ending.
+const ENDING: &str = "the relay is shutting down\n";
 
-/// The words for requests to sessions that are not there.
-const UNKNOWN: &str = "there is no such session; it begins with the first request that receives\n";
+/// The words for requests to sessions that do not exist.
+const UNKNOWN: &str = "unknown session; the first request that receives messages creates it\n";

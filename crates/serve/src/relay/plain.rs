@@ -82,7 +82,7 @@ impl Relay {
         });
         let Some(session) = self.sessions.find(number) else { return false };
         if session.receiver.is_some() {
-            let words = "another poll of this receiver waits\n";
+            let words = "another poll of this receiver is already waiting\n";
             return self.refuse_request(engine, id, "409 Conflict", words);
         }
         session.plain.get_or_insert_default();
@@ -139,7 +139,8 @@ impl Asked {
         let room = query.split('&').find_map(|pair| pair.strip_prefix("room="));
         let room = room.ok_or((BAD, "which room? add ?room= and its name"))?;
         let room = percent_decoded(room.as_bytes());
-        let room = room.ok_or((BAD, "behind a percent sign come two hexadecimal digits"))?;
+        let room =
+            room.ok_or((BAD, "a percent sign must be followed by two hexadecimal digits"))?;
         name(&room).map_err(|words| (BAD, words))?;
         Ok(of(room))
     }
@@ -159,16 +160,20 @@ pub(super) fn name_in(tag: &str) -> Option<&str> {
 const BAD: &str = "400 Bad Request";
 
 const STREAM_ONLY: (&str, &str) =
-    ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "the messages of a room are had with GET");
+    ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "use GET to receive the messages of a room");
 
-const POLL_ONLY: (&str, &str) =
-    ("405 Method Not Allowed\r\nAllow: OPTIONS, GET", "the next message of a room is had with GET");
+const POLL_ONLY: (&str, &str) = (
+    "405 Method Not Allowed\r\nAllow: OPTIONS, GET",
+    "use GET to receive the next message of a room",
+);
 
 const GREETING_ONLY: (&str, &str) =
-    ("405 Method Not Allowed\r\nAllow: GET", "this is the address of a service of SockJS");
+    ("405 Method Not Allowed\r\nAllow: GET", "this is the address of a SockJS service; use GET");
 
-const PUBLISH_ONLY: (&str, &str) =
-    ("405 Method Not Allowed\r\nAllow: OPTIONS, POST", "to publish, POST what is published");
+const PUBLISH_ONLY: (&str, &str) = (
+    "405 Method Not Allowed\r\nAllow: OPTIONS, POST",
+    "use POST to publish; the body is the message",
+);
 
 const NOTHING: (&str, &str) = (
     "404 Not Found",
@@ -205,8 +210,8 @@ mod tests {
             ("GET",     "/publish?room=a",              Err(("405", "POST"))),
             ("GET",     "/events",                      Err(("400", "which room"))),
             ("GET",     "/events?rooms=a",              Err(("400", "which room"))),
-            ("GET",     "/events?room=",                Err(("400", "has a name"))),
-            ("POST",    "/publish?room=a%20b",          Err(("400", "no spaces"))),
+            ("GET",     "/events?room=",                Err(("400", "must have a name"))),
+            ("POST",    "/publish?room=a%20b",          Err(("400", "must not contain spaces"))),
             ("POST",    "/publish?room=a%2",            Err(("400", "percent"))),
             ("POST",    "/publish?room=a%zz",           Err(("400", "percent"))),
             ("GET",     &long,                          Err(("400", "256 bytes"))),

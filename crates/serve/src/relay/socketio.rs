@@ -69,7 +69,7 @@ impl Relay {
         self.attach(engine, id, number, POLL);
         let upgrade = self.sessions.find(number).and_then(|session| session.upgrade());
         if upgrade.is_some_and(|upgrade| upgrade.is_probed) {
-            self.say(engine, number, NOOP); // Unless something waited: then it is answered.
+            self.say(engine, number, NOOP); // No effect if packets answered the poll.
         }
         true
     }
@@ -409,5 +409,6 @@ impl Relay {
     }
 }
 
-/// The words for other events than messages.
-const NO_MESSAGE: &str = "a message is an event called `message` with one text, or one attachment";
+/// The words for events other than messages.
+const NO_MESSAGE: &str =
+    "a message must be an event named `message` with exactly one text or one attachment";

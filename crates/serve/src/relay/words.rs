@@ -31,10 +31,11 @@ impl<'a> Said<'a> {
             return Ok(Self::Join { room: name(room)? });
         }
         let Some(rest) = message.strip_prefix(b"publish ") else {
-            return Err("a message begins with `join ROOM` or `publish ROOM`");
+            return Err("a message must begin with `join ROOM` or `publish ROOM`");
         };
         let end = rest.iter().position(|byte| *byte == b'\n');
-        let end = end.ok_or("a line end follows `publish ROOM`, and then what is published")?;
+        let end =
+            end.ok_or("`publish ROOM` must be followed by a line end and the data to publish")?;
         let data = message.len() - rest.len() + end + 1;
         let line = &rest[..end];
         let Some(space) = line.iter().position(|byte| *byte == b' ') else {
@@ -44,7 +45,7 @@ impl<'a> Said<'a> {
         let id =
             id.filter(|id| (1..=ID_MAX).contains(&id.len()) && id.iter().all(u8::is_ascii_digit));
         let id =
-            id.ok_or("behind the room comes `id=` and a number of at most 20 digits, or nothing")?;
+            id.ok_or("after the room, only `id=` and a number of at most 20 digits may follow")?;
         Ok(Self::Publish { room: name(&line[..space])?, id: Some(id), data })
     }
 }
@@ -52,10 +53,10 @@ impl<'a> Said<'a> {
 /// Checks the name of a room. The error says why it is not one.
 pub(super) fn name(bytes: &[u8]) -> Result<&[u8], &'static str> {
     match bytes.len() {
-        0 => Err("a room has a name"),
+        0 => Err("a room must have a name"),
         1..=NAME_MAX if bytes.iter().all(|byte| *byte > b' ' && *byte != 0x7f) => Ok(bytes),
-        1..=NAME_MAX => Err("the name of a room has no spaces and no control characters"),
-        _ => Err("the name of a room has at most 256 bytes"),
+        1..=NAME_MAX => Err("the name of a room must not contain spaces or control characters"),
+        _ => Err("the name of a room may have at most 256 bytes"),
     }
 }
 
@@ -76,14 +77,14 @@ mod tests {
             ("join a",              Ok(Said::Join { room: b"a" })),
             ("publish a\nb\nc",     Ok(Said::Publish { room: b"a", id: None, data: 10 })),
             ("publish a id=17\n",   Ok(Said::Publish { room: b"a", id: Some(b"17"), data: 16 })),
-            ("",                    Err("begins with")),
-            ("joina",               Err("begins with")),
-            ("join ",               Err("has a name")),
-            ("join a b",            Err("no spaces")),
-            ("join a\n",            Err("no control")),
+            ("",                    Err("must begin with")),
+            ("joina",               Err("must begin with")),
+            ("join ",               Err("must have a name")),
+            ("join a b",            Err("must not contain spaces")),
+            ("join a\n",            Err("or control characters")),
             (&long,                 Err("256 bytes")),
-            ("publish a",           Err("a line end")),
-            ("publish \nb",         Err("has a name")),
+            ("publish a",           Err("must be followed by a line end")),
+            ("publish \nb",         Err("must have a name")),
             ("publish a 17\nb",     Err("`id=`")),
             ("publish a id=\nb",    Err("`id=`")),
             ("publish a id=1x\nb",  Err("`id=`")),

@@ -26,8 +26,12 @@ fn a_publisher_may_be_in_its_room_and_what_makes_no_sense_is_refused() {
     let heard = talk(&[&["join a", "publish a id=1\nx", "leave a", "publish a"]]);
     assert_eq!(heard[0][..3], ["joined a", "message a\nx", "published id=1 receivers=1"]);
     assert_eq!(heard[0].len(), 5);
-    assert!(heard[0][3].starts_with("error a message begins with"), "{}", heard[0][3]);
-    assert!(heard[0][4].starts_with("error a line end follows"), "{}", heard[0][4]);
+    assert!(heard[0][3].starts_with("error a message must begin with"), "{}", heard[0][3]);
+    assert!(
+        heard[0][4].starts_with("error `publish ROOM` must be followed by a line end"),
+        "{}",
+        heard[0][4]
+    );
 }
 
 #[test]
@@ -67,7 +71,7 @@ fn a_connection_is_in_so_many_rooms_and_no_more() {
     let all: Vec<String> = (0..1025).map(|room| format!("join {room}")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let heard = talk(&[&all, &["publish 7\nx", "publish 1024 id=1\n"]]);
-    assert_eq!(heard[0][1024], "error a connection or session is in at most 1024 rooms");
+    assert_eq!(heard[0][1024], "error a connection or session may join at most 1024 rooms");
     assert_eq!(heard[0][1025], "message 7\nx");
     assert_eq!(heard[1], ["published id=1 receivers=0"]);
 }

@@ -161,4 +161,4 @@ fn publish(text: &str) -> Do {
 
 const GO_AWAY: &str = "c[3000,\"Go away!\"]";
 const GOING_AWAY: &str = "closed 1001";
-const ENDING: &str = "503 the relay is about to end\n";
+const ENDING: &str = "503 the relay is shutting down\n";

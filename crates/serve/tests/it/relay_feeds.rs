@@ -134,14 +134,14 @@ fn a_broker_is_tried_at_all_of_its_addresses_before_it_is_said_to_be_away() {
 fn a_broker_that_refuses_or_is_none_is_named_with_its_reason_and_the_relay_goes_on() {
     #[rustfmt::skip]
     let table = [
-        (Broker::Redis, "-NOAUTH Authentication required.\r\n", "Redis wants a login, and was given none"),
+        (Broker::Redis, "-NOAUTH Authentication required.\r\n", "Redis requires a login, and none was given"),
         (Broker::Redis, "-ERR max number of clients reached\r\n", "Redis refuses: \"ERR max number of clients reached\""),
         (Broker::Redis, "\u{0}\u{1}\u{2}garbage",             "Redis: got \"\\x00\", expected a reply of Redis"),
         (Broker::Redis, ":1\r\n",                             "Redis: got \":1\", expected PONG"),
         (Broker::Redis, CLOSE,                                "the connection ended"),
-        (Broker::Redis, "",                                   "it says nothing for 10 s"),
-        (Broker::Nats,  "INFO {\"auth_required\":true}\r\n",  "NATS wants a login, and was given none"),
-        (Broker::Nats,  "INFO {\"tls_required\":true}\r\n",   "NATS wants TLS, which is not spoken with it here"),
+        (Broker::Redis, "",                                   "it has sent nothing for 10 s"),
+        (Broker::Nats,  "INFO {\"auth_required\":true}\r\n",  "NATS requires a login, and none was given"),
+        (Broker::Nats,  "INFO {\"tls_required\":true}\r\n",   "NATS requires TLS, which wirebench does not support for it"),
         (Broker::Nats,  "-ERR 'maximum connections exceeded'\r\n", "NATS refuses: \"maximum connections exceeded\""),
         (Broker::Nats,  "+PONG\r\n",                          "NATS: got \"+PONG\", expected INFO"),
     ];
@@ -195,7 +195,8 @@ fn a_subscription_that_is_refused_is_told_once_and_the_others_go_on() {
         ];
         let (heard, told, broker) = play(&script, kind, vec![scripted]);
         assert_eq!(heard.stream(2).0, "\r\ndata: hi\n\n", "{kind}");
-        let words = format!("redis://broker: refuses a subscription: {reason}; the others go on");
+        let words =
+            format!("redis://broker: refused a subscription: {reason}; the others continue");
         assert_eq!(told, [words]);
         assert!(broker.connections[0].script.is_empty(), "{kind}");
         assert_eq!(heard.totals.feeds, FeedTotals { published: 1, opened: 1, failed: 0 });

@@ -256,7 +256,7 @@ fn a_receiver_that_is_torn_off_ends_the_session_at_once() {
             (300, 1, post("s", r#"["join a"]"#)),
             (400, 2, poll("s")),
         ]);
-        assert!(heard.answers(1)[0].starts_with("404 there is no such session"));
+        assert!(heard.answers(1)[0].starts_with("404 unknown session; "));
         assert_eq!(heard.answers(2), ["200 o\n"]);
     }
 }
@@ -423,7 +423,10 @@ fn a_poll_is_answered_by_the_next_message_and_between_two_messages_wait() {
     let answers = ["200 x", "200 y\n", "200 ", "200 z", "204 ", "200 late"];
     assert_eq!(heard.answers(0), answers);
     assert_eq!(heard.all[0].matches(&format!("ETag: \"{name}\"\r\n")).count(), answers.len());
-    assert_eq!(heard.answers(2), ["409 another poll of this receiver waits\n", "200 new"]);
+    assert_eq!(
+        heard.answers(2),
+        ["409 another poll of this receiver is already waiting\n", "200 new"]
+    );
     assert!(!heard.all[2].contains(&name));
     assert_eq!(heard.answers(1), receivers(&[1, 1, 1, 1, 1, 0, 1]));
     assert_eq!(heard.origins(0).last(), Some(&"http://page.example"));
@@ -507,11 +510,11 @@ fn requests_that_are_refused_say_what_is_wrong() {
     ]);
     let answers = heard.answers(0);
     let expected = [
-        "405 the messages of a room are had with GET\n",
-        "405 to publish, POST what is published\n",
+        "405 use GET to receive the messages of a room\n",
+        "405 use POST to publish; the body is the message\n",
         "400 which room? add ?room= and its name\n",
-        "400 the name of a room has no spaces and no control characters\n",
-        "400 the name of a room has at most 256 bytes\n",
+        "400 the name of a room must not contain spaces or control characters\n",
+        "400 the name of a room may have at most 256 bytes\n",
         "404 this is a relay: ",
         "200 receivers=0\n",
         "200 receivers=0\n",

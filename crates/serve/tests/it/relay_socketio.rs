@@ -726,7 +726,7 @@ fn a_session_is_in_so_many_rooms_in_all_its_namespaces_together() {
         (1_000, 0, poll(&sid)),
     ]);
     let answers = heard.answers(0);
-    let error = "42/x,[\"message\",\"error a connection or session is in at most 1024 rooms\"]";
+    let error = "42/x,[\"message\",\"error a connection or session may join at most 1024 rooms\"]";
     assert!(answers[1].ends_with(&format!("42/x,[\"message\",\"joined r23\"]\u{1e}{error}")));
     assert_eq!(answers[2], "200 42/x,[\"message\",\"joined r25\"]");
     assert_eq!(heard.totals.refused, 1);
@@ -1178,6 +1178,7 @@ pub(crate) fn post(sid: &str, body: &str) -> Do {
 }
 
 const OVER_WEBSOCKET: &str = "/socket.io/?EIO=4&transport=websocket";
-const NO_MESSAGE: &str = "a message is an event called `message` with one text, or one attachment";
+const NO_MESSAGE: &str =
+    "a message must be an event named `message` with exactly one text or one attachment";
 const UNKNOWN: &str = "400 {\"code\":1,\"message\":\"Session ID unknown\"}";
 const BAD: &str = "400 {\"code\":3,\"message\":\"Bad request\"}";

@@ -104,7 +104,7 @@ impl FromStr for Number {
                 true => format!("; say the order of its bytes, `{text}le` or `{text}be`"),
                 false => expected(text, names),
             };
-            BytesError(format!("`{text}` is no form of a number{hint}"))
+            BytesError(format!("`{text}` is not a number format{hint}"))
         })
     }
 }
@@ -174,7 +174,7 @@ impl FromStr for Offset {
         };
         let at = whole(at).ok_or_else(|| {
             BytesError(format!(
-                "`{text}` is no place in bytes; one is a number of bytes, from 0, as in `@4:u32le`, `@4:16` (16 bytes) \
+                "`{text}` is not a place in bytes; write an offset from 0, as in `@4:u32le`, `@4:16` (16 bytes) \
                  or `@4` (all from there on)"
             ))
         })?;
@@ -304,15 +304,15 @@ mod tests {
     fn what_is_none_of_them_is_refused_with_what_is_expected() {
         #[rustfmt::skip]
         let places = [
-            ("@",        "`@` is no place in bytes"),
-            ("4:u8",     "`4:u8` is no place in bytes"),
-            ("@-4:u8",   "`@-4:u8` is no place in bytes"),
-            ("@+4",      "`@+4` is no place in bytes"),
-            ("@4294967296", "is no place in bytes; one is a number of bytes, from 0"),
+            ("@",        "`@` is not a place in bytes"),
+            ("4:u8",     "`4:u8` is not a place in bytes"),
+            ("@-4:u8",   "`@-4:u8` is not a place in bytes"),
+            ("@+4",      "`@+4` is not a place in bytes"),
+            ("@4294967296", "is not a place in bytes; write an offset from 0"),
             ("@4:0",     "`@4:0` has no bytes"),
-            ("@4:u32",   "`u32` is no form of a number; say the order of its bytes, `u32le` or `u32be`"),
+            ("@4:u32",   "`u32` is not a number format; say the order of its bytes, `u32le` or `u32be`"),
             ("@4:u32el", "did you mean `u32"),
-            ("@4:",      "`` is no form of a number; expected u8, u16le"),
+            ("@4:",      "`` is not a number format; expected u8, u16le"),
         ];
         for (text, message) in places {
             let error = text.parse::<Offset>().unwrap_err().to_string();

@@ -146,7 +146,7 @@ impl<'c> Checker<'c> {
         if !self.conversation.requests.is_empty() {
             return Err(self.fault(
                 "",
-                "publish, and a `[request.NAME]` beside them would be sent by nobody; put it into \
+                "send all requests, so a `[request.NAME]` beside them is never sent; put it into \
                  `[publishers.request.NAME]`",
             ));
         }

@@ -127,7 +127,7 @@ crate::text::as_text!(Status, "a status of HTTP, or a class of them", "2xx");
 
 /// A text that is not a status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no status; there are 100 to 599, and classes such as 2xx")]
+#[error("`{text}` is not a status; expected 100 to 599, or a class such as 2xx")]
 pub struct StatusError {
     text: String,
 }

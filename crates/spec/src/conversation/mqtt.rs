@@ -117,7 +117,7 @@ impl<'t> MqttCommand<'t> {
             }
             _ => {
                 let expected = expected(name, NAMES.into_iter());
-                Err(error(format!("`{name}` is no packet that a client of MQTT sends{expected}")))
+                Err(error(format!("`{name}` is not a packet that an MQTT client sends{expected}")))
             }
         }
     }
@@ -138,7 +138,9 @@ fn connect(fields: &str) -> Result<MqttCommand<'_>, MqttError> {
             "client-id" => connect.client_id = value,
             "keep-alive" => {
                 let range = || {
-                    error(format!("keep-alive=`{value}` is no number of seconds from 0 to 65535"))
+                    error(format!(
+                        "keep-alive=`{value}` is not a number of seconds from 0 to 65535"
+                    ))
                 };
                 connect.keep_alive = value.parse().map_err(|_| range())?;
             }
@@ -168,12 +170,12 @@ fn publish<'t>(words: Option<&'t str>, payload: &'t [u8]) -> Result<MqttCommand<
         place(words, "PUBLISH", &["qos", "retain", "id"])?;
     if topic.contains(['#', '+']) {
         return Err(error(format!(
-            "the topic `{topic}` has a wildcard, which a filter alone has (MQTT 3.1.1, §3.3.2.1)"
+            "the topic `{topic}` has a wildcard, which only a filter can have (MQTT 3.1.1, §3.3.2.1)"
         )));
     }
     if id.is_some() && !acknowledged {
         return Err(error(
-            "`id` is told by an acknowledgement, and QoS 0 has none; say qos=1, or leave it out",
+            "`id` is reported with the acknowledgement, and QoS 0 has none; say qos=1, or leave it out",
         ));
     }
     Ok(MqttCommand::Publish { topic, acknowledged, retain, id, payload })
@@ -196,7 +198,7 @@ fn place<'t>(
     let mut words = words.unwrap_or_default().split(' ');
     let place = words.next().unwrap_or_default();
     if place.is_empty() {
-        return Err(error(format!("{name} needs a topic behind a space, as in {name} bench/1")));
+        return Err(error(format!("{name} needs a topic after a space, as in {name} bench/1")));
     }
     check_string(place, "the topic")?;
     let mut found = Words::default();
@@ -206,16 +208,16 @@ fn place<'t>(
             _ if !known.contains(&key) => {
                 let expected = expected(key, known.iter().copied());
                 return Err(error(format!(
-                    "`{word}` is no word of {name}{expected}; a topic has no spaces here"
+                    "{name} has no option `{word}`{expected}; a topic has no spaces here"
                 )));
             }
             "retain" if value.is_empty() => found.retain = true,
             "qos" if matches!(value, "0" | "1") => found.acknowledged = value == "1",
-            "qos" => return Err(error(format!("`{word}`: only qos=0 and qos=1 are spoken here"))),
+            "qos" => return Err(error(format!("`{word}`: only qos=0 and qos=1 are supported"))),
             "id" if value.parse::<u64>().is_ok() => found.id = value.parse().ok(),
             _ => {
                 return Err(error(format!(
-                    "`{word}` is no word of {name}: an id is a number, and retain has no value"
+                    "{name} has no option `{word}`: an id is a number, and retain has no value"
                 )));
             }
         }
@@ -354,13 +356,13 @@ mod tests {
         let long = format!("PUBLISH {}", "a".repeat(65_536));
         #[rustfmt::skip]
         let table: [(&[u8], &str); _] = [
-            (b"",                            "`` is no packet that a client of MQTT sends; expected CONNECT,"),
-            (b"PUBLSH a",                    "`PUBLSH` is no packet that a client of MQTT sends; did you mean `PUBLISH`?"),
-            (b"PUBACK 1",                    "`PUBACK` is no packet that a client of MQTT sends"),
+            (b"",                            "`` is not a packet that an MQTT client sends; expected CONNECT,"),
+            (b"PUBLSH a",                    "`PUBLSH` is not a packet that an MQTT client sends; did you mean `PUBLISH`?"),
+            (b"PUBACK 1",                    "`PUBACK` is not a packet that an MQTT client sends"),
             (b"\xff",                        "the first line is not UTF-8"),
             (b"CONNECT client-id=c",         "a field is a line of its own below it"),
             (b"CONNECT\nclientid=c",         "no field `clientid`; did you mean `client-id`?"),
-            (b"CONNECT\nkeep-alive=65536",   "keep-alive=`65536` is no number of seconds"),
+            (b"CONNECT\nkeep-alive=65536",   "keep-alive=`65536` is not a number of seconds"),
             (b"CONNECT\nclean-session=no",   "clean-session=`no` is neither true nor false"),
             (b"CONNECT\nclean-session=false", "a session that is kept needs a client-id"),
             (b"CONNECT\npassword=p",         "a password needs a username"),
@@ -370,13 +372,13 @@ mod tests {
             (b"PUBLISH",                     "PUBLISH needs a topic"),
             (b"PUBLISH  a",                  "PUBLISH needs a topic"),
             (b"PUBLISH a/#",                 "the topic `a/#` has a wildcard"),
-            (b"PUBLISH a qos=2",             "only qos=0 and qos=1 are spoken here"),
-            (b"PUBLISH a qoss=1",            "`qoss=1` is no word of PUBLISH; did you mean `qos`?"),
+            (b"PUBLISH a qos=2",             "only qos=0 and qos=1 are supported"),
+            (b"PUBLISH a qoss=1",            "PUBLISH has no option `qoss=1`; did you mean `qos`?"),
             (b"PUBLISH a id=1",              "QoS 0 has none"),
-            (b"PUBLISH a qos=1 id=x",        "`id=x` is no word of PUBLISH: an id is a number"),
+            (b"PUBLISH a qos=1 id=x",        "PUBLISH has no option `id=x`: an id is a number"),
             (b"PUBLISH a retain=1",          "retain has no value"),
             (b"SUBSCRIBE a\nb",              "SUBSCRIBE is one line"),
-            (b"SUBSCRIBE a retain",          "`retain` is no word of SUBSCRIBE"),
+            (b"SUBSCRIBE a retain",          "SUBSCRIBE has no option `retain`"),
             (b"SUBSCRIBE a/b#",              "the filter `a/b#`"),
             (b"SUBSCRIBE #/a",               "the filter `#/a`"),
             (long.as_bytes(),                "the topic has 65536 bytes; at most 65535"),

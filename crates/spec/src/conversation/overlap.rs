@@ -120,9 +120,9 @@ fn exclude(one: &Condition, other: &Condition) -> Option<String> {
 fn shape_exclusion(one: &Path, other: &Path) -> Option<String> {
     let differing = one.0.iter().zip(&other.0).find(|(one, other)| one != other)?;
     match differing {
-        (Key::Member(_), Key::Index(_)) | (Key::Index(_), Key::Member(_)) => {
-            Some(format!("`{one}` and `{other}` cannot be in one message: an object is no array"))
-        }
+        (Key::Member(_), Key::Index(_)) | (Key::Index(_), Key::Member(_)) => Some(format!(
+            "`{one}` and `{other}` cannot be in one message: an object is not an array"
+        )),
         _ => None,
     }
 }
@@ -220,7 +220,7 @@ mod tests {
             (vec![Lacks(path("$.id"))],                              Some("$.id"), "`$.id` is to be there"),
             (vec![one(), equals("$.a", Scalar::Text(text("1")))],    None,       "`$.a` cannot be "),
             (vec![one(), Has(path("$.a.b"))],                        None,       "which has no `$.a.b`"),
-            (vec![Has(path("$.a")), Has(path("$[0]"))],              None,       "an object is no array"),
+            (vec![Has(path("$.a")), Has(path("$[0]"))],              None,       "an object is not an array"),
             (vec![Starts(text("42[")), Has(path("$.a"))],            None,       "begins with `{`"),
             (vec![Starts(text("{"))],                                Some("$[1]"), "begins with `[`"),
             (vec![Is(text("2")), Starts(text("3"))],                 None,       "does not begin"),

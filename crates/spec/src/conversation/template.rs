@@ -348,7 +348,7 @@ fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
         let groups = number(groups).filter(|_| name.trim() == "client");
         return groups.map(Piece::ClientModulo).ok_or_else(|| {
             format!(
-                "`${{{inner}}}` is no hole; only the connection has groups, as in `${{client % 4}}`"
+                "`${{{inner}}}` is not a hole; only the connection has groups, as in `${{client % 4}}`"
             )
         });
     }
@@ -358,7 +358,7 @@ fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
             ("pad", Some(len)) => Ok(Piece::Pad(len)),
             ("random", Some(len)) => Ok(Piece::Random(len)),
             _ => Err(format!(
-                "`${{{inner}}}` is no hole; those with a length are `${{pad:16}}` and `${{random:8}}`, of 1 to {} \
+                "`${{{inner}}}` is not a hole; those with a length are `${{pad:16}}` and `${{random:8}}`, of 1 to {} \
                  characters",
                 Template::LEN_MAX
             )),
@@ -375,7 +375,7 @@ fn hole(inner: &str, escape: Escape) -> Result<Piece, String> {
         "pad" | "random" => Err(format!("`${{{inner}}}` needs a length, as in `${{{inner}:16}}`")),
         name if is_name(name) => Ok(Piece::Var { name: name.to_owned(), escape }),
         _ => Err(format!(
-            "`${{{inner}}}` is no hole; a name has letters, digits and `_`, and `$${{` stands for the text"
+            "`${{{inner}}}` is not a hole; a name has letters, digits and `_`, and `$${{` stands for the text"
         )),
     }
 }
@@ -511,11 +511,11 @@ mod tests {
         let mistakes = [
             ("01 0x 02",          3, "`0x` is not bytes: they have two hexadecimal digits each"),
             ("01 ${id:u32",       3, "`${` opens a hole that no `}` closes"),
-            ("01 ${id:u32}",      3, "`u32` is no form of a number; say the order of its bytes"),
+            ("01 ${id:u32}",      3, "`u32` is not a number format; say the order of its bytes"),
             ("01 ${id:u33le}",    3, "did you mean `u32le`?"),
             ("01 ${header:u64le}", 3, "is characters, and no number; leave `:u64le` out"),
             ("01 ${pad:8:u64le}", 3, "is characters, and no number; leave `:u64le` out"),
-            ("01 ${a b:u8}",      3, "`${a b}` is no hole"),
+            ("01 ${a b:u8}",      3, "`${a b}` is not a hole"),
             ("${id:u8} 0",        9, "`0` is not bytes"),
         ];
         for (written, at, message) in mistakes {
@@ -563,13 +563,13 @@ mod tests {
         #[rustfmt::skip]
         let table = [
             ("ab${id",        2, "`${` opens a hole that no `}` closes"),
-            ("${}",           0, "`${}` is no hole"),
-            ("x${a b}",       1, "`${a b}` is no hole"),
+            ("${}",           0, "`${}` is not a hole"),
+            ("x${a b}",       1, "`${a b}` is not a hole"),
             ("${pad}",        0, "`${pad}` needs a length"),
             ("${pad:}",       0, "of 1 to 16777216 characters"),
             ("${pad:0}",      0, "of 1 to 16777216 characters"),
             ("${random:16777217}", 0, "of 1 to 16777216 characters"),
-            ("${paid:3}",     0, "`${paid:3}` is no hole"),
+            ("${paid:3}",     0, "`${paid:3}` is not a hole"),
             ("${id % 4}",     0, "only the connection has groups"),
             ("${client % 0}", 0, "only the connection has groups"),
             ("${1}",          0, "a name has letters, digits and `_`"),

@@ -284,7 +284,7 @@ impl<'a> Cells<'a> {
         let left = |reason| LeftOut { name: receivers.name.clone(), reason };
         if let Some(server) = server {
             let name = &server.name;
-            return Err(left(format!("it receives from our relay alone, and not from {name}")));
+            return Err(left(format!("it receives only from our relay, not from {name}")));
         }
         if !self.is_in_rooms(row) {
             let reason = "it receives what is published in rooms, and sends nothing: ask for rooms, as with \
@@ -544,10 +544,7 @@ impl<'a> Cells<'a> {
         }
         let is_empty = self.made.iter().all(|cell| cell.row.is_none());
         if is_empty && self.left_out.is_empty() {
-            return Err(format!(
-                "{}: it has nothing of that name; see --only",
-                self.file.source.name
-            ));
+            return Err(format!("{}: no row matches --only", self.file.source.name));
         }
         let require = self.require()?;
         let until = self.until()?;
@@ -671,10 +668,7 @@ impl<'a> Cells<'a> {
             };
             if facts.text_only && scheme.facts().carries.has_both() && !is_text {
                 let why = &facts.why;
-                return Err(left(
-                    name,
-                    format!("it takes text alone, which `text = true` sends: {why}"),
-                ));
+                return Err(left(name, format!("it accepts only text: {why}; set `text = true`")));
             }
         }
         match &both[0] {
@@ -757,7 +751,7 @@ fn cannot_work(
         None if scheme.facts().has_echo && conversation.is_none() => return None,
         None => "embedded",
     };
-    Some(format!("{name}: it does not work for {work} before it answers"))
+    Some(format!("{name}: it cannot simulate {work} of work before it answers"))
 }
 
 /// The reason why a subject does not accept that many connections; `None` if it does.

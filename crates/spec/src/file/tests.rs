@@ -150,7 +150,7 @@ fn subjects_that_cannot_take_part_are_left_out_with_the_reason() {
         ("server = 'plain'\ntransport = 'wss'",                       "plain", "it speaks tcp, ws, not wss"),
         ("server = 'plain'\nclient = 'library'\ntransport = 'tcp'",   "library", "it speaks ws, not tcp"),
         ("server = 'plain'\nreply = 'Pong'\ntransport = 'ws'",        "plain", "it can only echo"),
-        ("server = 'texts'\ntransport = 'ws'",                        "texts", "takes text alone"),
+        ("server = 'texts'\ntransport = 'ws'",                        "texts", "it accepts only text"),
         ("server = 'small'\nload = 'm'\ntransport = 'ws'",            "small ws @ m", "at most 100 connections: select"),
         ("server = 'files'\nload = 'm'\ntransport = 'http'",          "files http @ m", "files: not `POST /`"),
     ];
@@ -255,7 +255,7 @@ fn a_client_that_only_receives_has_the_rooms_of_our_relay_and_no_other_row() {
     let left_out = |text: String| made(&text, false, &[]).unwrap().left_out[0].reason.clone();
     let of_others =
         left_out(format!("{rooms}{}", row("talker").replace(", 'sockjs', 'socketio'", "")));
-    assert_eq!(of_others, "it receives from our relay alone, and not from talker");
+    assert_eq!(of_others, "it receives only from our relay, not from talker");
     let plain = "[[row]]\nserver = 'plain'\ntransport = 'ws'\n";
     let echoes =
         left_out(format!("{LOAD}{plain}{}", row("embedded").replace(", 'sockjs', 'socketio'", "")));
@@ -345,7 +345,7 @@ fn the_work_of_servers_is_that_of_the_row_the_load_or_the_file() {
     let left: Vec<String> =
         made.left_out.iter().map(|it| format!("{}: {}", it.name, it.reason)).collect();
     let why = |load, work| {
-        format!("plain ws @ {load}: plain: it does not work for {work} before it answers")
+        format!("plain ws @ {load}: plain: it cannot simulate {work} of work before it answers")
     };
     assert_eq!(left, [why("l", "1 us"), why("m", "2 us")]);
 }

@@ -38,7 +38,7 @@ impl Options {
         conversation.filled(context.read, context.environment).map(Some)
     }
 
-    /// The same, in which the program publishes that was named, if there is one.
+    /// The same conversation, with the program of `--publish-with` as the publisher, if one is named.
     fn published_with(&self, conversation: Conversation) -> Result<Conversation, Problem> {
         let problem = |message: String| Err(Problem::new("publish-with", message));
         let Some(command) = &self.publish_with else { return Ok(conversation) };
@@ -49,7 +49,8 @@ impl Options {
         }
         if self.publish_to.is_some() {
             return problem(
-                "a program finds the place where it publishes by itself; leave it or --publish-to out".to_owned(),
+                "the program chooses where to publish; leave out --publish-with or --publish-to"
+                    .to_owned(),
             );
         }
         let name = conversation.name.clone();
@@ -62,7 +63,7 @@ impl Options {
         }
     }
 
-    /// The place that publishers connect to; `None`: that of receivers, or what a subject says of it.
+    /// The place that publishers connect to; `None`: that of receivers, or the one that a subject names.
     pub(super) fn publish_to(
         &self,
         conversation: Option<&Conversation>,
@@ -105,7 +106,7 @@ impl Options {
         Ok(Some(endpoint))
     }
 
-    /// Refuses a protocol that does not carry the conversation, and options that say what it says.
+    /// Refuses a protocol that does not carry the conversation, and options about what the conversation itself decides.
     fn check_beside(&self, conversation: &Conversation, scheme: Scheme) -> Result<(), Problem> {
         if !conversation.carriers().contains(&scheme.protocol) {
             let reason = match (conversation.speaks, scheme.protocol) {
@@ -152,14 +153,14 @@ impl Options {
                 false => "",
             };
             let message =
-                format!("is what the conversation `{name}` says; leave one of the two out{hole}");
+                format!("is set by the conversation `{name}`; leave one of the two out{hole}");
             Err(Problem::new(field, message))
         })
     }
 }
 
-/// Refuses a path of the URL that no request goes to, or that takes the place of one with values. That of the URL takes
-/// the place of any other.
+/// Refuses a path in the URL that no request goes to, or that would replace a path with values. It replaces any other
+/// path of the conversation.
 fn check_path(conversation: &Conversation, server: &Server) -> Result<(), Problem> {
     let Some(url) = server.url() else { return Ok(()) };
     let is_http = conversation.speaks.is_http();
@@ -186,7 +187,7 @@ fn check_path(conversation: &Conversation, server: &Server) -> Result<(), Proble
     }
 }
 
-/// True for the path of a file, which no ready-made conversation is called like.
+/// True for the path of a file; no ready-made conversation has a name like one.
 fn is_path(asked: &str) -> bool {
     asked.contains('/') || asked.ends_with(".toml") || asked == "-"
 }
@@ -194,7 +195,7 @@ fn is_path(asked: &str) -> bool {
 /// The options that fill the `${payload}` of a conversation.
 const OF_PAYLOAD: [&str; 3] = ["size", "payload", "payload-kind"];
 
-/// Options about messages and replies, which a conversation has of its own.
+/// Options about messages and replies, which a conversation decides itself.
 pub(super) const SAID_BY_IT: &[&str] = &[
     "size",
     "payload",

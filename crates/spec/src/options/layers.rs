@@ -5,9 +5,8 @@ use super::conversation::SAID_BY_IT;
 use super::load::Way;
 
 impl Options {
-    /// These options, and below them those of `lower` that they neither replace nor contradict: a load of another kind
-    /// than the one there replaces all that belongs to that one, a payload the payload, an end of the measurement the
-    /// end.
+    /// These options, with those of `lower` that they neither replace nor contradict. A load of another kind replaces
+    /// everything that belongs to the lower load, a payload the payload, and an end of the measurement the end.
     #[must_use]
     pub fn over(self, lower: Self) -> Self {
         let mut lower = lower;
@@ -27,12 +26,12 @@ impl Options {
             let both = self.clone().or(lower.clone());
             match both.foreign(both.way()) {
                 None => return both,
-                // A contradiction within the lower layer that this one does not decide.
+                // A contradiction within the lower layer, which this one does not resolve.
                 Some(_) if self.way() == Way::Closed && lower.foreign(lower.way()).is_some() => {
                     return both;
                 }
                 Some((field, _)) if !self.is_any_set(&[field]) => lower.clear(field),
-                // Both stand in one layer: a contradiction that is told when it is resolved.
+                // Both are in one layer: a contradiction that is reported when the options are resolved.
                 Some(_) if self.way() != Way::Closed || lower.way() == Way::Closed => return both,
                 Some(_) => OF_LOADS.iter().for_each(|field| lower.clear(field)),
             }
@@ -114,7 +113,7 @@ macro_rules! fields {
         impl Options {
             /// The names of the options that are set.
             pub fn set(&self) -> Vec<&'static str> {
-                // A field that is missing here does not compile.
+                // If a field is missing here, this does not compile.
                 let Self { $($field),* } = self;
                 [$(Field::is_set($field).then_some($name)),*].into_iter().flatten().collect()
             }

@@ -5,7 +5,8 @@ use crate::{Carries, Conduct, Load, Phases, Problem, Profile, Rooms, Scheme, Spa
 use std::num::{NonZeroU32, NonZeroU64};
 use units::{Count, Nanos, Rate, Share};
 
-/// The five ways to send by a schedule or in short lives; none of them: a closed loop on lasting connections.
+/// The five ways to send by a schedule or with short-lived clients; `Closed`, if none of them is named: a closed loop
+/// on lasting connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Closed,
@@ -40,7 +41,7 @@ impl Options {
         self.ways().first().map_or(Way::Closed, |(_, way)| *way)
     }
 
-    /// The options that are set and belong to another way to send than `way`, each with those that it belongs to.
+    /// The first option that is set and does not belong to `way`, with the options that it belongs to.
     pub(super) fn foreign(&self, way: Way) -> Option<(&'static str, &'static str)> {
         use Way::{Bots, Clients, Closed, Publish, Rate, Sessions};
         let bots = || if self.closed { &[] } else { &[Bots][..] };
@@ -60,13 +61,13 @@ impl Options {
             ("restart-of",    self.restart_of.is_some(),    &[Publish],                  "--publish"),
             ("publish-to",    self.publish_to.is_some(),    &[Publish],                  "--publish"),
             ("publish-with",  self.publish_with.is_some(),  &[Publish],                  "--publish"),
-            ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions, Clients], "loads other than --publish, whose rooms say it, and --bots, each of which has a connection"),
+            ("connections",   self.connections.is_some(),   &[Closed, Rate, Sessions, Clients], "loads other than --publish (set by its rooms) and --bots (one connection each)"),
             ("in-flight",     self.in_flight.is_some(),     &[Closed, Clients],          "loads that wait for replies; bound an open loop with --in-flight-max"),
             ("messages",      self.messages.is_some(),      &[Closed],                   "a closed loop; other loads send for --duration, and clients are counted by --clients"),
             ("spacing",       self.spacing.is_some(),       &[Rate, Bots, Sessions, Publish], "--rate, --bots without --closed, --sessions and --publish"),
             ("oracle",        self.oracle,                  &[Rate, Bots, Sessions],     "--rate, --bots without --closed, and --sessions"),
             ("in-flight-max", self.in_flight_max.is_some(), &[Closed, Rate, Bots, Clients, Publish], "loads other than --sessions, whose --connections is the bound, and --bots --closed"),
-            ("warm-up",       self.warm_up.is_some() && self.clients.is_some(), &[],     "loads that end after a time; all of so many --clients are measured"),
+            ("warm-up",       self.warm_up.is_some() && self.clients.is_some(), &[],     "loads that end after a time; with --clients every client is measured"),
         ];
         let of_schedules = ["spacing", "oracle", "in-flight-max"];
         all.into_iter()
@@ -78,7 +79,7 @@ impl Options {
             .map(|(field, _, _, place)| (field, place))
     }
 
-    /// The loads, each with a name that tells it from the others: one, or one for each count of bots.
+    /// The loads, each with a name that distinguishes it from the others: one, or one for each count of bots.
     pub(super) fn loads(
         &self,
         scheme: Scheme,
@@ -144,7 +145,7 @@ impl Options {
         }
     }
 
-    /// The short-lived clients at the same time: --concurrency and --connections are one number.
+    /// The number of short-lived clients at the same time: --concurrency and --connections mean the same.
     fn concurrency(&self, connections: Option<NonZeroU32>) -> Result<NonZeroU32, Problem> {
         match (at_most("concurrency", self.concurrency, u32::MAX)?, connections) {
             (Some(_), Some(_)) => Err(Problem::new(
@@ -250,7 +251,7 @@ impl Options {
         Ok(Conduct { slow, away: self.away, storm: self.storm, restart: self.restart })
     }
 
-    /// The spacing, where something is due at `rate` that is seldom enough for it and often enough for the duration.
+    /// The spacing. Refuses a `rate` that is too high for it, or too low for the duration.
     fn spacing_of(
         &self,
         field: &'static str,
@@ -290,7 +291,7 @@ impl Options {
         Ok(spacing)
     }
 
-    /// Warm-up, measurement and drain. A measurement that counts messages or clients wants no others.
+    /// Warm-up, measurement and drain. A measurement that counts messages or clients has no warm-up by default.
     pub(super) fn phases(&self) -> Result<Phases, Problem> {
         let duration = some_time("duration", self.duration)?;
         let counted = [("messages", self.messages), ("clients", self.clients)];
@@ -317,8 +318,8 @@ impl Options {
     }
 }
 
-/// A load in rooms, for blocks of so much time. Refuses one of which more is delivered than can be kept apart: each
-/// receiver has a bit for each message.
+/// A load in rooms, for blocks that take `time`. Refuses one with more deliveries than can be kept apart: each receiver
+/// has a bit for each message.
 pub(crate) fn publish(
     (rooms, rate, spacing): (Rooms, Profile, Spacing),
     time: Nanos,
@@ -340,7 +341,7 @@ pub(crate) fn publish(
     Ok(Load::Publish { rooms, rate, spacing, in_flight_max: outstanding })
 }
 
-/// The rate of all rooms together; refuses more of either than there can be.
+/// The rate of all rooms together. Refuses too many connections and too high a rate.
 fn of_all_rooms(rate: &Profile, rooms: Rooms) -> Result<Profile, Problem> {
     let max = Rooms::CONNECTIONS_MAX;
     if rooms.connections().get() > max {
@@ -377,15 +378,15 @@ const MILLION: u64 = 1_000_000;
 const SECOND: Nanos = Nanos::from_secs(1);
 const DURATION: Nanos = Nanos::from_secs(10);
 const CONNECTIONS: NonZeroU32 = NonZeroU32::new(50).expect("it is not zero");
-/// Short-lived clients at the same time.
+/// The default number of short-lived clients at the same time.
 const CONCURRENCY: NonZeroU32 = NonZeroU32::new(10).expect("it is not zero");
-/// Receivers of a room.
+/// The default number of receivers of a room.
 const RECEIVERS: NonZeroU32 = NonZeroU32::new(10).expect("it is not zero");
-/// Deliveries of all rooms in a block: 512 MiB, a bit for each.
+/// The most deliveries of all rooms in a block: 512 MiB, with a bit for each.
 const DELIVERIES_MAX: u64 = 1 << 32;
-/// Messages in flight on one connection, at most.
+/// The most messages in flight on one connection.
 const IN_FLIGHT_MAX: u32 = 65_536;
-/// Every arrival is drawn by itself, sent or not.
+/// The highest rate of random arrivals; every arrival is drawn individually, sent or not.
 const POISSON_RATE_MAX: f64 = 1e7;
-/// The largest bound on outstanding messages that is chosen without being asked for.
+/// The largest bound on outstanding messages that is chosen by default.
 const OUTSTANDING_MAX: NonZeroU32 = NonZeroU32::new(1 << 20).expect("it is not zero");

@@ -36,7 +36,7 @@ impl Options {
         Ok(Message { text: true, content })
     }
 
-    /// The option that says how messages are generated, if there is one.
+    /// The option that says how messages are generated, if one is set.
     fn generated(&self) -> Option<&'static str> {
         let generated = [
             ("payload-kind", self.payload_kind.is_some()),
@@ -46,12 +46,12 @@ impl Options {
         generated.into_iter().find_map(|(field, is_set)| is_set.then_some(field))
     }
 
-    /// Refuses an option that says how messages are generated beside one that gives them.
+    /// Refuses an option that says how messages are generated together with one that gives them.
     fn check_generated(&self, generated: Option<&'static str>) -> Result<(), Problem> {
         match (&self.payload, generated) {
             (Some(_), Some(field)) => Err(Problem::new(
                 field,
-                "a --payload has all of its bytes; leave one of the two out",
+                "--payload already sets the whole message; leave one of the two out",
             )),
             (_, _) => Ok(()),
         }
@@ -349,7 +349,7 @@ impl Options {
         if Nanos::from_millis(whole) != time {
             return Err(Problem::new(
                 "event-delay",
-                format!("{time} is no whole number of milliseconds"),
+                format!("{time} is not a whole number of milliseconds"),
             ));
         }
         i32::try_from(whole).map_err(|_| {
@@ -395,14 +395,14 @@ impl Message {
     }
 }
 
-/// The beginning of a digest, where a part of a reply may stand too.
+/// The prefix of a digest, in an option that otherwise has a part of a reply.
 const DIGEST: &str = "sha256:";
 const SIZE: Bytes = Bytes(64);
 /// The longest message; what embedded servers accept.
 const SIZE_MAX: Bytes = Bytes(16 << 20);
-/// A definition of packets is much shorter.
+/// The largest definition of packets; real ones are much smaller.
 const CODEC_MAX: Bytes = Bytes(16 << 20);
-/// The bytes that the header of a message and the true delay of an oracle take, of a binary message and of a text; the
-/// tests of `load` hold them against `TrueDelay`.
+/// The number of bytes that the header of a message and the true delay of an oracle take, in a binary message and in a
+/// text; the tests of `load` check them against `TrueDelay`.
 const ORACLE_LEN: u64 = 24;
 const ORACLE_TEXT_LEN: u64 = 48;

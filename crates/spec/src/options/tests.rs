@@ -184,7 +184,7 @@ fn loads_are_those_asked_for() {
         ("bots = 30; every = '2s'", Load::Bots { bots: count(30), every, spacing: Spacing::Phases, in_flight_max: count(75) }),
         ("bots = 30; every = '2s'; closed = true", Load::ClosedBots { bots: count(30), think: every }),
         ("sessions = '50/s'; messages-each = 3; think = '2s'", Load::Sessions {
-            // Two thoughts and the time-out of the last reply: 9 s at 50/s.
+            // Two think times and the time-out of the last reply: 9 s at 50/s.
             connections: count(450), rate: "50/s".parse().unwrap(), spacing: uniform, messages_each: count(3), think: every,
         }),
         ("in-flight = 4; in-flight-max = 9", Load::Closed { connections: count(50), in_flight: count(4), in_flight_max: Some(count(9)) }),
@@ -212,14 +212,14 @@ fn options_that_are_not_possible_are_named_with_the_cure() {
         ("ws://h", "concurrency = 3; connections = 3",  "concurrency: --concurrency and --connections are the same"),
         ("ws://h", "clients = 3; warm-up = '1s'",       "warm-up: belongs to loads that end after a time"),
         ("ws://h", "messages = 3; duration = '1s'",     "messages: a run ends after a --duration or after so many messages"),
-        ("ws://h", "duration = '0s'",                   "duration: 0s is no time"),
+        ("ws://h", "duration = '0s'",                   "duration: 0s is too short"),
         ("ws://h", "connections = 0",                   "connections: must be at least 1"),
         ("ws://h", "threads = 1025",                    "threads: 1025 is too many; at most 1024"),
         ("ws://h", "bots = [3, 3]",                     "bots: 3 is named twice"),
         ("ws://h", "rate = '1/90s'",                    "rate: at 1/1m30s less than one message is due in 10 s"),
         ("ws://h", "rate = '20M/s'; spacing = 'poisson'", "rate: 20M/s is more than --spacing poisson can draw"),
         ("ws://h", "rate = '9/s'; spacing = 'phases'",  "spacing: phases belong to --bots"),
-        ("ws://h", "payload = 'x'; size = '1B'",        "size: a --payload has all of its bytes"),
+        ("ws://h", "payload = 'x'; size = '1B'",        "size: --payload already sets the whole message"),
         ("ws://h", "text = true; binary = true",        "binary: messages are --text or --binary"),
         ("ws://h", "payload = '@bytes'; text = true",   "payload: @bytes is not UTF-8, and text is; use --binary"),
         ("ws://h", "payload = '@none'",                 "payload: cannot read none"),
@@ -246,11 +246,11 @@ fn options_that_are_not_possible_are_named_with_the_cure() {
         ("ws://h", "expect-body = 'x'",                 "expect-body: means nothing to ws://"),
         ("sockjs://h", "binary = true",                 "binary: is not possible over sockjs://"),
         ("game://h", "bots = 3; size = '9B'",           "size: means nothing to game://"),
-        ("game://h", "bots = 3; event-delay = '1us'",   "event-delay: 1 us is no whole number of milliseconds"),
+        ("game://h", "bots = 3; event-delay = '1us'",   "event-delay: 1 us is not a whole number of milliseconds"),
         ("wss://h", "ca = 'ca'; insecure = true",       "ca: with --insecure no certificate is verified"),
         ("wss://h", "client-cert = 'ca'",               "client-cert: ca needs its key"),
-        ("wss://h", "tls-version = '1.1'",              "tls-version: `1.1` is none of 1.2 and 1.3"),
-        ("wss://h", "alpn = 'h2'",                      "alpn: h2: wss:// is spoken over http/1.1"),
+        ("wss://h", "tls-version = '1.1'",              "tls-version: `1.1` is neither 1.2 nor 1.3"),
+        ("wss://h", "alpn = 'h2'",                      "alpn: h2: wss:// is supported only over http/1.1"),
         ("unix:/s", "source-ip = '127.0.0.1'",          "source-ip: means nothing to unix://"),
         ("ws://h", "header = 'A'",                      "header: it has no colon"),
         ("ws://h", "codec = 'x'",                       "codec: packs a --payload"),
@@ -378,7 +378,7 @@ send = '{"id":${id},"user":"${user}","token":"${token}"}'
 reply = { id = "$.id" }
 "#;
 
-/// A relay whose publishers connect elsewhere than receivers.
+/// A relay whose publishers connect to another server than its receivers.
 const RELAY: &str = r#"
 speaks = "ws"
 [push.message]
@@ -416,9 +416,9 @@ fn publishers_may_connect_elsewhere_than_receivers() {
         let json = serde_json::to_string(&experiment).unwrap();
         serde_json::from_str::<crate::Experiment>(&json).unwrap();
     }
-    // Where publishers speak what the server does, they connect there.
+    // Publishers that speak the protocol of the server connect to it.
     assert_eq!(one("tcp://h:1", "conversation = 'redis-rooms'; publish = '10/s'").publish_to, None);
-    // One conversation may be held at two places: those of a cluster.
+    // One conversation may be held with two servers, such as those of a cluster.
     let both = "conversation = 'room'; publish = '10/s'; publish-to = 'ws://other'";
     assert_eq!(one("ws://h", both).publish_to, Some("ws://other".parse().unwrap()));
     #[rustfmt::skip]
@@ -431,7 +431,7 @@ fn publishers_may_connect_elsewhere_than_receivers() {
         ("publish-to = 'tcp://h:1'".into(),       "publish-to: belongs to --publish"),
         ("publish-with = 'php publish.php'".into(), "publish-with: belongs to --publish"),
         (format!("{relay}; publish-with = ' '"),  "publish-with: names no program"),
-        (format!("{}; publish-with = 'x'", to("tcp://h:6379")), "publish-with: a program finds the place where it publishes by itself"),
+        (format!("{}; publish-with = 'x'", to("tcp://h:6379")), "publish-with: the program chooses where to publish"),
     ];
     for (text, expected) in table {
         let found = talking("ws://h", &text).unwrap_err().to_string();
@@ -470,9 +470,9 @@ fn options_fill_the_payload_of_a_conversation_that_has_one() {
         ("payload-kind = 'random'",        "payload-kind: random is binary, and the messages of a conversation are text; use text or json"),
         ("payload-kind = 'zero'",          "payload-kind: zero is binary"),
         ("payload = '@bytes'",             "payload: @bytes is not UTF-8, and the messages of a conversation are text"),
-        ("payload = 'x'; size = '1B'",     "size: a --payload has all of its bytes"),
+        ("payload = 'x'; size = '1B'",     "size: --payload already sets the whole message"),
         ("size = '1GiB'",                  "size: 1 GiB is too large"),
-        ("varied = true",                  "varied: is what the conversation `payload` says; leave one of the two out"),
+        ("varied = true",                  "varied: is set by the conversation `payload`; leave one of the two out"),
     ];
     for (text, message) in table {
         let problem = asks(text).expect_err(text).to_string();
@@ -559,9 +559,9 @@ fn a_conversation_that_cannot_be_held_is_refused() {
         ("tcp-framed://h:1", "conversation = 'ndjson'",           "a message there has a length of 4 bytes before it"),
         ("tcp-framed://h:1", "conversation = './short.toml'",     "a message there has a length of 4 bytes before it"),
         ("ws://h",     "conversation = './open.toml'",            "it speaks TCP: use tcp://, tls:// or unix:, or lines:// or tcp-framed://"),
-        ("ws://h",     "conversation = 'socketio'; size = '1KiB'", "size: is what the conversation `socketio` says; leave one of the two out, or put `${payload}` into a message of its file"),
-        ("ws://h",     "conversation = 'socketio'; payload = 'x'", "payload: is what the conversation"),
-        ("ws://h",     "conversation = 'socketio'; expect = 'x'", "expect: is what the conversation"),
+        ("ws://h",     "conversation = 'socketio'; size = '1KiB'", "size: is set by the conversation `socketio`; leave one of the two out, or put `${payload}` into a message of its file"),
+        ("ws://h",     "conversation = 'socketio'; payload = 'x'", "payload: is set by the conversation"),
+        ("ws://h",     "conversation = 'socketio'; expect = 'x'", "expect: is set by the conversation"),
         ("ws://h/x?token=hush", "conversation = 'ticket.toml'",   "the path of `ticket`, /ws?ticket=${ticket}, has values that /x?token=*** of the URL leaves out; leave the path out"),
         ("ws://h",     "conversation = 'talks/room.toml'; connections = 3", "3 connections are more than the 2 rows of talks/users.csv"),
         ("ws://h",     "conversation = 'talks/room.toml'; clients = 2", "connections follow each other without end"),
@@ -582,7 +582,7 @@ fn a_conversation_replaces_the_messages_of_a_lower_layer() {
 
 #[test]
 fn a_program_may_publish_in_place_of_connections() {
-    // Whoever published before, with a conversation of their own or with that of receivers.
+    // The program replaces publishers that have a conversation of their own, and those that have that of receivers.
     for relay in ["relay.toml", "room"] {
         let asked = format!(
             "conversation = '{relay}'; publish = '10/s'; publish-with = 'php p.php'; size = '100B'"

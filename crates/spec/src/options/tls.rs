@@ -5,7 +5,7 @@ use crate::{Identity, Pem, Problem, Scheme, Tls, Trust};
 use units::Bytes;
 
 impl Options {
-    /// The first option of TLS that is set.
+    /// The first TLS option that is set.
     pub(super) fn given_tls(&self) -> Option<&'static str> {
         let all = [
             ("ca", !self.ca.is_empty()),
@@ -21,7 +21,7 @@ impl Options {
         all.into_iter().find_map(|(field, is_set)| is_set.then_some(field))
     }
 
-    /// The TLS around the protocol; `None` where nothing is inside TLS.
+    /// The TLS settings; `None` for a scheme without TLS.
     pub(super) fn tls(
         &self,
         scheme: Scheme,
@@ -34,7 +34,7 @@ impl Options {
             if !["1.2", "1.3"].contains(&version.as_str()) {
                 return Err(Problem::new(
                     "tls-version",
-                    format!("`{version}` is none of 1.2 and 1.3"),
+                    format!("`{version}` is neither 1.2 nor 1.3"),
                 ));
             }
         }
@@ -49,7 +49,7 @@ impl Options {
             if scheme.facts().path.is_some() && NOT_SPOKEN.contains(&name.as_str()) {
                 return Err(Problem::new(
                     "alpn",
-                    format!("{name}: {scheme}:// is spoken over http/1.1 here; offer that"),
+                    format!("{name}: {scheme}:// is supported only over http/1.1; offer that"),
                 ));
             }
         }
@@ -103,13 +103,13 @@ impl Options {
     }
 }
 
-/// The text of a PEM file. Bytes that are no UTF-8 stand outside of what PEM means anything by.
+/// The text of a PEM file. Bytes that are not UTF-8 are outside of its PEM blocks, where nothing has a meaning.
 fn pem(field: &'static str, file: &str, context: &Context<'_>) -> Result<Pem, Problem> {
     let bytes = (context.read)(file, PEM_MAX).map_err(|problem| Problem::new(field, problem))?;
     Ok(Pem { file: file.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned() })
 }
 
-/// Protocols (ALPN) of HTTP that we do not speak.
+/// The ALPN names of HTTP versions that wirebench does not speak.
 const NOT_SPOKEN: [&str; 3] = ["h2", "h3", "http/1.0"];
-/// A file of certificates is much shorter: those of a whole system are a quarter of it.
+/// The largest file of certificates; those of a whole system take a quarter of it.
 pub(crate) const PEM_MAX: Bytes = Bytes(1 << 20);

@@ -35,7 +35,7 @@ fn what_is_no_database_of_ours_is_told_and_left_alone() {
     let before = fs::read(&path).unwrap();
     let error = open(&path).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-    assert!(error.to_string().contains("it is no database; move it away"), "{error}");
+    assert!(error.to_string().contains("it is not a database; move it away"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
 
     let other = folder.path().join("other.db");

@@ -202,8 +202,8 @@ impl<C: Protocol> Protocol for Comet<C> {
         self.state = State::Over;
         if self.second_is_open && !self.session.client_id.is_empty() {
             enqueue(&self.session.request(DISCONNECT), &mut self.waiting);
-            self.is_publishing = false; // The last request does not wait for the answer to the one before.
-            // Where the second connection takes no more bytes, the session ends without a disconnect.
+            self.is_publishing = false; // The last request does not wait for the answer to the previous one.
+            // If the second connection takes no more bytes, the session ends without a disconnect.
             let _ended: Result<_, _> = self.publish();
         }
         self.second.close(&mut self.second_tx);

@@ -48,7 +48,7 @@ pub enum PeerError {
         said: Excerpt,
     },
     /// The response contains no answer to the request that was sent.
-    #[error("a response without an answer on {channel}")]
+    #[error("the response contains no answer on {channel}")]
     Unanswered {
         /// The channel of the request.
         channel: &'static str,

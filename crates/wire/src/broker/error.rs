@@ -8,13 +8,13 @@ use crate::excerpt::Excerpt;
 #[non_exhaustive]
 pub enum PeerError {
     /// It wants a user and a password.
-    #[error("{broker} wants a login, and was given none")]
+    #[error("{broker} requires a login, and none was given")]
     NeedsLogin {
         /// The broker.
         broker: Broker,
     },
     /// It wants TLS.
-    #[error("{broker} wants TLS, which is not spoken with it here")]
+    #[error("{broker} requires TLS, which wirebench does not support for it")]
     NeedsTls {
         /// The broker.
         broker: Broker,

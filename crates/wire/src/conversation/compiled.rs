@@ -187,7 +187,7 @@ impl Compiled {
                     has_reply: request.reply != Reply::Nothing,
                     is_in_order: is_in_order(&request.reply),
                 }),
-                (Send::Http(_), false) => return Err(part("requests of HTTP")),
+                (Send::Http(_), false) => return Err(part("HTTP requests")),
                 (Send::Message(_), true) => return Err(part("messages")),
             }
         }
@@ -468,8 +468,8 @@ const fn carrier(speaks: Speaks) -> &'static str {
         Speaks::Http => "HTTP",
         Speaks::LongPoll => "long polling",
         Speaks::Sse => "server-sent events",
-        Speaks::Multipart => "HTTP in parts",
-        Speaks::Chunked => "HTTP in chunks",
+        Speaks::Multipart => "multipart HTTP",
+        Speaks::Chunked => "chunked HTTP",
         Speaks::Tcp => "TCP",
     }
 }

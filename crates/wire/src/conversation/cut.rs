@@ -120,7 +120,7 @@ impl Cut {
                 .map_or(more.len(), |start| start + separator.len());
         }
         if self.frame == Frame::Resp {
-            return more.len(); // Its end is found as it is looked at.
+            return more.len(); // Its end is found when it is read.
         }
         match self.length(held) {
             Ok(Some((_, next))) => next.saturating_sub(held.len()).min(more.len()),

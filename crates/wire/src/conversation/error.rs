@@ -71,7 +71,7 @@ pub enum PeerError {
         len: usize,
     },
     /// A length that no message has.
-    #[error("the length of a message is not one: {said}")]
+    #[error("invalid message length: {said}")]
     Length {
         /// The bytes of the length.
         said: Excerpt,
@@ -90,7 +90,7 @@ pub enum PeerError {
     },
     /// Bytes that are not a RESP reply.
     #[error(
-        "{said} is no RESP, where an element begins with one of +-:$*_#,(!=%~>|, and says its length"
+        "{said} is not RESP: an element begins with one of +-:$*_#,(!=%~>|, then its value or length"
     )]
     Resp {
         /// The bytes that are wrong.
@@ -116,7 +116,7 @@ pub enum PeerError {
     },
     /// A value that was taken does not make a subprotocol.
     #[error(
-        "{step}: the subprotocol `{subprotocol}` is no token with what was taken, it {fault} (RFC 6455, 4.1)"
+        "{step}: with the taken values, the subprotocol `{subprotocol}` is not a token: it {fault} (RFC 6455, 4.1)"
     )]
     Subprotocol {
         /// The step.

@@ -211,7 +211,7 @@ impl Reading {
             Judged::Refused => Found::End(Verdict::Refused),
             Judged::Status => Found::Status,
             Judged::Expected | Judged::Body => Found::End(Verdict::Wrong(
-                "the response is no stream of events (text/event-stream)",
+                "the response is not an event stream (text/event-stream)",
             )),
         }
     }

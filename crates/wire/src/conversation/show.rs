@@ -6,11 +6,11 @@ use spec::conversation::{Condition, Matcher, Place, Scalar, TakeFrom};
 pub fn matcher(matcher: &Matcher) -> String {
     let conditions = matcher.conditions.iter().map(|condition| match condition {
         Condition::Bytes { at, bytes } => format!("the bytes {bytes} at @{at}"),
-        Condition::Contains(text) => format!("a message with {text:?} in it"),
+        Condition::Contains(text) => format!("a message that contains {text:?}"),
         Condition::Equals { path, value: Scalar::Bool(value) } => format!("{path} = {value}"),
         Condition::Equals { path, value: Scalar::Integer(value) } => format!("{path} = {value}"),
         Condition::Equals { path, value: Scalar::Text(value) } => format!("{path} = {value:?}"),
-        Condition::Has(path) => format!("something at {path}"),
+        Condition::Has(path) => format!("a value at {path}"),
         Condition::Is(text) => format!("the message {text:?}"),
         Condition::Lacks(path) => format!("nothing at {path}"),
         Condition::Sha256(digest) => format!("a message whose digest is sha256:{digest}"),
@@ -27,7 +27,7 @@ pub fn place(place: &Place) -> String {
     match place {
         Place::Bytes(place) => format!("at {place}"),
         Place::Json(path) => format!("at {path}"),
-        Place::Text { before, after } if after.is_empty() => format!("behind {before:?}"),
+        Place::Text { before, after } if after.is_empty() => format!("after {before:?}"),
         Place::Text { before, after } => format!("between {before:?} and {after:?}"),
     }
 }

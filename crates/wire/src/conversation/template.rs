@@ -353,10 +353,11 @@ mod tests {
         let expected =
             b"\x01\0\x98\x96\x87\0\x2f\x68\x59\0\0\0\0\xdc\x05\0\0\x05\x01\x01\x02\xfe\xff\xff-2ab";
         assert_eq!(filled(5, "-2"), Ok(expected.to_vec()));
-        let of_client = "the value of `${client:u8}` is no whole number from 0 to 255".to_owned();
+        let of_client =
+            "the value of `${client:u8}` is not a whole number from 0 to 255".to_owned();
         assert_eq!(filled(256, "1"), Err(of_client));
         for value in ["32768", "-32769", "", "1.0", "a", "\u{e9}"] {
-            let of_value = "the value of `${v:i16le}` is no whole number from -32768 to 32767";
+            let of_value = "the value of `${v:i16le}` is not a whole number from -32768 to 32767";
             assert_eq!(filled(5, value), Err(of_value.to_owned()), "{value}");
         }
     }

@@ -19,7 +19,7 @@ pub enum PeerError {
         max: u32,
     },
     /// A frame is shorter than any can be.
-    #[error("frame of {len} bytes, the shortest has {min}")]
+    #[error("frame of {len} bytes, the minimum is {min}")]
     TooShort {
         /// The length it announced.
         len: u32,

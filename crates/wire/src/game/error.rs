@@ -31,10 +31,8 @@ pub enum PeerError {
     /// The connection inside refused a packet of the bot.
     #[error("cannot send to the server: {0}")]
     Mute(MisuseError),
-    /// An answer to an event of ours came out of order.
-    #[error(
-        "out of sequence: the answer to event {came} came, {awaited} is next, {sent} were sent"
-    )]
+    /// An answer to one of our events arrived out of order.
+    #[error("out of sequence: got the answer to event {came} (next: {awaited}, sent: {sent})")]
     OutOfSequence {
         /// The event whose answer is awaited.
         awaited: i32,

@@ -27,7 +27,7 @@ pub enum PeerError {
     #[error("both Content-Length and Transfer-Encoding")]
     BothLengths,
     /// A chunked body is malformed (RFC 9112 §7.1).
-    #[error("byte {byte:#04x} in {part} of a chunked body")]
+    #[error("unexpected byte {byte:#04x} {part} of a chunked body")]
     Chunk {
         /// The first byte that is not allowed.
         byte: u8,
@@ -86,7 +86,7 @@ pub enum PeerError {
         count: u32,
     },
     /// The server sent something that answers no request.
-    #[error("bytes that answer no request")]
+    #[error("received bytes that answer no request")]
     Unsolicited,
 }
 
@@ -106,10 +106,10 @@ pub enum ChunkPart {
 impl std::fmt::Display for ChunkPart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::End => "the end of a line",
-            Self::Extension => "an extension",
-            Self::Size => "a size",
-            Self::Trailer => "a trailer",
+            Self::End => "at the end of a line",
+            Self::Extension => "in an extension",
+            Self::Size => "in a size",
+            Self::Trailer => "in a trailer",
         })
     }
 }

@@ -157,7 +157,7 @@ pub(crate) fn without_empty_lines(bytes: &[u8]) -> &[u8] {
 #[non_exhaustive]
 pub enum HeadError {
     /// A line of the head ends in a line feed alone (RFC 9112 §2.2): two readers may disagree about it.
-    #[error("a line of the head ends without a carriage return")]
+    #[error("a line of the head ends with a bare line feed")]
     BareLineFeed,
     /// The connection ended inside a head.
     #[error("the connection ended {len} bytes into a head")]

@@ -29,8 +29,8 @@ pub(crate) struct Hops {
 pub enum RedirectError {
     /// It points to another server.
     #[error(
-        "HTTP status {code} redirects to {location}, and only redirects to {origin} are followed; name that place as \
-         the URL to measure it"
+        "HTTP status {code} redirects to {location}, but only redirects to {origin} are followed; to measure \
+         the new location, use it as the URL"
     )]
     Elsewhere {
         /// The status.
@@ -52,8 +52,8 @@ pub enum RedirectError {
         /// The limit.
         max: u8,
     },
-    /// The place is none that can be asked for.
-    #[error("HTTP status {code} redirects to {location}, which is no place of HTTP")]
+    /// The location cannot be requested.
+    #[error("HTTP status {code} redirects to {location}, which is not a valid HTTP location")]
     NoPlace {
         /// The status.
         code: u16,
@@ -378,10 +378,10 @@ mod tests {
     fn a_redirect_that_cannot_be_followed_is_told_with_its_place() {
         #[rustfmt::skip]
         let table: [(&[u8], &str); _] = [
-            (b"http://other/x",  "HTTP status 307 redirects to \"http://other/x\", and only redirects to \
+            (b"http://other/x",  "HTTP status 307 redirects to \"http://other/x\", but only redirects to \
                                   http://Host.example:8080 are followed"),
-            (b"/a b",            "HTTP status 307 redirects to \"/a b\", which is no place of HTTP"),
-            (b"/\xff",           "HTTP status 307 redirects to \"/\\xff\", which is no place of HTTP"),
+            (b"/a b",            "HTTP status 307 redirects to \"/a b\", which is not a valid HTTP location"),
+            (b"/\xff",           "HTTP status 307 redirects to \"/\\xff\", which is not a valid HTTP location"),
         ];
         for (place, expected) in table {
             let error = next(POST, 1, 307, place).unwrap_err().to_string();

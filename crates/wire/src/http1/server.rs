@@ -163,7 +163,7 @@ impl Server {
             }
             StreamPiece::OwnHead(head) => tx.extend_from_slice(head),
             StreamPiece::Bytes(bytes) if !is_head && !bytes.is_empty() => {
-                write!(tx, "{:x}\r\n", bytes.len()).ok(); // A vector takes all.
+                write!(tx, "{:x}\r\n", bytes.len()).ok(); // A vector takes everything.
                 tx.extend_from_slice(bytes);
                 tx.extend_from_slice(b"\r\n");
             }

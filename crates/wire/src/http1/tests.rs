@@ -47,7 +47,7 @@ fn responses_become_replies() {
         // what is not asked for
         ("HTTP/1.1 101 S\r\nUpgrade: x\r\n\r\n", &["error: the server switched to another protocol unasked"]),
         ("HTTP/1.1 204 x\r\n\r\nHTTP/1.1 204 x\r\n\r\nH",
-            &["Binary \"\"", "Binary \"\"", "error: bytes that answer no request"]),
+            &["Binary \"\"", "Binary \"\"", "error: received bytes that answer no request"]),
         ("HTTP/1.1 204 x\r\n\r\nHTTP/1.1 204 x\r\n\r\n\r\n", &["Binary \"\"", "Binary \"\"", CLOSED]),
         // what is not HTTP
         ("SSH-2.0-OpenSSH_9.2\r\n", &["error: the peer does not speak HTTP, it sent \"SSH-2.0-OpenSSH_9.2\""]),
@@ -266,8 +266,8 @@ fn doubtful_heads_of_responses_are_refused() {
         (": b", "malformed head: invalid header name"),
         ("A: b\0", "malformed head: invalid header value"),
         ("A: b\rC: d", "malformed head: invalid header value"),
-        ("A: b\nC: d", "a line of the head ends without a carriage return"),
-        ("A: b\n", "a line of the head ends without a carriage return"),
+        ("A: b\nC: d", "a line of the head ends with a bare line feed"),
+        ("A: b\n", "a line of the head ends with a bare line feed"),
     ];
     for (fields, error) in table {
         let response = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n");
@@ -297,32 +297,32 @@ fn chunked_bodies_are_put_together() {
         ("1;a\r\na\r\n0 ;b=\"c\"\r\n\r\n", "Binary \"a\""),
         ("0\r\nA: b\r\nC:\r\n\r\n", "Binary \"\""),
         // sizes
-        ("\r\n", "error: byte 0x0d in a size of a chunked body"),
-        ("g\r\n", "error: byte 0x67 in a size of a chunked body"),
-        ("-1\r\n", "error: byte 0x2d in a size of a chunked body"),
-        ("0x1\r\n", "error: byte 0x78 in a size of a chunked body"),
-        (" 1\r\n", "error: byte 0x20 in a size of a chunked body"),
-        ("00000000000000001\r\n", "error: byte 0x31 in a size of a chunked body"),
+        ("\r\n", "error: unexpected byte 0x0d in a size of a chunked body"),
+        ("g\r\n", "error: unexpected byte 0x67 in a size of a chunked body"),
+        ("-1\r\n", "error: unexpected byte 0x2d in a size of a chunked body"),
+        ("0x1\r\n", "error: unexpected byte 0x78 in a size of a chunked body"),
+        (" 1\r\n", "error: unexpected byte 0x20 in a size of a chunked body"),
+        ("00000000000000001\r\n", "error: unexpected byte 0x31 in a size of a chunked body"),
         ("ffffffffffffffff\r\n", "error: body of 18446744073709551615 bytes, limit is 64"),
         ("1\r\na\r\nffffffffffffffff\r\n", "error: body of 18446744073709551615 bytes, limit is 64"),
         // ends of lines and of chunks
-        ("1\na\r\n", "error: byte 0x0a in a size of a chunked body"),
-        ("1\ra", "error: byte 0x61 in the end of a line of a chunked body"),
-        ("1\r\nab\r\n", "error: byte 0x62 in the end of a line of a chunked body"),
-        ("1\r\na\n", "error: byte 0x0a in the end of a line of a chunked body"),
-        ("1\r\na\rb", "error: byte 0x62 in the end of a line of a chunked body"),
+        ("1\na\r\n", "error: unexpected byte 0x0a in a size of a chunked body"),
+        ("1\ra", "error: unexpected byte 0x61 at the end of a line of a chunked body"),
+        ("1\r\nab\r\n", "error: unexpected byte 0x62 at the end of a line of a chunked body"),
+        ("1\r\na\n", "error: unexpected byte 0x0a at the end of a line of a chunked body"),
+        ("1\r\na\rb", "error: unexpected byte 0x62 at the end of a line of a chunked body"),
         // extensions
-        ("1 2\r\n", "error: byte 0x32 in an extension of a chunked body"),
-        ("1;a\n", "error: byte 0x0a in an extension of a chunked body"),
-        ("1;a\0", "error: byte 0x00 in an extension of a chunked body"),
+        ("1 2\r\n", "error: unexpected byte 0x32 in an extension of a chunked body"),
+        ("1;a\n", "error: unexpected byte 0x0a in an extension of a chunked body"),
+        ("1;a\0", "error: unexpected byte 0x00 in an extension of a chunked body"),
         // trailers
-        ("0\r\n: a\r\n", "error: byte 0x3a in a trailer of a chunked body"),
-        ("0\r\n a\r\n", "error: byte 0x20 in a trailer of a chunked body"),
-        ("0\r\na\r\n", "error: byte 0x0d in a trailer of a chunked body"),
-        ("0\r\na: b\n", "error: byte 0x0a in a trailer of a chunked body"),
-        ("0\r\na: b\rc", "error: byte 0x63 in the end of a line of a chunked body"),
-        ("0\r\n\n", "error: byte 0x0a in a trailer of a chunked body"),
-        ("0\r\n\r\r", "error: byte 0x0d in the end of a line of a chunked body"),
+        ("0\r\n: a\r\n", "error: unexpected byte 0x3a in a trailer of a chunked body"),
+        ("0\r\n a\r\n", "error: unexpected byte 0x20 in a trailer of a chunked body"),
+        ("0\r\na\r\n", "error: unexpected byte 0x0d in a trailer of a chunked body"),
+        ("0\r\na: b\n", "error: unexpected byte 0x0a in a trailer of a chunked body"),
+        ("0\r\na: b\rc", "error: unexpected byte 0x63 at the end of a line of a chunked body"),
+        ("0\r\n\n", "error: unexpected byte 0x0a in a trailer of a chunked body"),
+        ("0\r\n\r\r", "error: unexpected byte 0x0d at the end of a line of a chunked body"),
     ];
     for (body, event) in table {
         let response = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}");
@@ -376,8 +376,8 @@ fn malformed_requests_are_told_why() {
     let table = [
         ("GET / HTTP/1.1\r\n\r\n", "400 Bad Request", "0 Host fields in a request, not one"),
         ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "400 Bad Request", "2 Host fields in a request, not one"),
-        ("GET / HTTP/1.1\r\nHost: a\n\r\n", "400 Bad Request", "a line of the head ends without a carriage return"),
-        ("\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", "400 Bad Request", "a line of the head ends without a carriage return"),
+        ("GET / HTTP/1.1\r\nHost: a\n\r\n", "400 Bad Request", "a line of the head ends with a bare line feed"),
+        ("\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", "400 Bad Request", "a line of the head ends with a bare line feed"),
         ("GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n", "400 Bad Request", "malformed head: invalid header name"),
         ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", "400 Bad Request", "malformed head: invalid header name"),
         ("GET / HTTP/1.1\rHost: a\r\n\r\n", "400 Bad Request", "malformed head: invalid new line"),
@@ -397,7 +397,7 @@ fn malformed_requests_are_told_why() {
         ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 65\r\n\r\n", "413 Content Too Large",
             "body of 65 bytes, limit is 64"),
         ("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx", "400 Bad Request",
-            "byte 0x78 in a size of a chunked body"),
+            "unexpected byte 0x78 in a size of a chunked body"),
     ];
     for (input, status, error) in table {
         let refusal =

@@ -20,16 +20,16 @@ pub enum PeerError {
         /// The bits.
         flags: u8,
     },
-    /// An acknowledgement of a packet that awaits none.
-    #[error("MQTT: {name} of packet {packet}, which awaits none (MQTT 3.1.1, §2.3.1)")]
+    /// An acknowledgement of a packet that does not await it.
+    #[error("MQTT: {name} for packet {packet}, which is not waiting for one (MQTT 3.1.1, §2.3.1)")]
     Identifier {
         /// The acknowledgement.
         name: &'static str,
         /// Its packet identifier.
         packet: u16,
     },
-    /// The rest of a packet has another form than the standard says.
-    #[error("MQTT: {name} that is not {expected} (MQTT 3.1.1, §{section}): {said}")]
+    /// The rest of a packet does not have the form that the standard requires.
+    #[error("MQTT: malformed {name}, expected {expected} (MQTT 3.1.1, §{section}): {said}")]
     Malformed {
         /// The packet.
         name: &'static str,

@@ -80,7 +80,7 @@ impl<'p> Packet<'p> {
                 Ok(Self::ConnAck { session_present: *flags == 1, code: *code })
             }
             (CONNACK, _) => {
-                Err(malformed(name, "two bytes, of which the first is 0 or 1", "3.2.2"))
+                Err(malformed(name, "two bytes, the first of which is 0 or 1", "3.2.2"))
             }
             (PUBACK, [high, low]) => Ok(Self::PubAck { packet: u16::from_be_bytes([*high, *low]) }),
             (PUBACK, _) => Err(malformed(name, "two bytes", "3.4")),
@@ -96,7 +96,7 @@ impl<'p> Packet<'p> {
             }
             (UNSUBACK, _) => Err(malformed(name, "two bytes", "3.11")),
             (_, []) => Ok(Self::PingResp),
-            (_, _) => Err(malformed(name, "empty", "3.13")),
+            (_, _) => Err(malformed(name, "an empty body", "3.13")),
         }
     }
 }
@@ -116,20 +116,19 @@ fn publish(flags: u8, body: &[u8]) -> Result<Packet<'_>, PeerError> {
             let when = "of QoS 2, which was not asked for";
             return Err(PeerError::Unexpected { name: "PUBLISH", when, section: "3.8.4" });
         }
-        _ => return Err(malformed("of QoS 0, 1 or 2", "3.3.1.2")),
+        _ => return Err(malformed("QoS 0, 1 or 2", "3.3.1.2")),
     }
     let (topic, rest) = string(body).ok_or_else(|| malformed("a topic and a payload", "3.3.2"))?;
-    let topic =
-        std::str::from_utf8(topic).map_err(|_| malformed("to a topic of UTF-8", "1.5.3"))?;
+    let topic = std::str::from_utf8(topic).map_err(|_| malformed("a UTF-8 topic", "1.5.3"))?;
     if topic.is_empty() || topic.contains(['#', '+', '\0']) {
-        return Err(malformed("to a topic without wildcard and NUL", "3.3.2.1"));
+        return Err(malformed("a topic without wildcards or NUL", "3.3.2.1"));
     }
     let (packet, payload) = match (qos, rest) {
         (0, payload) => (None, payload),
         (_, [high, low, payload @ ..]) if (*high, *low) != (0, 0) => {
             (Some(u16::from_be_bytes([*high, *low])), payload)
         }
-        (_, _) => return Err(malformed("with a packet identifier other than 0", "2.3.1")),
+        (_, _) => return Err(malformed("a packet identifier other than 0", "2.3.1")),
     };
     Ok(Packet::Publish { topic, packet, retain: flags & 1 == 1, dup: flags & 8 == 8, payload })
 }

@@ -172,7 +172,7 @@ impl Session {
                 return Err(unexpected("another packet", "before CONNACK", "3.2"));
             }
             (State::Open | State::Over, Packet::ConnAck { .. }) => {
-                return Err(unexpected("CONNACK", "comes twice", "3.2"));
+                return Err(unexpected("CONNACK", "was sent twice", "3.2"));
             }
             (State::Open | State::Over, _) => {}
         }

@@ -287,13 +287,13 @@ impl Reader {
             Self::Call(function) => {
                 let call = plain.strip_prefix(b"/**/").unwrap_or(plain);
                 *text = argument(call, function)
-                    .ok_or_else(|| unexpected("a call of our function with a text"))?;
+                    .ok_or_else(|| unexpected("a call of the callback function with a string"))?;
                 return Ok(true);
             }
             Self::Packets { is_binary: is_binary_now } => {
                 *is_binary_now = is_binary(line);
                 if *is_binary_now {
-                    *text = bytes_in(line).ok_or_else(|| unexpected("Base64 behind `b`"))?;
+                    *text = bytes_in(line).ok_or_else(|| unexpected("Base64 after `b`"))?;
                 }
                 return Ok(true);
             }
@@ -305,7 +305,7 @@ impl Reader {
                     (Page::Between, _) => return Err(unexpected("a script")),
                     (Page::Script, call) => {
                         *text = argument(call, "p")
-                            .ok_or_else(|| unexpected("a call of `p` with a text"))?;
+                            .ok_or_else(|| unexpected("a call of `p` with a string"))?;
                         Page::Called
                     }
                     (Page::Called, SCRIPT_END) => {
@@ -425,8 +425,8 @@ mod tests {
             (Form::Events, "data: o\r\n\r\ndata: h\r\n",     &["o"],             cut),
             (Form::Call("f"), "/**/f(\"a[\\\"b\\\"]\");\r\n",  &["a[\"b\"]"],     ""),
             (Form::Call("f"), "f(\"o\");\n",                  &["o"],             ""),
-            (Form::Call("f"), "g(\"o\");\r\n",                &[],                "got \"g(\\\"o\\\");\\r\", expected a call of our function with a text"),
-            (Form::Call("f"), "/**/f(o);\r\n",               &[],                "got \"/**/f(o);\\r\", expected a call of our function with a text"),
+            (Form::Call("f"), "g(\"o\");\r\n",                &[],                "got \"g(\\\"o\\\");\\r\", expected a call of the callback function with a string"),
+            (Form::Call("f"), "/**/f(o);\r\n",               &[],                "got \"/**/f(o);\\r\", expected a call of the callback function with a string"),
             (Form::Call("f"), "/**/f(\"o\");",                &[],                cut),
             (Form::Call("f"), "",                            &[],                none),
             (Form::Packets, "0{}",                           &["0{}"],           ""),
@@ -439,7 +439,7 @@ mod tests {
             (Form::Packets, "b",                             &[""],              ""),
             (Form::Packets, &longest,                        &[&long[1..]],      ""),
             (Form::Packets, &too_long,                       &[],                "a frame of more than 64 bytes, which is the limit"),
-            (Form::Packets, "b:;",                           &[],                "got \"b:;\", expected Base64 behind `b`"),
+            (Form::Packets, "b:;",                           &[],                "got \"b:;\", expected Base64 after `b`"),
             (Form::Whole,  "a\r\nb\n",                       &["a\r\nb\n"],      ""),
             (Form::Whole,  "",                               &[""],              ""),
             (Form::Whole,  &long,                            &[],                "a frame of more than 64 bytes, which is the limit"),
@@ -456,7 +456,7 @@ mod tests {
             (Form::Page,   &format!("{HEAD}<script>\n"),     &[],                cut),
             (Form::Page,   &format!("{HEAD}<script>\np(\"o\");\n"), &[],         cut),
             (Form::Page,   &format!("{HEAD}<b>\n"),          &[],                "got \"<b>\", expected a script"),
-            (Form::Page,   &format!("{HEAD}<script>\nq(\"o\");\n"), &[],         "got \"q(\\\"o\\\");\", expected a call of `p` with a text"),
+            (Form::Page,   &format!("{HEAD}<script>\nq(\"o\");\n"), &[],         "got \"q(\\\"o\\\");\", expected a call of `p` with a string"),
             (Form::Page,   &format!("{HEAD}<script>\np(\"o\");\np"), &[],        cut),
             (Form::Page,   &format!("{HEAD}<script>\np(\"o\");\nx\n"), &[],      "got \"x\", expected the end of the script"),
         ];

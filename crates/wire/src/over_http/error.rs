@@ -12,11 +12,11 @@ pub enum PeerError {
     /// A response brought no frame: the client would ask for the next one endlessly.
     #[error("a response without a frame")]
     Empty,
-    /// A response has not the chunked transfer coding.
-    #[error("the response does not come in chunks (Transfer-Encoding: chunked)")]
+    /// A response does not have the chunked transfer coding.
+    #[error("the response is not chunked (no Transfer-Encoding: chunked)")]
     NoChunks,
-    /// A response is of another type than a stream of events.
-    #[error("the response is no stream of events (text/event-stream): its type is {content_type}")]
+    /// A response has a type other than that of a stream of events.
+    #[error("the response is not an event stream (text/event-stream): its type is {content_type}")]
     NoEvents {
         /// Its type.
         content_type: Excerpt,

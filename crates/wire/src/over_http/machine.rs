@@ -282,7 +282,7 @@ impl<C: InPlace> Protocol for OverHttp<C> {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Over => Ok(Event::Closed(Closed::default())),
             State::AwaitConnection | State::Open => {
-                self.first.end()?; // A response without a length ends so, too.
+                self.first.end()?; // This also ends a response without a length.
                 Ok(Event::Closed(Closed::default()))
             }
         }

@@ -107,7 +107,7 @@ impl Returning {
             Some(fields) => fields.trim_ascii().to_vec(),
             None if more.is_empty() => Vec::new(),
             None => {
-                self.pid = None; // It is no object: nothing can be said beside it.
+                self.pid = None; // Not an object: nothing can be added to it.
                 return;
             }
         };

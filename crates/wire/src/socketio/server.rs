@@ -57,7 +57,7 @@ impl<'a> Asked<'a> {
         Some(match (request.method, value("transport"), value("sid"), value("EIO")) {
             ("OPTIONS", ..) => Self::Preflight,
             (_, None, ..) => Self::Wrong(Fault::UnknownTransport),
-            (_, Some("websocket"), ..) => Self::Wrong(Fault::BadRequest), // It does not ask for one.
+            (_, Some("websocket"), ..) => Self::Wrong(Fault::BadRequest), // It does not ask for an upgrade.
             (_, Some(transport), ..) if transport != "polling" => {
                 Self::Wrong(Fault::UnknownTransport)
             }
@@ -406,7 +406,7 @@ mod tests {
             ("",                                     None),
             ("3\u{1e}",                              None),
             ("0{}",                                  None),
-            ("2",                                    None), // Pings are the server's.
+            ("2",                                    None), // Only servers send pings.
             ("5",                                    None),
             ("abc",                                  None),
             ("bAQID",                                Some(vec![Said::Attachment([1, 2, 3].into())])),

@@ -284,7 +284,7 @@ pub fn write_text(text: &str, json: &mut String) {
             | '\u{2028}'..='\u{202f}'
             | '\u{2060}'..='\u{206f}'
             | '\u{fff0}'..='\u{ffff}' => {
-                write!(json, "\\u{:04x}", u32::from(letter)).ok(); // A string takes all.
+                write!(json, "\\u{:04x}", u32::from(letter)).ok(); // A string takes everything.
             }
             _ => json.push(letter),
         }

@@ -58,7 +58,7 @@ pub enum XmlFault {
         expected: &'static str,
     },
     /// A struct without fields cannot be the type of a field.
-    #[error("{name:?} has no fields, so it cannot be the type of one")]
+    #[error("{name:?} has no fields, so it cannot be the type of a field")]
     Empty {
         /// The struct.
         name: String,

@@ -141,7 +141,7 @@ fn read<const N: usize, const LEN: usize>(
 #[non_exhaustive]
 pub enum UnpackError {
     /// The header announces another length, in either way of counting.
-    #[error("header announces {len} bytes, the packet has {expected}")]
+    #[error("header announces {len} bytes, expected {expected}")]
     Announced {
         /// The announced length.
         len: u32,
@@ -149,7 +149,7 @@ pub enum UnpackError {
         expected: usize,
     },
     /// It is another packet.
-    #[error("class id {class_id}, not {expected}")]
+    #[error("class id {class_id}, expected {expected}")]
     ClassId {
         /// The class id that was found.
         class_id: u8,
@@ -157,7 +157,7 @@ pub enum UnpackError {
         expected: u8,
     },
     /// The number of bytes is not that of the packet.
-    #[error("{len} bytes, the packet has {expected}")]
+    #[error("{len} bytes, expected {expected}")]
     Len {
         /// The number of bytes that were found.
         len: usize,

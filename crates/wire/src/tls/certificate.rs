@@ -30,11 +30,11 @@ pub struct RefusedCertificate {
 pub enum Refusal {
     /// It is the certificate of an authority, made to sign others.
     #[error(
-        "is an authority's own (CA:TRUE), which no server may show; one for a server says CA:FALSE"
+        "is a CA certificate (CA:TRUE), which a server must not present; a server certificate has CA:FALSE"
     )]
     AuthoritysOwn,
     /// Its signature, or one made with its key, is wrong.
-    #[error("has, or made with its key, a signature that is not valid")]
+    #[error("has an invalid signature, or its key made one")]
     BadSignature,
     /// Its validity has ended.
     #[error("expired at {not_after}")]
@@ -121,10 +121,9 @@ fn describe(why: &CertificateError, chain: &[&CertificateDer<'_>]) -> RefusedCer
         .map_while(|der| X509Certificate::from_der(der).ok().map(|(_, certificate)| certificate))
         .collect();
     let Some(own) = chain.first() else {
-        let unknown = || "somebody who cannot be read".to_owned();
         return RefusedCertificate {
-            subject: unknown(),
-            issuer: unknown(),
+            subject: "an unreadable subject".to_owned(),
+            issuer: "an unreadable issuer".to_owned(),
             reason: reason(why, None),
         };
     };

@@ -175,8 +175,8 @@ fn meaning(alert: AlertDescription) -> &'static str {
         A::HandshakeFailure => ": no suite, group or certificate in common",
         A::ProtocolVersion => ": no version of TLS in common",
         A::NoApplicationProtocol => ": no ALPN protocol in common",
-        A::CertificateRequired => ": it wants a client certificate",
-        A::UnknownCA => ": it does not know who issued our certificate",
+        A::CertificateRequired => ": it requires a client certificate",
+        A::UnknownCA => ": it does not know the issuer of our certificate",
         A::UnrecognisedName => ": it does not serve this name",
         A::BadRecordMac => ": a record did not pass its check",
         _ => "",
@@ -237,12 +237,12 @@ mod tests {
         };
         let failure = AlertDescription::HandshakeFailure;
         assert!(
-            words(failure, &asked).ends_with("handshake_failure: it wants a client certificate")
+            words(failure, &asked).ends_with("handshake_failure: it requires a client certificate")
         );
         let certificate = words(AlertDescription::BadCertificate, &asked);
-        assert!(certificate.ends_with("it wants a client certificate"), "{certificate}");
+        assert!(certificate.ends_with("it requires a client certificate"), "{certificate}");
         assert!(words(failure, &Refused::default()).ends_with("certificate in common"));
-        assert!(words(AlertDescription::UnknownCA, &asked).ends_with("issued our certificate"));
+        assert!(words(AlertDescription::UnknownCA, &asked).ends_with("issuer of our certificate"));
     }
 
     #[test]

@@ -268,7 +268,7 @@ impl Suites {
     /// Checks that one of the TLS 1.2 suites, each of which names a kind of key, fits the key of the certificate.
     fn check_key(&self, key: &PrivateKeyDer<'static>) -> Result<(), OptionsError> {
         let Ok(key) = rustls::crypto::aws_lc_rs::sign::any_supported_type(key) else {
-            return Ok(()); // rustls will say what is wrong with it.
+            return Ok(()); // rustls will report what is wrong with it.
         };
         let kind = key.algorithm();
         let fits = |suite: &SupportedCipherSuite| suite.usable_for_signature_algorithm(kind);

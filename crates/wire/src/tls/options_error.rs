@@ -72,8 +72,8 @@ pub enum OptionsError {
         /// The names of all suites.
         all: String,
     },
-    /// A version was asked for whose suites were not.
-    #[error("TLS {version} was asked for, and none of the suites belongs to it")]
+    /// A version was requested, but none of its suites.
+    #[error("TLS {version} was requested, but none of the suites belongs to it")]
     VersionWithoutSuite {
         /// The version.
         version: Version,

@@ -178,7 +178,7 @@ impl<'c> PublicKey<'c> {
         let mut rest = signed.data;
         let (after_version, version) = Any::from_der(rest).ok()?;
         if version.class() == Class::ContextSpecific {
-            rest = after_version; // Version 1 does not say so.
+            rest = after_version; // Version 1 has no version field.
         }
         // The serial number, the signature's algorithm, the issuer, the validity, and the subject.
         for _ in 0..5 {

@@ -138,7 +138,7 @@ mod tests {
             ("a;b=\"\"",                          None),
             ("a;b=\"1",                           None),
             ("a;b=\"1\\",                         None),
-            ("a;b=\"1,2\"",                       None), // a quoted comma is no token
+            ("a;b=\"1,2\"",                       None), // a quoted comma is not a token
             ("a;b=\"1 \"",                        None),
             ("a;b=\"1\"2",                        None),
             ("\"a\"",                             None),

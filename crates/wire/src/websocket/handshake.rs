@@ -440,7 +440,7 @@ pub enum HandshakeError {
     #[error(
         "status {code} instead of an upgrade: {}{}{}",
         meaning(*code),
-        to(location.as_ref()),
+        see(location.as_ref()),
         later(*retry_after)
     )]
     Status {
@@ -505,12 +505,12 @@ impl HandshakeError {
 /// The meaning of a status for an upgrade, in a few words.
 fn meaning(code: u16) -> &'static str {
     match code {
-        200..=299 => "an ordinary page is there, no WebSocket",
-        300..=399 => "it is somewhere else",
+        200..=299 => "an ordinary page, not a WebSocket",
+        300..=399 => "it has moved",
         401 | 407 => "a login is needed",
         403 => "access is denied",
-        404 | 410 => "nothing is there",
-        426 => "another version or protocol is asked for",
+        404 | 410 => "not found",
+        426 => "another version or protocol is required",
         429 => "too many requests",
         400..=499 => "the server does not accept the request",
         500..=599 => "the server failed",
@@ -518,8 +518,8 @@ fn meaning(code: u16) -> &'static str {
     }
 }
 
-fn to(location: Option<&Excerpt>) -> String {
-    location.map(|location| format!(", at {location}")).unwrap_or_default()
+fn see(location: Option<&Excerpt>) -> String {
+    location.map(|location| format!(", see {location}")).unwrap_or_default()
 }
 
 fn later(retry_after: Option<RetryAfter>) -> String {

@@ -74,8 +74,8 @@ fn what_a_login_gives_is_in_the_subprotocols() {
     ] {
         let told = play(&file(offered), &[&[&response("", &format!("{{\"token\":\"{given}\"}}"))]]);
         let error = format!(
-            "error: exchange 1 of 1 before the connection, POST /login: the subprotocol `{offered}` is no token with \
-             what was taken, {fault} (RFC 6455, 4.1)"
+            "error: exchange 1 of 1 before the connection, POST /login: with the taken values, the subprotocol \
+             `{offered}` is not a token: {fault} (RFC 6455, 4.1)"
         );
         assert_eq!(told.events, [error]);
         assert!(told.is_before);

@@ -43,7 +43,7 @@ fn what_is_no_stream_of_events_has_a_name() {
     let table = [
         (response("404 Not Found", "no"),                       "the opening request: HTTP status 404, expected the status 200: \"no\""),
         (response("204 No Content\r\nX: y", ""),                "the opening request: HTTP status 204, expected the status 200: \"\""),
-        (response("200 OK\r\nContent-Type: text/html", "<p>"),  "the response is no stream of events (text/event-stream): its type is \"text/html\""),
+        (response("200 OK\r\nContent-Type: text/html", "<p>"),  "the response is not an event stream (text/event-stream): its type is \"text/html\""),
         (stream(&[&long], false),                               "event of more than 64 bytes"),
         (Step::End,                                             "the connection ended with 1 requests unanswered"),
     ];
@@ -87,7 +87,7 @@ fn each_chunk_is_a_message_however_it_arrives() {
     let long = "x".repeat(65);
     let over = "error: a frame of more than 64 bytes, which is the limit";
     assert_eq!(play(&chunks, &[stream_of("text/plain", &[&long], false)]).events, [over]);
-    let none = "error: the response does not come in chunks (Transfer-Encoding: chunked)";
+    let none = "error: the response is not chunked (no Transfer-Encoding: chunked)";
     assert_eq!(play(&chunks, &[answer("200 OK", "", "a")]).events, [none]);
 }
 

@@ -33,7 +33,7 @@ fn scripts_are_polled_and_messages_are_posted_in_a_form() {
     assert_eq!(bodies(&told.second), ["d=%5B%22a%20b%5C%22%2B%22%5D"]);
     assert!(lines_with(&told.second, "POST ")[0].ends_with("/jsonp_send HTTP/1.1"));
     let other = play(&|| client("sockjs+jsonp"), &[first("evil(\"o\");\r\n")]);
-    let error = "error: got \"evil(\\\"o\\\");\\r\", expected a call of our function with a text";
+    let error = "error: got \"evil(\\\"o\\\");\\r\", expected a call of the callback function with a string";
     assert_eq!(other.events, [error]);
 }
 

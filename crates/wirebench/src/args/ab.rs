@@ -1,4 +1,4 @@
-//! `wirebench ab BASE HEAD`: two servers that take turns, the second one compared with the first.
+//! `wirebench ab BASE HEAD`: measures two servers in turns, and compares the second with the first.
 
 use super::deciding::Deciding;
 use super::experiment::Execution;
@@ -12,13 +12,13 @@ use spec::file::{Asked, File};
 
 /// Compare two servers that take turns: is HEAD slower than BASE?
 ///
-/// Blocks of both alternate in random order, so that what the machine does meanwhile meets both alike. Each side is a
-/// server that listens already, or is started: `--start-base 'CMD'` is a line of a shell, ready once it listens at its
-/// URL (and has printed `--ready-line`), and ended with the run. A side that was started is stopped while the other one
-/// is measured.
+/// Blocks of both alternate in random order, so that whatever else the machine does affects both alike. Each side is a
+/// server that already listens, or one that is started: `--start-base 'CMD'` is a shell command, ready once it listens
+/// at its URL (and has printed `--ready-line`), and ended with the run. A side that was started is paused (SIGSTOP)
+/// while the other one is measured.
 ///
-/// `{port}` in CMD stands for a port that is free, in place of that of the URL: so both may be the same program.
-/// The page says first by which numbers HEAD differs, or how large a difference would have been shown.
+/// `{port}` in CMD is replaced by a free port, which is used instead of the URL's, so that both may be the same
+/// program. The page first says in which numbers HEAD differs, or how large a difference would have been shown.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -34,7 +34,7 @@ pub(crate) struct Ab {
     /// The server to compare [default: BASE]
     #[arg(value_name = "HEAD")]
     head: Option<String>,
-    /// Compare BASE with itself, and say which false alarm that gives
+    /// Compare BASE with itself, to see which false alarms that gives
     #[arg(long, conflicts_with_all = ["head", "start_head", "head_dir"])]
     aa: bool,
     #[command(flatten)]

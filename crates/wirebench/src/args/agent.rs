@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 
 /// Take part in a fleet: measure what its controller asks for, from this machine
 ///
-/// It loads its own machine, and besides that only what --allow-target names, whatever a controller asks for. It runs
-/// until a signal ends it: the first lets it finish its words, the second ends it at once.
+/// It loads only its own machine and what --allow-target names, whatever a controller asks for. It runs until a signal
+/// ends it: the first lets it finish what is underway, the second ends it at once.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = super::help::exit_codes(), help_template = super::help::TEMPLATE)]
 pub(crate) struct Agent {
-    /// Its join file, by `wirebench fleet keys`
+    /// Its join file, written by `wirebench fleet keys`
     #[arg(long, value_name = "FILE")]
     join: PathBuf,
     /// A host, or a port of it, that it may load; repeatable [default: this machine]
@@ -30,34 +30,34 @@ pub(crate) struct Agent {
     /// The folder for results that the server does not have yet [default: .wirebench/agent-NAME]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// To check histograms: write every response time, service time and send lag of a part into a file of this folder
+    /// Write every response time, service time and send lag of a part to a file in this folder, to check histograms
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     raw_times: Option<PathBuf>,
-    /// Its share: of a load it takes this by the sum of all weights
+    /// Its share of each load: this, divided by the sum of the weights of all agents
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     weight: NonZeroU32,
-    /// Send a light load of its own, 100 messages a second, in place of a share: its p99 beside that of the others says
-    /// who queues, the server or they
+    /// Send a light load (100 messages/s) instead of a share; comparing its p99 with the others' shows whether the
+    /// server or the agents queue
     #[arg(long, conflicts_with = "weight")]
     probe: bool,
-    /// A file with header fields, one on each line, for the secrets of targets that a run names; repeatable
+    /// A file with header fields, one per line: the secrets of targets that a run names; repeatable
     #[arg(short = 'H', long, value_name = "@FILE", value_parser = secrets_file)]
     header: Vec<String>,
 }
 
-/// A file, and no value: arguments are read by everybody on the machine.
+/// Accepts a file but no value: everybody on the machine can read arguments.
 fn secrets_file(text: &str) -> Result<String, String> {
     match text.starts_with('@') {
         true => Ok(text.to_owned()),
         false => Err(format!(
-            "`{}`: write the field into a file, and name that as @FILE",
+            "`{}`: write the field to a file, and name it as @FILE",
             text.split(':').next().unwrap_or_default()
         )),
     }
 }
 
 impl Agent {
-    /// Works until a signal comes.
+    /// Works until a signal arrives.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let membership = Membership {
             role: Role::Agent,
@@ -89,7 +89,7 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    /// Works until a signal comes.
+    /// Works until a signal arrives.
     pub(super) fn work(self, join: &Path, terminal: &Terminal) -> Result<Exit, Failure> {
         let Self { role, task, weight, state, raw_times, targets, watching, secrets } = self;
         let join = Join::read(join, role).map_err(Failure::usage)?;

@@ -7,22 +7,22 @@ use units::Nanos;
 /// The way to a server that is not loaded.
 #[derive(Debug, clap::Args)]
 pub(super) struct ByHand {
-    /// Time that a name, a connection and a handshake may take, each
+    /// Time limit of each name lookup, connect and handshake
     #[arg(long, hide_short_help = true, value_name = "TIME", default_value = "5s", value_parser = values::some_time)]
     timeout: Nanos,
-    /// Trust the authority in FILE (PEM), and none of the system; repeatable
+    /// Trust the authority in FILE (PEM) instead of those of the system; repeatable
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     ca: Vec<String>,
     /// Do not verify the server's certificate
     #[arg(long, hide_short_help = true)]
     insecure: bool,
-    /// Go to a public address; do so only with those that are yours
+    /// Connect to a public address; do so only with those that are yours
     #[arg(long, hide_short_help = true)]
     pub(super) i_may_load_this_target: bool,
 }
 
 impl ByHand {
-    /// The same as options of a run.
+    /// Returns these options as those of a run.
     pub(super) fn options(&self) -> Options {
         Options {
             ca: self.ca.clone(),

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// Compare two records, workload by workload
 ///
-/// Those that have the same name are held against each other, or the only ones. A ratio has an interval, from 6 blocks
-/// of each on; it is refused where one of the two is invalid, or where they differ in what changes results: the
+/// Compares workloads of the same name, or the only one of each record. With 6 or more blocks of each, a ratio has an
+/// interval. There is no ratio if one of the two is invalid, or if they differ in something that changes results: the
 /// machine, the kernel, the payload, the arrival.
 #[derive(Debug, clap::Args)]
 #[command(

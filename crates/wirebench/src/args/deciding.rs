@@ -24,8 +24,8 @@ pub(crate) type ReadRecord = fn(&Path) -> Result<RunRecord, String>;
 pub(crate) struct Against {
     /// The record that limits such as 'p99 <= baseline * 1.10' are relative to
     ///
-    /// It has to be of the same machine, kernel, payload and load, and each of the two needs 6 rounds or more. The exit
-    /// code is 11 where a number is worse than such a limit allows, beyond noise.
+    /// It has to be of the same machine, kernel, payload and load, and both need 6 rounds or more. The exit code is 11
+    /// if a number is worse than such a limit allows, beyond noise.
     #[arg(long, value_name = "RECORD", hide_short_help = true)]
     baseline: Option<PathBuf>,
     /// Compare with the baseline even if machine, kernel, payload or load differ
@@ -38,7 +38,7 @@ impl Against {
     ///
     /// # Errors
     ///
-    /// It cannot be read, or says nothing since its numbers are invalid.
+    /// The baseline cannot be read, or its numbers are invalid.
     fn read(&self, read: ReadRecord) -> Result<Option<Arc<run::Baseline>>, Failure> {
         let Some(path) = &self.baseline else { return Ok(None) };
         let file = path.display().to_string();
@@ -48,7 +48,7 @@ impl Against {
         if verdict.level == Level::Invalid {
             let reason = verdict.reasons.first().map_or("", |reason| &reason.message);
             return Err(Failure::usage(format!(
-                "--baseline: {file} is invalid, so that nothing can be relative to it: {}; measure it again",
+                "--baseline: {file} is invalid, so nothing can be compared with it: {}; measure it again",
                 report::escape(reason)
             )));
         }
@@ -60,7 +60,7 @@ impl Against {
 ///
 /// # Errors
 ///
-/// The limit, or the option, that has no counterpart.
+/// A limit, or an option, has no counterpart; the error names it.
 pub(crate) fn check(
     experiment: &Experiment,
     has_baseline: bool,
@@ -75,7 +75,7 @@ pub(crate) fn check(
     }
     if experiment.strict && experiment.require.is_empty() && !may_regress {
         return Err(Failure::usage(
-            "strict: there is no limit that noise could pass; add one, as in --require 'p99 < 20ms'",
+            "strict: there is no limit to be strict about; add one, as in --require 'p99 < 20ms'",
         ));
     }
     let relative = experiment.require.iter().find(|limit| limit.factor().is_some());
@@ -105,7 +105,7 @@ impl Deciding {
         self.against.read(read)
     }
 
-    /// The same, as part of everything that is asked.
+    /// Returns `asked` with these criteria over its own.
     pub(crate) fn over(self, asked: Asked) -> Asked {
         Asked { criteria: self.criteria.over(asked.criteria), ..asked }
     }

@@ -1,4 +1,4 @@
-//! `wirebench doctor`: the limits of this machine, each with the load at which it is reached, before a run.
+//! `wirebench doctor`: the limits of this machine, and the load that reaches each of them, before a run.
 
 use crate::certificate;
 use crate::exit::{Exit, Failure};
@@ -79,7 +79,7 @@ fn facts() -> Facts {
     }
 }
 
-/// Measures steal since the machine was started, and over [`STEAL_OVER`].
+/// Measures steal since boot, and over [`STEAL_OVER`].
 fn steal(environment: &mut Environment) {
     let read = || SystemSampler::open()?.sample();
     let before = read();
@@ -164,7 +164,7 @@ fn amount(at: u64, of: Unit) -> String {
     format!("{}{of}", Count(at))
 }
 
-/// `None` if nothing that is known is too small, and something is not known.
+/// Returns `None` if no known limit is too small, but some limit is unknown.
 fn fits(diagnosis: &Diagnosis) -> Option<bool> {
     let fits = diagnosis.fits();
     (!fits || diagnosis.unknown().next().is_none()).then_some(fits)

@@ -1,7 +1,7 @@
 //! An experiment, from its description to its end: resolved, carried out, kept, shown.
 //!
 //! Every command that measures ends here, with a [`File`] (of a URL, a preset, the ladder or the user's own) or an
-//! experiment that was resolved before. Start reading at [`Execution::of_file`].
+//! experiment that is already resolved. Start reading at [`Execution::of_file`].
 
 use super::deciding;
 use super::export::Export;
@@ -38,50 +38,51 @@ pub(crate) struct Execution {
     /// Fewer and shorter blocks, fewer loads
     #[arg(long)]
     pub(crate) quick: bool,
-    /// All rows of a file, also those that it leaves out by default
+    /// All rows of a file, including those that it leaves out by default
     #[arg(long, conflicts_with = "only", hide_short_help = true)]
     pub(crate) all: bool,
     /// Only these rows of a file, by name or by a participant
     #[arg(long, value_name = "ROW,…", value_delimiter = ',', hide_short_help = true)]
     pub(crate) only: Vec<String>,
-    /// Blocks of each row [default: 1 of a URL; the file's, or 10]
+    /// Blocks of each row [default: 1 for a URL; for a file its own number, or 10]
     ///
-    /// In every round each row has one block. From 6 rounds on every number has its 95 % interval.
+    /// Each round has one block of each row. With 6 or more rounds every number has a 95 % interval.
     #[arg(long, visible_alias = "repeat", value_name = "COUNT", hide_short_help = true)]
     pub(crate) rounds: Option<Count>,
-    /// Origin of order, payload and keys [default: from the clock]
+    /// Seed of the order, payloads and keys [default: from the clock]
     #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
     /// Print the experiment as JSON, and measure nothing
     ///
-    /// It has every default, and `wirebench run` takes it as a file. stderr says how long it takes.
+    /// The JSON has every default, and `wirebench run` takes it as a file. stderr says how long the experiment would
+    /// take.
     #[arg(long, hide_short_help = true)]
     pub(crate) dry_run: bool,
-    /// Install subjects first that are not installed
+    /// First install the subjects that are not installed
     #[arg(long, hide_short_help = true)]
     pub(crate) install: bool,
-    /// With --install: Debian's packages that are missing too
+    /// With --install: also install missing Debian packages
     #[arg(long, requires = "install", hide_short_help = true)]
     pub(crate) packages: bool,
-    /// Begin anew, even if the same experiment was interrupted
+    /// Start over, even if the same experiment was interrupted
     #[arg(long, hide_short_help = true)]
     pub(crate) fresh: bool,
     /// Write the record for other tools too: csv, markdown, junit, go-benchmark, google-benchmark, k6; repeatable
     #[arg(long, value_name = "FORMAT=FILE", hide_short_help = true)]
     pub(crate) export: Vec<Export>,
-    /// Answer Prometheus at this address while it runs, as in 127.0.0.1:9464
+    /// Serve metrics to Prometheus at this address while it runs, as in 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Send metrics to this collector of OpenTelemetry while it runs, as in http://127.0.0.1:4318
+    /// Send metrics to this OpenTelemetry collector while it runs, as in http://127.0.0.1:4318
     #[arg(long, value_name = "URL", hide_short_help = true)]
     pub(crate) otlp: Option<String>,
     /// Load a public address; do so only with those that are yours to load
     #[arg(long, hide_short_help = true)]
     pub(crate) i_may_load_this_target: bool,
-    /// Process of a server that runs already, to look into [default: whoever listens at the URL]
+    /// Process of a running server whose CPU time and memory to read [default: whichever listens at the URL]
     ///
-    /// CPU time and memory of the server are those of this process and of all that it started. Name it where it is not
-    /// found by its socket: behind a container's port, or where it is another user's.
+    /// CPU time and memory of the server are those of this process and of all that it started. Name it where it cannot
+    /// be found by its socket: behind a container's port, or if it is another user's.
     #[arg(long, value_name = "PID", hide_short_help = true)]
     pub(crate) server_pid: Option<u32>,
     #[cfg(feature = "fleet")]
@@ -94,13 +95,13 @@ pub(crate) struct Execution {
     /// The earlier record that limits are relative to.
     #[arg(skip)]
     pub(crate) baseline: Option<Arc<run::Baseline>>,
-    /// The service that the answer is told to; `None`: it is no gate.
+    /// The service to report the answer to; `None` if this is not a gate.
     #[arg(skip)]
     pub(crate) ci: Option<Rc<Ci>>,
 }
 
 impl Execution {
-    /// Everything that is asked besides the content of a file, so far as these options say it.
+    /// Returns what these options ask for besides the content of a file.
     pub(crate) fn asked(&self) -> Asked {
         Asked {
             quick: self.quick,
@@ -112,8 +113,8 @@ impl Execution {
         }
     }
 
-    /// Resolves the experiment of a file and carries it out. `kind` is that of the record; `None`: that of the
-    /// experiment.
+    /// Resolves the experiment of a file and carries it out. `kind` is the kind of the record; with `None` it follows
+    /// from the experiment.
     pub(crate) fn of_file(
         self,
         file: File,
@@ -148,7 +149,7 @@ impl Execution {
         self.carry_out(experiment, &subjects, kind, terminal)
     }
 
-    /// Carries out an experiment that was resolved before: out of a record, or of JSON.
+    /// Carries out an experiment that is already resolved: from a record or from JSON.
     pub(crate) fn of_experiment(
         self,
         experiment: Experiment,
@@ -178,15 +179,15 @@ impl Execution {
         self.carry_out(experiment, &subjects, kind, terminal)
     }
 
-    /// The rounds of an experiment that was resolved before, in place of its own where others are asked for.
+    /// Returns the rounds that are asked for, or else those of the resolved experiment.
     fn rounds_of(&self, experiment: &Experiment) -> Result<u32, Failure> {
         let Some(Count(rounds)) = self.rounds else { return Ok(experiment.rounds) };
         let most = experiment.rounds.max(Experiment::ROUNDS_MAX);
         match u32::try_from(rounds).ok().filter(|rounds| (1..=most).contains(rounds)) {
             Some(rounds) if experiment.axis.is_none() && experiment.until.is_none() => Ok(rounds),
-            Some(_) => {
-                Err(Failure::usage("--rounds: the experiment has a rule of its own for its end"))
-            }
+            Some(_) => Err(Failure::usage(
+                "--rounds: the experiment already defines when it ends; leave it out",
+            )),
             None => Err(Failure::usage(format!(
                 "--rounds: {rounds}: between 1 and {most} are possible"
             ))),
@@ -252,12 +253,12 @@ impl Execution {
             return close(book, ended.map_err(|failure| failure.without(&secrets)), terminal);
         }
         let mut book = self.book(experiment, subjects).map_err(Failure::from)?;
-        // The screen would cover it, and it would stand above the page after that, which then did not fit.
+        // The screen would cover it, and afterwards it would be above the page, which then would not fit.
         if !terminal.has_screen {
             terminal.say(&told(experiment, book.blocks()));
         }
         let ended = outcome::carry_out(&host, &writers, terminal, |with| {
-            // Before the first block: between two of them it would cost those after it.
+            // Before the first block: between two blocks it would disturb the later ones.
             let footprints = match experiment.show.contains(&View::Footprint) {
                 true => self.footprints(experiment, subjects, terminal, with.interrupt),
                 false => Vec::new(),
@@ -269,11 +270,11 @@ impl Execution {
         if matches!(&ended, Ok(exit) if !Exit::OF_SIGNALS.contains(exit)) {
             return close(book, ended, terminal);
         }
-        terminal.say("the same command goes on where this one stopped; --fresh begins anew");
+        terminal.say("run the same command again to continue; --fresh starts over");
         ended
     }
 
-    /// The sizes of what the subjects of all rows need to be shipped: those that were kept, and those measured now.
+    /// Returns the footprints of the subjects of all rows: those that were kept, and those measured now.
     fn footprints(
         &self,
         experiment: &Experiment,
@@ -298,7 +299,7 @@ impl Execution {
                 (None, State::Installed(installed)) => {
                     let weighed =
                         super::footprint::weigh(subject, &installed, &subjects.tools, terminal);
-                    // The same signal may have ended the tools that were asked.
+                    // The same signal may have ended the tools that measure it.
                     if let (Ok(weighed), false) = (&weighed, is_interrupted()) {
                         super::footprint::keep(home, subject, weighed, terminal);
                     }
@@ -310,7 +311,7 @@ impl Execution {
         all
     }
 
-    /// The journal of the experiment, if it was interrupted, or a new one.
+    /// Opens the journal of the experiment if it was interrupted, or else a new one.
     fn book(&self, experiment: &Experiment, subjects: &Known<'_>) -> anyhow::Result<JournalFile> {
         let named = |error: io::Error| {
             anyhow::anyhow!("cannot keep a journal in {}: {error}", files::JOURNALS)
@@ -325,7 +326,7 @@ impl Execution {
         JournalFile::open(&path, &format!("{plan} {}", experiment.seed)).map_err(named)
     }
 
-    /// The seed of the interrupted experiment that this one goes on with, if there is one.
+    /// The seed of the interrupted experiment that this one continues, if there is one.
     fn journal_seed(&self, experiment: &Experiment, subjects: &Known<'_>) -> Option<u64> {
         if self.fresh || kind_of(experiment) != Kind::Lab {
             return None;
@@ -397,7 +398,7 @@ fn close(
         let blocks = book.blocks();
         terminal.say(&format!("{blocks} blocks are kept: `wirebench show --recover {path}`"));
     } else if let Err(error) = book.finish() {
-        // The record has all of it, or there was nothing.
+        // The record has all blocks, or there were none.
         terminal.say_labelled(Label::Warning, &format!("the journal {path}: {error}"));
     }
     ended
@@ -431,8 +432,8 @@ fn participants(experiment: &Experiment) -> Vec<String> {
     names
 }
 
-/// The journal of an experiment, and the line that it begins with but for the seed: the same experiment, with the same
-/// subjects as they are now, has the same.
+/// The journal of an experiment, and its first line without the seed. Both stay the same until the experiment or one of
+/// its subjects changes.
 fn journal_of(experiment: &Experiment, subjects: &Known<'_>) -> (PathBuf, String) {
     let mut unseeded = Experiment { seed: 0, ..experiment.clone() };
     unseeded.workloads.iter_mut().for_each(|workload| workload.seed = 0);
@@ -449,11 +450,11 @@ fn journal_of(experiment: &Experiment, subjects: &Known<'_>) -> (PathBuf, String
     (PathBuf::from(files::JOURNALS).join(format!("{:016x}.jsonl", hasher.finish())), plan)
 }
 
-/// The subjects that are there, looked for when the first is named, each installed once if that is wanted.
+/// The available subjects, looked up when the first one is named; each is installed once if that is asked for.
 struct Known<'a> {
     places: &'a Places,
     found: OnceCell<Result<Found, String>>,
-    /// The terminal that installing is told on; `None`: nothing is installed.
+    /// The terminal that shows the progress of installing; `None`: nothing is installed.
     install: Option<&'a Terminal>,
     tools: Tools,
     ready: RefCell<BTreeMap<String, Result<(), String>>>,
@@ -491,7 +492,7 @@ impl Known<'_> {
                 Err(format!("not installed; `wirebench subjects install {name}` does it"))
             }
             State::Outdated => Err(format!(
-                "has changed since it was installed; `wirebench subjects install {name}` does it anew"
+                "has changed since it was installed; `wirebench subjects install {name}` installs it again"
             )),
         }
     }
@@ -521,7 +522,7 @@ impl Subjects for Known<'_> {
     }
 }
 
-/// Everything that an experiment needs to know of a subject.
+/// Everything that an experiment needs to know about a subject.
 fn facts(subject: &Subject) -> Facts {
     let manifest = &subject.manifest;
     Facts {
@@ -540,7 +541,7 @@ fn facts(subject: &Subject) -> Facts {
     }
 }
 
-/// A conversation as an experiment has it.
+/// Converts a conversation to the form that an experiment uses.
 fn held(lab::Held { asked, conversation }: &lab::Held) -> Held {
     Held {
         name: conversation.name.clone(),
@@ -551,5 +552,5 @@ fn held(lab::Held { asked, conversation }: &lab::Held) -> Held {
     }
 }
 
-/// The first line of a journal is much shorter.
+/// The limit for reading the first line of a journal, which is much shorter.
 const FIRST_LINE_MAX: u64 = 1024;

@@ -1,4 +1,4 @@
-//! `--export FORMAT=FILE`: a record for other tools, beside the record.
+//! `--export FORMAT=FILE`: writes the record for other tools too.
 
 use crate::exit::{Exit, Failure};
 use crate::files;
@@ -7,7 +7,7 @@ use record::RunRecord;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// A file that a record is written to, in a format of others.
+/// A file to write a record to, in a format of other tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Export {
     format: Format,
@@ -63,10 +63,10 @@ impl FromStr for Export {
         let known = FORMATS.into_iter().find(|(name, _)| *name == format);
         let (_, format) = known.ok_or_else(|| {
             let names = FORMATS.map(|(name, _)| name).join(", ");
-            format!("no format is called `{format}`; there are {names}")
+            format!("unknown format `{format}`; use one of {names}")
         })?;
         if file.is_empty() {
-            return Err(format!("where to? as in {text}=FILE"));
+            return Err(format!("no file is named; write {text}=FILE"));
         }
         Ok(Self { format, file: file.into() })
     }

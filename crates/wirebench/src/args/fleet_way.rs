@@ -1,4 +1,4 @@
-//! The way from a command that measures to a fleet.
+//! Connects a command that measures with a fleet.
 
 use crate::exit::{Exit, Failure};
 use crate::random;
@@ -22,19 +22,19 @@ use units::Nanos;
 /// The options that let a fleet measure.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Way {
-    /// Let the agents of a fleet measure, each its part; JOIN is the file of a controller
+    /// Let the agents of a fleet measure, each its part; JOIN is the join file of a controller
     #[arg(long = "fleet", value_name = "JOIN", hide_short_help = true)]
     pub(crate) join: Option<PathBuf>,
-    /// With --fleet: the agents that are needed [default: those that are there]
+    /// With --fleet: the number of agents to wait for [default: all that are connected]
     #[arg(long, value_name = "COUNT", requires = "join", hide_short_help = true)]
     pub(crate) agents: Option<u32>,
-    /// With --agents: the load is that of each of them, so that all together make it as many times
+    /// With --agents: the load is per agent, so the total is multiplied by their number
     #[arg(long, requires = "agents", hide_short_help = true)]
     pub(crate) each: bool,
-    /// With --fleet: agents of other versions of this program may take part; the verdict says so
+    /// With --fleet: let agents of other versions of this program take part; the verdict says so
     #[arg(long, requires = "join", hide_short_help = true)]
     pub(crate) mixed: bool,
-    /// With --fleet: repeats of a block of which a part is missing; at most 2
+    /// With --fleet: how often to repeat a block of which a part is missing; at most 2
     #[arg(
         long,
         value_name = "COUNT",
@@ -48,7 +48,7 @@ pub(crate) struct Way {
     pub(crate) resumed: Option<Name>,
 }
 
-/// A fleet that is there, and the run that it is to measure.
+/// A connected fleet, and the run that it is to measure.
 pub(crate) struct Opened {
     bus: Bus,
     channel: (Sender<In>, Receiver<In>),
@@ -56,7 +56,7 @@ pub(crate) struct Opened {
 }
 
 impl Way {
-    /// `experiment` with the load of all agents together.
+    /// Returns `experiment` with the load of all agents together.
     pub(crate) fn together(&self, mut experiment: Experiment) -> Result<Experiment, Failure> {
         if let Some(agents) = self.agents.and_then(NonZeroU32::new).filter(|_| self.each) {
             let too_large = |problem: spec::Problem| Failure::usage(format!("--{problem}"));
@@ -65,7 +65,7 @@ impl Way {
         Ok(experiment)
     }
 
-    /// Connects to the fleet, if one is to measure.
+    /// Connects to the fleet, if the options name one.
     pub(crate) fn open(
         &self,
         plan: &Plan,
@@ -81,7 +81,7 @@ impl Way {
         let agents_min = match self.agents {
             Some(needed) => needed.max(1),
             None if load == 0 => {
-                let words = "no agent is there; start some: `wirebench agent --join FILE`";
+                let words = "no agent is connected; start some with `wirebench agent --join FILE`";
                 return Err(unreachable(words.to_owned()));
             }
             None => u32::try_from(load).unwrap_or(u32::MAX),
@@ -108,7 +108,7 @@ impl Way {
 }
 
 impl Opened {
-    /// Lets the fleet measure, and answers with the record.
+    /// Lets the fleet measure, and returns the record.
     pub(crate) fn execute(
         self,
         plan: &Plan,
@@ -119,13 +119,13 @@ impl Opened {
         let Self { bus, channel, options } = self;
         let mut lead = Lead::begin(options, bus, channel, feed)?;
         let record = run::execute_on(plan, host, feed, &mut NoJournal, commands, Some(&mut lead));
-        // The record has the end of the run, and the reason of it.
+        // The record says how the run ended, and why.
         drop(lead.finish());
         record
     }
 }
 
-/// Connects as a controller, and tells `tell` what comes.
+/// Connects as a controller, and sends everything that arrives to `tell`.
 pub(crate) fn connect(path: &Path, tell: Sender<In>) -> Result<Bus, Failure> {
     let join = Join::read(path, Role::Controller).map_err(Failure::usage)?;
     let hear = move |heard| drop(tell.send(In::Heard(heard)));
@@ -150,8 +150,8 @@ pub(crate) fn not_connected(error: ConnectError) -> Failure {
     Failure::new(exit, error)
 }
 
-/// The agents that are heard within some beats, with their tasks. The last beat of each, and all else that was heard,
-/// stays to be told.
+/// Returns the agents that are heard within some beats, with their tasks. The last beat of each agent, and everything
+/// else that was heard, goes back into the channel.
 ///
 /// # Errors
 ///
@@ -176,14 +176,14 @@ pub(crate) fn agents_heard(
         drop(tell.send(other));
     }
     let tasks = there.iter().map(|(name, beat)| (name.clone(), beat.kind)).collect();
-    // All at once, so that a watch that is there is known before the first block is prepared.
+    // All at once, so that a watch is known before the first block is prepared.
     for beat in there.into_values() {
         drop(tell.send(In::Heard(Heard::Controller(Event::Beat(beat)))));
     }
     Ok(tasks)
 }
 
-/// The failure of a server that is there, and does not let this process do its task.
+/// The failure when the server is there, but this process cannot do its task.
 pub(crate) fn unreachable(words: String) -> Failure {
     Failure::new(Exit::UNREACHABLE, anyhow::Error::msg(words))
 }
@@ -206,11 +206,11 @@ pub(crate) fn options(
     })
 }
 
-/// This program, as both sides compare it.
+/// The version of this program, in the form that both sides compare.
 pub(crate) fn version(host: &Host) -> Version {
     let (major, minor) = Version::PROTOCOL;
     let mut histogram = record::Histogram::new();
-    // The text of these two depends on bounds and digits alone.
+    // The encoding of these two values depends only on the bounds and digits of the histogram.
     histogram.record(Nanos(1_234_567));
     histogram.record(Nanos::MAX);
     let text = histogram.to_base64();
@@ -239,14 +239,14 @@ pub(crate) fn instance() -> Result<Instance, Failure> {
     Ok(Instance(u64::from_ne_bytes(random::bytes()?)))
 }
 
-/// A run that nobody has had; later ones sort behind earlier ones.
+/// Makes a unique name of a run; later names sort after earlier ones.
 fn new_run() -> Result<Name, Failure> {
     let now = engine::clock::unix_seconds().unwrap_or(0);
     let [a, b, c] = random::bytes()?;
     Ok(format!("r{now:08x}{a:02x}{b:02x}{c:02x}").parse().expect("it is a name"))
 }
 
-/// Sees that the agents can measure all of it.
+/// Checks that the agents can measure every workload.
 fn check(experiment: &Experiment) -> Result<(), Failure> {
     for workload in &experiment.workloads {
         let name = &workload.name;
@@ -257,7 +257,7 @@ fn check(experiment: &Experiment) -> Result<(), Failure> {
         };
         if workload.client.is_some() {
             return Err(Failure::usage(format!(
-                "--fleet: {name} has a client of its own; agents load by themselves"
+                "--fleet: {name} has its own client program, which agents cannot use; leave it out"
             )));
         }
     }

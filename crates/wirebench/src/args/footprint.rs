@@ -9,9 +9,9 @@ use std::path::Path;
 
 /// Weigh subjects: packages, bytes, size and time of a build
 ///
-/// Packages are the library with all that it needs, as its registry counts them; installed bytes are those of their
-/// files; a build is timed from clean, with everything fetched before. All of it is asked of the tools or measured
-/// here, nothing is typed in. It is kept until the subject changes, for labs that show footprints.
+/// Packages are the library and its dependencies, as its registry counts them; installed bytes are those of their
+/// files; the time is that of a clean build, with everything fetched before. All numbers come from the tools or are
+/// measured here, none is typed in. They are kept until the subject changes, for labs that show footprints.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -25,7 +25,7 @@ pub(crate) struct Footprint {
     /// All that are installed
     #[arg(long)]
     all: bool,
-    /// Print JSON in place of a table
+    /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub(super) fn weigh(
     terminal: &Terminal,
 ) -> anyhow::Result<record::Footprint> {
     let name = &subject.name;
-    terminal.say(&format!("{name}: being weighed"));
+    terminal.say(&format!("{name}: measuring its footprint"));
     let scratch = PrivateFolder::new(&places::scratch(), name).map_err(anyhow::Error::msg)?;
     Ok(lab::footprint(subject, installed, &scratch.path(""), tools))
 }

@@ -1,4 +1,4 @@
-//! `wirebench gate FILE`: a run that decides, and tells it to the service for continuous integration.
+//! `wirebench gate FILE`: a run that decides, and reports its answer to the service for continuous integration.
 
 use super::deciding::Deciding;
 use super::experiment::Execution;
@@ -15,14 +15,14 @@ use spec::file::{Asked, File};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Run an experiment that has to meet limits, and tell it to CI
+/// Run an experiment that has to meet limits, and report to CI
 ///
-/// It is `wirebench run` with at least one limit (`require` of the file, or --require) that tells the answer to the
-/// service it runs under: as JUnit XML, and on GitHub as summary of the step and as annotations. Limits such as 'p99 <=
+/// It is `wirebench run` with at least one limit (`require` in the file, or --require), and reports the answer to the
+/// service it runs under: as JUnit XML, and on GitHub as a step summary and annotations. Limits such as 'p99 <=
 /// baseline * 1.10' are relative to the record that --baseline names (docs/CI.md).
 ///
 /// With --start-base and --start-head (or --base-url) two builds take turns in one job, as in `wirebench ab`, under the
-/// load of the file: limits are those of HEAD, relative ones to BASE.
+/// load of the file: limits apply to HEAD, and relative ones compare it with BASE.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -39,7 +39,7 @@ pub(crate) struct Gate {
     /// Write the checks as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// The server of BASE, if it listens already, in place of the URL of the file
+    /// The URL of BASE, if it already listens, instead of the URL of the file
     #[arg(long, value_name = "URL", hide_short_help = true)]
     base_url: Option<String>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ Examples:
   wirebench gate x.toml --start-base './old {port}' --start-head './new {port}'";
 
 impl Gate {
-    /// Carries out the experiment as `run` does, and tells the answer.
+    /// Carries out the experiment as `run` does, and reports the answer to the service.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let ci = Rc::new(Ci::found(self.junit.clone()));
         ci.check()?;
@@ -80,7 +80,7 @@ impl Gate {
             return match sides.first() {
                 None => Run::new(target, options, deciding, execution).run(terminal),
                 Some(option) => Err(Failure::usage(format!(
-                    "--{option}: nothing is compared; name BASE by --start-base or --base-url"
+                    "--{option}: nothing is compared; name BASE with --start-base or --base-url"
                 ))),
             };
         }

@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use clap::Arg;
 
-/// Examples stand before options.
+/// The template of a help page: examples come before options.
 pub(super) const TEMPLATE: &str = "\
 {about-with-newline}
 {usage-heading} {usage}
@@ -21,8 +21,8 @@ pub(super) fn exit_codes() -> String {
     format!("Exit codes:{}", rows.collect::<String>())
 }
 
-/// Hides the options of `wirebench run` from the short help of a command that has them beside its own: they fit no
-/// screen.
+/// Hides the options of `wirebench run` from the short help of a command that has them in addition to its own: they do
+/// not fit a screen.
 pub(super) fn only_in_long_help(argument: Arg) -> Arg {
     let is_of_run = argument.get_help_heading() == Some(OF_RUN);
     if is_of_run { argument.hide_short_help(true) } else { argument }

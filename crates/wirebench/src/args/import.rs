@@ -1,4 +1,4 @@
-//! `wirebench import`: what another program measured, as a record.
+//! `wirebench import`: makes a record of what another program measured.
 
 use super::outcome;
 use super::show;
@@ -69,7 +69,7 @@ impl Import {
     }
 }
 
-/// The record of what stands in the file `path`.
+/// Makes a record of the content of the file `path`.
 fn imported(path: &Path, importer: Importer) -> Result<RunRecord, String> {
     let (name, text) = show::text_of(path, "the JSON of google-benchmark", SIZE_MAX);
     let text = text.map_err(|error| format!("cannot read {name}: {error}; {CURE}"))?;
@@ -81,5 +81,5 @@ fn imported(path: &Path, importer: Importer) -> Result<RunRecord, String> {
 /// The advice to a user who names a file of another kind.
 const CURE: &str = "name a file that `--benchmark_format=json` or `--benchmark_out` made";
 
-/// The largest file that is read; google-benchmark prints no larger one: an entry has some 500 bytes.
+/// The largest file to read. Output of google-benchmark is smaller: an entry has some 500 bytes.
 const SIZE_MAX: Bytes = Bytes(1 << 27);

@@ -16,10 +16,10 @@ use wire::discovery::{Finding, Manner};
 
 /// Look at a server, and write a conversation to start from
 ///
-/// The server is looked at: at most 8 connections, one a second; upgrades to WebSocket, GET for a few paths, and
-/// silence. No message is sent, no login, no POST, and nothing more after a 401, 403 or 429. If it speaks a protocol
-/// whose conversation comes with the program, the file is that conversation; otherwise it is a short one to be filled
-/// in, with what the server said.
+/// It looks at the server over at most 8 connections, one a second: with upgrades to WebSocket, GET for a few paths,
+/// and silence. It sends no message, no login, no POST, and nothing more after a 401, 403 or 429. If the server speaks
+/// a protocol whose conversation comes with the program, the file is that conversation; otherwise it is a short one to
+/// fill in, with what the server said.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -70,7 +70,7 @@ impl Init {
         let secrets = spec::secrets_of(std::slice::from_ref(&workload));
         let found = run::discover::discover(asked, &wish.signal);
         let mut found = found.map_err(|error| Failure::from(error).without(&secrets))?;
-        // Words of a server stand in them.
+        // They contain words of the server.
         found.words = secrets.cut(&found.words).replace(char::is_control, " ");
         let Some(draft) = Draft::of(&url, &found) else {
             terminal
@@ -119,7 +119,7 @@ impl Init {
 struct Draft<'a> {
     /// The name of the conversation.
     name: &'a str,
-    /// The place at which it is held.
+    /// The endpoint of the conversation.
     place: Endpoint,
     /// The comment at its head.
     words: &'a str,
@@ -127,7 +127,8 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// The file for the server at `url`; `None` if it needs another kind of URL or a login first, or is a page of HTTP.
+    /// Drafts the file for the server at `url`. Returns `None` if the server needs another kind of URL or a login
+    /// first, or is an HTTP page.
     fn of(url: &Endpoint, found: &'a Finding) -> Option<Self> {
         let (place, words) = (found.place(url), found.words.as_str());
         if let Some(name) = found.conversation {
@@ -160,7 +161,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The path as `--conversation` takes it: a file has a slash.
+/// Returns the path as `--conversation` takes it: the path of a file needs a slash.
 fn named(path: &Path) -> String {
     let shown = path.display().to_string();
     if shown.contains('/') { shown } else { format!("./{shown}") }
@@ -168,21 +169,21 @@ fn named(path: &Path) -> String {
 
 /// The step that awaits a greeting.
 const GREETING: &str = "
-# It speaks first, as the first line says. Say what has to hold of that; {} is any message.
+# The server speaks first, as the first line says. Describe that message here; {} is any message.
 [[open]]
 expect = {}
 ";
 
-/// The request of a server that nothing is known of.
+/// The request for an unknown server.
 const ASKING: &str = r#"
-# What is sent and timed: replace it by a message of your protocol. ${id} is a number that is used once, and ${pad:32}
-# are 32 characters.
+# What is sent and timed: replace it with a message of your protocol. ${id} is a number that is used once, and
+# ${pad:32} stands for 32 characters.
 [request.ask]
 send = '{"id":${id},"text":"${pad:32}"}'
-# The message that answers it: here JSON with the same id. Add what tells it from others, as in "$.type" = "reply".
+# The message that answers it: here JSON with the same id. Add what distinguishes it, as in "$.type" = "reply".
 reply = { id = "$.id" }
 
-# What comes unasked is counted:
+# Unsolicited messages are counted:
 # [push.news]
 # when = { "$.type" = "news" }
 "#;

@@ -1,4 +1,4 @@
-//! `wirebench lab FILE`: subjects set beside each other and a bare TCP socket.
+//! `wirebench lab FILE`: compares subjects with each other and with a bare TCP socket.
 
 use super::experiment::Execution;
 use super::values;
@@ -8,11 +8,11 @@ use spec::Options;
 use spec::file::{Asked, File};
 use units::Nanos;
 
-/// Set servers and client libraries beside each other and bare TCP
+/// Compare servers and client libraries with each other and bare TCP
 ///
-/// The file names the subjects, the transports and the loads (docs/EXPERIMENTS.md). Each subject has to answer rightly
-/// before it is timed; blocks take turns in random order; row zero is a bare TCP socket of ours. A lab that was
-/// interrupted goes on where it was when the same command is given again.
+/// The file names the subjects, the transports and the loads (docs/EXPERIMENTS.md). Each subject has to answer
+/// correctly before it is timed; blocks take turns in random order; row zero is a bare TCP socket of wirebench. A lab
+/// that was interrupted continues where it was when the same command is run again.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,

@@ -14,7 +14,7 @@ pub(crate) const NAME: &str = "ladder";
 
 /// Set TCP, WebSocket, HTTP and TLS side by side
 ///
-/// Every rung is the same echo over another transport, by servers of ours that are started for it and kept off the
+/// Every rung is the same echo over another transport, by embedded servers that are started for it and kept off the
 /// generator's core. The rungs take turns, in an order that the seed determines. The table shows the time of a round
 /// trip, the cost of a message, and the ratio to bare TCP with its 95 % interval; --details adds what each layer costs.
 #[derive(Debug, clap::Args)]

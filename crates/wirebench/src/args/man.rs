@@ -60,7 +60,7 @@ fn render(page: Command) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A command, under the name that its page has.
+/// Returns a command under the name of its page.
 fn named(command: &Command) -> Command {
     command.clone().name(format!("wirebench-{}", command.get_name()))
 }

@@ -1,4 +1,4 @@
-//! Arguments: what can be said on the command line, and what each subcommand makes of it.
+//! Arguments: the options of the command line, and what each subcommand does with them.
 //!
 //! A subcommand is a file with its options and one function that reads as a list of steps. Start reading at
 //! [`Invocation::read`].
@@ -71,12 +71,12 @@ pub(crate) struct Program {
     shared: Shared,
     #[command(subcommand)]
     command: Subcommand,
-    /// Print help: all of it, or with -h what fits a screen
-    // Our own, as the one below.
+    /// Print help: all of it, or with -h what fits on a screen
+    // Replaces clap's flag for the same reason as `version` below.
     #[arg(short, long, global = true, action = clap::ArgAction::Help, hide_short_help = true, display_order = 910)]
     help: Option<bool>,
     /// Print version; with --verbose also commit, target, features, engine and TLS
-    // Our own, so that it leaves its line of the short help to the commands.
+    // Replaces clap's flag, so that its line of the short help is free for the commands.
     #[arg(short = 'V', long, action = clap::ArgAction::Version, hide_short_help = true)]
     version: (),
 }
@@ -105,12 +105,12 @@ For shells and other tools:
   wirebench report [RECORD]     a record as one HTML page, which each run writes too
   wirebench import …            results of google-benchmark as a record";
 
-/// The commands of many machines, likewise.
+/// The commands for many machines, also for the long help.
 const FLEET: &str = if cfg!(feature = "fleet") {
     "\
 Many machines, as one (with --fleet for what measures):
   wirebench fleet up --local 4  a NATS server and four agents, to try it here
-  wirebench fleet …             keys, and runs that go on
+  wirebench fleet …             keys, and runs in progress
   wirebench agent --join FILE   this machine's part
   wirebench watch --join FILE   the server's machine: its CPU time and memory\n\n"
 } else {
@@ -131,7 +131,7 @@ struct Shared {
         display_order = 900
     )]
     color: When,
-    /// Say nothing on stderr but errors
+    /// Print only errors on stderr
     #[arg(
         short,
         long,
@@ -141,7 +141,7 @@ struct Shared {
         display_order = 900
     )]
     quiet: bool,
-    /// Say more on stderr: what each block measured
+    /// Print more on stderr: what each block measured
     #[arg(short, long, global = true, hide_short_help = true, display_order = 900)]
     verbose: bool,
 }
@@ -200,12 +200,11 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
-    /// Reads the command line, the environment and the project file.
+    /// Reads the command line, and WIREBENCH_COLOR.
     ///
     /// # Errors
     ///
-    /// [`Stop::Told`] if help, the version or an error of usage is all there is to say; [`Stop::Failed`] for what is
-    /// wrong in the environment or the file, or contradicts itself.
+    /// [`Stop::Told`] if help, the version or an error of usage is all there is to print.
     pub(crate) fn read(arguments: Vec<OsString>) -> Result<Self, Stop> {
         let program = version::told(Program::command(), &arguments);
         let arguments = with_command(arguments, &program);
@@ -257,7 +256,7 @@ impl Invocation {
 }
 
 impl Shared {
-    /// The two streams, as the flags want them, or else as WIREBENCH_COLOR does.
+    /// Sets up both streams as the flags say, or else as WIREBENCH_COLOR says.
     fn terminal(&self, matches: &ArgMatches) -> Terminal {
         let by_flag = matches.value_source("color") == Some(clap::parser::ValueSource::CommandLine);
         let variable = std::env::var_os("WIREBENCH_COLOR");
@@ -272,7 +271,7 @@ impl Shared {
     }
 }
 
-/// Why there is nothing to run.
+/// The reason that there is nothing to run.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// Something is wrong.
@@ -293,7 +292,8 @@ impl From<clap::Error> for Stop {
     }
 }
 
-/// `arguments` with the subcommand that is meant where none is named: `wirebench` is the ladder, `wirebench URL` a run.
+/// Returns `arguments` with the subcommand that is meant if they name none: `wirebench` is the ladder, `wirebench URL`
+/// a run.
 fn with_command(mut arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
     let words = arguments.get(1..).unwrap_or_default();
     let asks_for_help = |word: &OsString| HELP.iter().any(|help| word == help);
@@ -321,7 +321,7 @@ fn first_word<'a>(words: &'a [OsString], program: &Command) -> Option<&'a str> {
                     words.next();
                 }
             }
-            // Of several letters in one word, the first that takes a value takes the rest of the word for it.
+            // The first letter in a word that takes a value takes the rest of the word as its value.
             short if short.starts_with('-') => {
                 let takes = |letter: char| with_value.contains(&format!("-{letter}"));
                 if short[1..].find(takes).is_some_and(|at| short[1..].chars().nth(at + 1).is_none())
@@ -335,8 +335,8 @@ fn first_word<'a>(words: &'a [OsString], program: &Command) -> Option<&'a str> {
     None
 }
 
-/// All options, of whatever subcommand, that take a value, as they are typed; but not those that take it only in the
-/// same word.
+/// Returns all options of all subcommands that take a value, as they are typed, except those whose value has to be in
+/// the same word.
 fn options_with_value(program: &Command) -> BTreeSet<String> {
     let all = program.get_subcommands().chain([program]).flat_map(Command::get_arguments);
     let takes_word =
@@ -352,7 +352,7 @@ fn options_with_value(program: &Command) -> BTreeSet<String> {
     with_value.flat_map(names).collect()
 }
 
-/// No subcommand has any of these in its name.
+/// Tells URLs from subcommands, whose names have none of these characters.
 fn looks_like_url(word: &str) -> bool {
     word.contains([':', '/', '.'])
 }

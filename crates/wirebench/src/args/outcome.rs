@@ -32,10 +32,10 @@ pub(crate) struct Output {
     /// Show everything, not only the first page
     #[arg(long, conflicts_with = "json")]
     details: bool,
-    /// Tell what goes on as JSON lines, in place of the page, and take commands on stdin (docs/UI.md)
+    /// Print progress as JSON lines instead of the page, and take commands on stdin (docs/UI.md)
     #[arg(long, conflicts_with_all = ["json", "details"], hide_short_help = true)]
     pub(super) feed: bool,
-    /// With --feed: end with stdin, as with a terminal that is gone; for the runs of `wirebench ui`
+    /// With --feed: end when stdin ends, as if the terminal were gone; for the runs of `wirebench ui`
     #[arg(long, requires = "feed", hide = true)]
     tied: bool,
 }
@@ -48,14 +48,14 @@ pub(crate) struct Writers<'a> {
     pub(crate) metrics: &'a Metrics,
 }
 
-/// Everything that a measurement is given by the program around it.
+/// Everything that the program gives to a measurement.
 pub(crate) struct With<'a> {
     pub(crate) feed: &'a Feed,
     pub(crate) commands: Commands<'a>,
     pub(crate) interrupt: &'a AtomicUsize,
 }
 
-/// Measures by `execute`, keeps the record, exports it, shows it, and tells it to the service of a gate.
+/// Measures with `execute`, keeps the record, shows it, exports it, and reports it to the service of a gate.
 pub(crate) fn carry_out(
     host: &Host,
     writers: &Writers<'_>,
@@ -66,7 +66,9 @@ pub(crate) fn carry_out(
     let destination = Destination::new(output.output.as_deref());
     let as_json = output.json || output.feed || destination == Destination::Stdout;
     if output.feed && destination == Destination::Stdout {
-        return Err(Failure::usage("--feed: stdout has the lines; name a file with -o"));
+        return Err(Failure::usage(
+            "--feed writes its lines to stdout; name a file for the record with -o",
+        ));
     }
     files::check(&destination)?;
     exports.iter().try_for_each(Export::check)?;
@@ -81,7 +83,7 @@ pub(crate) fn carry_out(
         (progress.shows_blocks, progress.expects_lag) = (true, true);
     }
     let mut record = std::thread::scope(|scope| {
-        // It ends with this scope, and the thread that listens to it does then.
+        // It ends with this scope, and so does the thread that listens to it.
         let feed = Feed::default();
         let listener = feed.listen();
         let (interrupt, rate) = (&*wish.signal, &*rate);
@@ -94,7 +96,8 @@ pub(crate) fn carry_out(
         if output.feed {
             let listener = feed.listen();
             let print = move || {
-                // With less it is seconds behind where all cores are busy: it writes far more than a screen has.
+                // With a lower priority it lags seconds behind when all cores are busy: it writes far more than a
+                // screen shows.
                 thread::give_way();
                 lines::print(listener, terminal);
             };
@@ -141,14 +144,14 @@ pub(crate) fn carry_out(
     Ok(elsewhere.unwrap_or_else(|| exit(&record)))
 }
 
-/// Everything that a run needs to know of this program.
+/// Everything that a run needs to know about this program.
 ///
 /// # Errors
 ///
-/// The clock stands before 1970, or this program cannot be found.
+/// The clock is before 1970, or this program cannot be found.
 pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
     let now =
-        engine::clock::unix_seconds().context("the clock of this machine stands before 1970")?;
+        engine::clock::unix_seconds().context("the clock of this machine is set before 1970")?;
     Ok(Host {
         launch: super::places::launch()?,
         command_line: command_line(),
@@ -173,12 +176,12 @@ fn exit(record: &RunRecord) -> Exit {
     exit_of(&record.ended, succeeded, level(record), record.required())
 }
 
-/// The exit code that says most, of all that hold; `docs/CLI.md` has the same order.
+/// Returns the exit code that says most, of all that apply; `docs/CLI.md` has the same order.
 fn exit_of(ended: &Ended, succeeded: bool, level: Level, required: Required) -> Exit {
     match (ended, required) {
         (Ended::Interrupted { signal }, _) => Exit::of_signal(*signal),
         _ if !succeeded => Exit::UNREACHABLE,
-        // A number that is required, and invalid, is one that the answer needs.
+        // The answer needs a required number, and here that is invalid.
         (_, Required::Invalid) => Exit::INVALID,
         _ if level == Level::Invalid => Exit::INVALID,
         (_, Required::NotMet) => Exit::NOT_MET,
@@ -198,7 +201,7 @@ pub(super) const fn depth(details: bool) -> Depth {
     if details { Depth::Details } else { Depth::First }
 }
 
-/// Writes the page of a record beside it, and names the file.
+/// Writes the page of a record next to it, and prints the name of the file.
 fn draw(record: &RunRecord, path: &Path, terminal: &Terminal) {
     let page = path.with_extension("html");
     match files::write(&page, report::html(record).as_bytes()) {
@@ -212,8 +215,8 @@ fn draw(record: &RunRecord, path: &Path, terminal: &Terminal) {
     }
 }
 
-/// The one thing to do next: what the verdict advises; after a ladder a run against one's own server, after a closed
-/// loop an open one, well below the rate that the closed loop reached.
+/// Suggests what to do next: what the verdict advises; after a ladder, a run against the user's own server; after a
+/// closed loop, an open loop well below the rate that the closed loop reached.
 fn next(record: &RunRecord) -> Option<String> {
     let verdict = record.verdict.as_ref();
     if let Some(verdict) = verdict.filter(|verdict| verdict.level > Level::Trusted) {
@@ -240,7 +243,7 @@ fn next(record: &RunRecord) -> Option<String> {
     }
 }
 
-/// `90_000` for what is between that and `100_000`; `None` below one.
+/// Rounds down to one significant digit: 98,765 becomes 90,000. Returns `None` below one.
 fn one_digit(value: f64) -> Option<u64> {
     let power = value.log10().floor();
     let unit = 10_f64.powf(power);
@@ -259,7 +262,7 @@ fn command_line() -> Vec<String> {
     spec::secrets::without_secrets(words.iter().map(String::as_str))
 }
 
-/// The options that give again what a record does not hold: the values of headers, and secrets in URLs.
+/// The options that supply what a record does not contain: the values of headers, and secrets in URLs.
 fn secrets(record: &RunRecord) -> &'static str {
     let has_secrets = |workload: &spec::Workload| {
         let is_secret = workload.server.url().is_some_and(|url| url.whole() != url.to_string());
@@ -272,7 +275,7 @@ fn secrets(record: &RunRecord) -> &'static str {
     }
 }
 
-/// `word` as a shell takes it for one.
+/// Quotes `word`, if necessary, so that a shell takes it as one word.
 fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=+:,./@%^".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
@@ -305,7 +308,7 @@ mod tests {
         for (ended, succeeded, level, code) in table {
             let of = |required| exit_of(ended, succeeded, level, required).code();
             assert_eq!(of(Required::Met), code, "{ended:?} {succeeded} {level:?}");
-            // A requirement that is not met says more than a loss, and less than all else.
+            // An unmet requirement says more than a loss, and less than everything else.
             for (required, expected) in
                 [(Required::Regressed, 11), (Required::NotMet, 10), (Required::Invalid, 12)]
             {

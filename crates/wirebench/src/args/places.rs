@@ -1,4 +1,4 @@
-//! The folders of subjects and of their installations, and the way in which programs are started.
+//! The folders of subjects and of their installations, and how programs are started.
 
 use crate::data;
 use crate::exit::{Exit, Failure};
@@ -32,7 +32,7 @@ impl Places {
         self.own().unwrap_or_else(|| SUBJECTS.into())
     }
 
-    /// The folder of subjects that is named, or lies here or in a folder above.
+    /// Returns the named folder of subjects, or else the one here or in a folder above.
     fn own(&self) -> Option<PathBuf> {
         self.subjects.clone().or_else(|| set("WIREBENCH_SUBJECTS")).or_else(above)
     }
@@ -63,7 +63,7 @@ impl Places {
 }
 
 impl Found {
-    /// Installs `subject` unless it is, and says so.
+    /// Installs `subject` unless it is installed already, and says so.
     pub(crate) fn install(
         &self,
         subject: &Subject,
@@ -74,19 +74,19 @@ impl Found {
         if let State::Installed(folder) = self.home.state(subject) {
             return Ok(folder);
         }
-        terminal.say(&format!("{name}: being installed"));
+        terminal.say(&format!("{name}: installing"));
         let mut say = |line: &str| terminal.say(&format!("{name}: {line}"));
         self.home.install(subject, tools, &mut say)
     }
 
-    /// The subject of this name, or the error that there is none.
+    /// Returns the subject of this name, or an error if there is none.
     pub(crate) fn subject(&self, name: &str) -> Result<&Subject, Failure> {
         self.catalogue.find(name).map_err(|error| Failure::new(Exit::USAGE, error))
     }
 }
 
-/// The way in which this program starts others: itself as their keeper, with the search path and the home folder of
-/// whoever started it.
+/// Returns the way to start other programs: with this program as their keeper, and with the search path and home folder
+/// that it was started with.
 ///
 /// # Errors
 ///
@@ -98,13 +98,13 @@ pub(crate) fn launch() -> anyhow::Result<Launch> {
     Ok(Launch::new(program, inherited.collect(), scratch()))
 }
 
-/// The folder for programs that are no subjects.
+/// The folder for programs that are not subjects.
 #[cfg(feature = "fleet")]
 pub(crate) fn tools() -> PathBuf {
     cache().unwrap_or_else(scratch).join("wirebench/tools")
 }
 
-/// The folder for what can be made again.
+/// The folder for files that can be made again.
 fn cache() -> Option<PathBuf> {
     set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Draw a record as one HTML page
 ///
-/// The page needs nothing else: no network, and no scripts to be read. Nothing is measured; records of all older
-/// versions can be drawn.
+/// The page is complete: it needs no network, and can be read without scripts. Nothing is measured; records of all
+/// older versions can be drawn.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -21,10 +21,10 @@ pub(crate) struct Report {
     /// A file, or `-` for stdin [default: the newest of .wirebench/records]
     #[arg(value_name = "RECORD")]
     record: Option<PathBuf>,
-    /// File for the page; `-` is stdout [default: beside the record]
+    /// File for the page; `-` is stdout [default: next to the record]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write the charts into this folder too, as an SVG file each
+    /// Also write each chart to this folder, as an SVG file
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ impl Report {
         let record = show::record(&source).map_err(Failure::usage)?;
         let target = self.output.unwrap_or_else(|| beside(&source));
         if target != Path::new("-") && is_same(&source, &target) {
-            let message = "the page would take the place of its record; name another file with -o";
+            let message = "the page would overwrite its record; name another file with -o";
             return Err(Failure::usage(message));
         }
         let page = ::report::html(&record);
@@ -72,12 +72,12 @@ fn is_same(one: &Path, other: &Path) -> bool {
     real(one).is_some_and(|one| real(other) == Some(one))
 }
 
-/// The page's place beside the record; of stdin, stdout.
+/// Returns the path of the page next to the record; for a record from stdin, stdout.
 fn beside(record: &Path) -> PathBuf {
     if record == Path::new("-") { record.to_owned() } else { record.with_extension("html") }
 }
 
-/// Writes a file whole or not at all; its folder is made if it is missing.
+/// Writes a file completely or not at all, and creates its folder if it is missing.
 fn write(path: &Path, text: &str, what: &str) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all);

@@ -19,7 +19,7 @@ pub(crate) const NAME: &str = "run";
 /// Without a rate every connection sends a message and waits for the reply before it sends the next one: a closed loop,
 /// which measures round trips. With --rate or --bots messages are due by a schedule: an open loop, which measures
 /// response times, from the instant at which a message was due. Every reply is compared byte for byte with what was
-/// sent. A server is asked once before anything is timed.
+/// sent. Each server has to answer once before anything is timed.
 ///
 /// A FILE is an experiment in TOML (docs/EXPERIMENTS.md), its resolved form in JSON (--dry-run prints it), or a record,
 /// whose experiment is repeated.
@@ -40,10 +40,10 @@ pub(crate) struct Run {
     pub(super) deciding: Deciding,
     #[command(flatten)]
     pub(super) execution: Execution,
-    /// File with more options, of the form of wirebench.toml; they stand above those of that one
+    /// File with more options, in the format of wirebench.toml, which they override
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) settings: Option<PathBuf>,
-    /// Show it in a browser while it goes on
+    /// Show the run in a browser while it goes on
     #[cfg(feature = "web")]
     #[arg(long, conflicts_with_all = ["json", "feed", "dry_run", "output"], hide_short_help = true)]
     pub(super) ui: bool,
@@ -65,7 +65,7 @@ fn target_help() -> String {
 }
 
 impl Run {
-    /// The run of another command, which is not shown in a browser.
+    /// Makes a run for another command, which does not show it in a browser.
     pub(super) fn new(
         target: String,
         options: Options,
@@ -113,7 +113,7 @@ impl Run {
     }
 }
 
-/// True for a URL, also one with a typing error; false for the path of a file.
+/// True for a URL, also one with a typo; false for the path of a file.
 pub(super) fn is_url(target: &str) -> bool {
     let path = std::path::Path::new(target);
     let is_named_like_a_file = path.extension().is_some_and(|end| end == "toml" || end == "json");
@@ -122,14 +122,14 @@ pub(super) fn is_url(target: &str) -> bool {
         || !(path.exists() || is_named_like_a_file || target == "-")
 }
 
-/// The problem of an option beside an experiment in JSON.
+/// Returns the error for an option that is given with an experiment in JSON.
 fn in_json(name: &str, option: &str) -> String {
     format!(
         "{name}: --{option}: an experiment in JSON has its options already; leave it out, or edit a copy of the file"
     )
 }
 
-/// The experiment in JSON, or of a record. Of secrets it holds the names alone: the options give their values again.
+/// Reads the experiment from JSON or a record. It has only the names of secrets: the options supply the values.
 fn resolved(
     name: &str,
     text: &str,
@@ -149,7 +149,7 @@ fn resolved(
     if !experiment.unknown.is_empty() {
         let fields = experiment.unknown.join(", ");
         return Err(problem(format!(
-            "cannot be repeated: the record is from before these were kept: {fields}"
+            "cannot be repeated: the record is too old to have kept these: {fields}"
         )));
     }
     let secrets = options.header.clone();

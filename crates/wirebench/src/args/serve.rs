@@ -1,4 +1,4 @@
-//! `wirebench serve`: one of the embedded servers, by hand. Runs start it in the same way.
+//! `wirebench serve`: starts one of the embedded servers by hand. Runs start them in the same way.
 
 mod brokers;
 mod game;
@@ -29,8 +29,8 @@ use wire::{Role, ServerOptions, Stack};
 
 /// Run a server: an echo, an oracle, a relay or a game
 ///
-/// Prints one line, `ready URL`, once it listens (a game server three, one for each way in); ends on SIGINT or SIGTERM,
-/// and prints its totals then.
+/// Prints one line, `ready URL`, once it listens (a game server prints three, one for each way in). It ends on SIGINT
+/// or SIGTERM, and then prints its totals.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -46,7 +46,7 @@ pub(crate) struct Serve {
     transport: Option<Scheme>,
     /// Address with a port, or a path [default: 127.0.0.1:0; a game 127.0.0.1:4123]
     ///
-    /// Port 0 is chosen by the system. `serve unix` takes the path of the socket.
+    /// With port 0 the system chooses a free one. `serve unix` takes the path of the socket.
     #[arg(long, value_name = "ADDRESS|PATH")]
     listen: Option<String>,
     /// The longest message [default: 16MiB; a game 32KiB]
@@ -61,7 +61,7 @@ pub(crate) struct Serve {
     subprotocol: Vec<String>,
     /// Agree to compress WebSocket messages (RFC 7692)
     ///
-    /// Without a value the server accepts whatever the client offers. A value holds limits, with commas between them:
+    /// Without a value the server accepts whatever the client offers. A value is a list of limits, separated by commas:
     /// server_no_context_takeover, client_no_context_takeover, server_max_window_bits=9..15,
     /// client_max_window_bits=8..15 (declines clients that do not offer to limit theirs), and level=1..9, the effort of
     /// compression.
@@ -73,13 +73,13 @@ pub(crate) struct Serve {
         default_missing_value = ""
     )]
     deflate: Option<Accept>,
-    /// Answer every message with this text in place of itself
+    /// Answer every message with this text instead of an echo
     ///
     /// The answer is a message of the same kind. Over tcp, tls and unix, where messages have no length, every message
     /// is taken to be as long as this text.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, hide_short_help = true)]
     reply: Option<String>,
-    /// Keep the processor busy this long for each message, before its reply leaves
+    /// Keep the processor busy this long for each message, before its reply is sent
     ///
     /// A computation of known length, on the thread that serves. Over tcp, tls and unix, where messages have no length,
     /// an echo server computes for each read, and an oracle for each message.
@@ -105,9 +105,9 @@ pub(crate) struct Serve {
     oracle: oracle::Oracle,
     #[command(flatten)]
     brokers: brokers::Brokers,
-    /// Let clients of Socket.IO whose connection is lost come back for this long, to what they have missed
+    /// Let disconnected Socket.IO clients resume within this time and get what they missed
     ///
-    /// Messages of all rooms, and the rooms of such clients, are kept for that: at most 64 MiB of both together.
+    /// The messages of all rooms, and the rooms of such clients, are kept for that: at most 64 MiB together.
     #[arg(
         long,
         value_name = "DURATION",
@@ -141,7 +141,7 @@ Examples:
   wirebench serve game                   players, tables; on ports 4123 and 8080";
 
 impl Serve {
-    /// Listens, says so, serves until a signal comes, says what it has done.
+    /// Listens, prints its URL, serves until a signal arrives, and prints its totals.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         self.settle_down()?;
         let scheme = self.scheme().map_err(Failure::usage)?;
@@ -186,7 +186,7 @@ impl Serve {
         Ok(Exit::DONE)
     }
 
-    /// The same for the game server, which has two addresses.
+    /// Does the same for the game server, which has two addresses.
     fn run_game(
         self,
         scheme: Scheme,
@@ -215,7 +215,7 @@ impl Serve {
     ) -> Result<Totals, MisfitError> {
         let memory = self.memory_max();
         if self.kind == Kind::Oracle {
-            clock::sharpen_timers().ok(); // Blunt ones make it late, and it says how late.
+            clock::sharpen_timers().ok(); // Blunt timers make it late, and it says how late.
             let oracle = serve::Oracle::new(stack, self.behaviour(), stop)?;
             let mut oracle = oracle.with_memory_max(memory).patient(self.patience());
             oracle.run(engine);
@@ -236,7 +236,7 @@ impl Serve {
         usize::try_from(budget.0).unwrap_or(usize::MAX)
     }
 
-    /// Stays on the CPUs that were named.
+    /// Pins this thread to the named CPUs.
     fn settle_down(&self) -> anyhow::Result<()> {
         let all = if self.kind == Kind::Game { 1 } else { self.cpu.len() };
         if let Some(cpus @ [_, ..]) = self.cpu.get(..all) {
@@ -245,13 +245,13 @@ impl Serve {
         Ok(())
     }
 
-    /// The transport, if what was said of it fits together.
+    /// Returns the transport, if the options fit together.
     fn scheme(&self) -> Result<Scheme, String> {
         let shared: &[&str] = if self.kind == Kind::Relay { &["--queue-max"] } else { &[] };
         let of_game = self.game.given_besides(shared);
         if let Some(option) = of_game.filter(|_| self.kind != Kind::Game) {
             return Err(format!(
-                "{option} is only for the game server; leave it out, or take serve game"
+                "{option} is only for the game server; leave it out, or use serve game"
             ));
         }
         let recovery = self.recovery.map(|_| "--recovery");
@@ -264,20 +264,20 @@ impl Serve {
             (Kind::Echo(scheme), None, None) => Ok(scheme),
             (Kind::Game, None, None) => Ok(Scheme { tls: self.game.tls, ..Protocol::Game.plain() }),
             (Kind::Echo(_) | Kind::Game, Some(transport), _) => Err(format!(
-                "serve {} takes no second transport; leave {transport} out, or take serve oracle {transport}",
+                "serve {} takes no second transport; leave {transport} out, or use serve oracle {transport}",
                 self.kind
             )),
             (Kind::Game, None, Some(option)) => {
                 Err(format!("{option} is only for an oracle; leave it out"))
             }
             (Kind::Echo(scheme), None, Some(option)) => Err(format!(
-                "{option} is only for an oracle; leave it out, or take serve oracle {scheme}"
+                "{option} is only for an oracle; leave it out, or use serve oracle {scheme}"
             )),
             (Kind::Oracle, Some(transport), _) => Ok(transport),
             (Kind::Oracle, None, _) => {
                 let names = Scheme::list(Scheme::echoes());
                 Err(format!(
-                    "serve oracle needs a transport, as in serve oracle ws; there are {names}"
+                    "serve oracle needs a transport, as in serve oracle ws; use one of {names}"
                 ))
             }
         }
@@ -297,7 +297,7 @@ impl Serve {
             }
         };
         if is_unix {
-            // Read as a URL is, so that what is listened at can be said as one.
+            // Parsed like a URL, so that the address can be printed as one.
             let url: Endpoint =
                 format!("unix:{listen}").parse().map_err(|error| format!("--listen {error}"))?;
             return match url.address {
@@ -308,7 +308,7 @@ impl Serve {
         listen.parse().map(Address::Tcp).map_err(|_| not_an_address("--listen", listen))
     }
 
-    /// Checks that no option of WebSocket was given where it is not spoken as an echo.
+    /// Checks that WebSocket options were given only for an echo, oracle or relay over WebSocket.
     fn check_websocket(&self, scheme: Scheme) -> Result<(), String> {
         let of_websocket = [
             ("--subprotocol", !self.subprotocol.is_empty()),
@@ -322,12 +322,12 @@ impl Serve {
         }
     }
 
-    /// Checks that a fixed reply is one that can be given.
+    /// Checks that the server can send the fixed reply.
     fn check_reply(&self, scheme: Scheme) -> Result<(), String> {
         let Some(reply) = &self.reply else { return Ok(()) };
         match self.kind {
             Kind::Game | Kind::Oracle | Kind::Relay => Err(format!(
-                "--reply means nothing to serve {}; leave it out, or take serve ws",
+                "--reply means nothing to serve {}; leave it out, or use serve ws",
                 self.kind
             )),
             Kind::Echo(_) if !scheme.facts().carries.may_hold(reply.as_bytes()) => Err(format!(
@@ -354,11 +354,11 @@ impl Serve {
         }
     }
 
-    /// Checks that a game server, whose work is the game, and a relay were given none.
+    /// Checks that no work was given to a relay, or to a game server, whose work is the game.
     fn check_work(&self) -> Result<(), String> {
         match self.work {
             Some(_) if matches!(self.kind, Kind::Game | Kind::Relay) => Err(format!(
-                "--work means nothing to serve {}; leave it out, or take serve ws",
+                "--work means nothing to serve {}; leave it out, or use serve ws",
                 self.kind
             )),
             Some(_) | None => Ok(()),
@@ -370,7 +370,7 @@ impl Serve {
         Behaviour { work: self.work.unwrap_or_default(), ..self.oracle.behaviour() }
     }
 
-    /// The times that peers have.
+    /// The time limits for peers.
     fn patience(&self) -> Patience {
         let usual = Patience::default();
         Patience {
@@ -379,7 +379,7 @@ impl Serve {
         }
     }
 
-    /// The options of the server's end, but for TLS.
+    /// The options of the server's side, except TLS.
     fn options(&self, scheme: Scheme) -> Result<ServerOptions, String> {
         let is_cut_here = scheme.facts().carries == Carries::Bytes;
         if !is_cut_here && self.oracle.size.is_some() {
@@ -539,7 +539,7 @@ const GAME: &str = "game";
 const ORACLE: &str = "oracle";
 const RELAY: &str = "relay";
 
-/// The longest message that an echo server answers, unless it is told otherwise.
+/// The longest message that an echo server answers by default.
 const ECHO_MAX: Bytes = Bytes(16 << 20);
 
 /// The length of a message to an oracle without framing, as in a run.

@@ -1,4 +1,4 @@
-//! `wirebench show`: a record that was kept, drawn again or in another format.
+//! `wirebench show`: shows a kept record again, or in another format.
 
 use super::outcome;
 use crate::exit::{Exit, Failure};
@@ -15,8 +15,8 @@ use units::Bytes;
 
 /// Show a record again, or in another format
 ///
-/// Draws the page that its run ended with, or with --details all that was found. Nothing is measured; records of all
-/// older versions can be shown.
+/// Prints the page that the run ended with, or with --details everything that was found. Nothing is measured; records
+/// of all older versions can be shown.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -29,17 +29,17 @@ pub(crate) struct Show {
     record: Option<PathBuf>,
     /// Make a record of a run that was killed
     ///
-    /// Of all blocks that had ended, as its journal has them: RECORD, or the newest of .wirebench/journals. The record
-    /// is kept, and the journal removed; that of a lab stays, because the same command goes on with it.
+    /// It has all blocks that had ended, from the journal of the run: RECORD, or the newest of .wirebench/journals. The
+    /// record is kept, and the journal removed; that of a lab stays, because the same command continues with it.
     #[arg(long)]
     recover: bool,
     /// Show everything, not only the first page
     #[arg(long)]
     details: bool,
-    /// In which format; `--export` is the same
+    /// The format; `--export` is an alias
     #[arg(long, alias = "export", value_name = "FORMAT", value_enum, default_value = "text")]
     format: Format,
-    /// The workload that an hgrm is of, where there are several
+    /// The workload to write as hgrm, if there are several
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
 }
@@ -116,32 +116,32 @@ impl Show {
     }
 }
 
-/// The record of a run that was killed, kept where records are, and its path; the path of the journal, if a process
-/// still writes it.
+/// Recovers the record of a run that was killed, and keeps it with the other records. Returns its path and the record.
+/// If a process still writes the journal, keeps nothing and returns the path of the journal.
 fn recover(journal: Option<&Path>, terminal: &Terminal) -> Result<(PathBuf, RunRecord), Failure> {
     let newest = || files::newest(Path::new(files::JOURNALS), "jsonl").ok().flatten();
     let Some(journal) = journal.map(Path::to_owned).or_else(newest) else {
         return Err(Failure::usage(format!(
-            "no run has left a journal in {}: all that ended have their records",
+            "there is no journal in {}: all runs that ended have their records",
             files::JOURNALS
         )));
     };
     let name = journal.display();
     let text = text_of(&journal, "a journal", RECORD_SIZE_MAX).1;
     let text = text.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-    let mut record = run::recovered(text.as_bytes())
-        .ok_or_else(|| Failure::usage(format!("{name}: no journal with a block that has ended")))?;
+    let mut record = run::recovered(text.as_bytes()).ok_or_else(|| {
+        Failure::usage(format!("{name}: not a journal, or it has no finished block"))
+    })?;
     record.conclusion = report::conclusion(&record);
     let Ok(Some(_claim)) = lab::claim(&journal) else {
-        terminal
-            .say(&format!("{name}: its run is not over; this is the part that is measured so far"));
+        terminal.say(&format!("{name}: its run is not over; this is what it has measured so far"));
         return Ok((journal, record));
     };
     let kept = files::keep(&record, &Destination::Records)?;
     if record.kind == Kind::Lab {
-        terminal.say("the same command goes on where it stopped; --fresh begins anew");
+        terminal.say("run the same command again to continue; --fresh starts over");
     } else {
-        // One that stays is recovered once more.
+        // A journal that cannot be removed is recovered once more.
         fs::remove_file(&journal).ok();
     }
     Ok((kept.path.unwrap_or(journal), record))
@@ -152,7 +152,7 @@ pub(super) fn newest() -> Result<PathBuf, Failure> {
     match files::newest(Path::new(files::RECORDS), "json") {
         Ok(Some(path)) => Ok(path),
         Ok(None) => Err(Failure::usage(format!(
-            "no run has left a record in {}; begin with `wirebench`, or name a file",
+            "there is no record in {}; begin with `wirebench`, or name a file",
             files::RECORDS
         ))),
         Err(error) => Err(Failure::usage(format!(
@@ -162,7 +162,7 @@ pub(super) fn newest() -> Result<PathBuf, Failure> {
     }
 }
 
-/// The record in the file `path`; of stdin if that is `-`; of the history if it is no file, and a name.
+/// Reads the record in the file `path`, from stdin if that is `-`, or from the history if it is a name and not a file.
 pub(super) fn record(path: &Path) -> Result<RunRecord, String> {
     match name_of(path) {
         Some(name) => of_history(name),
@@ -170,14 +170,14 @@ pub(super) fn record(path: &Path) -> Result<RunRecord, String> {
     }
 }
 
-/// The same, and its JSON as the file has it.
+/// Reads the record in the file `path`, or from stdin, and its JSON as it is there.
 pub(super) fn record_and_json(path: &Path) -> Result<(RunRecord, String), String> {
     let (name, text) = text_of(path, "a record", RECORD_SIZE_MAX);
     let text = text.map_err(|error| format!("cannot read {name}: {error}; {CURE}"))?;
     Ok((parsed(&name, &text)?, text))
 }
 
-/// The name of a record in the history: what can be no path of a file that somebody forgot.
+/// Returns `path` as the name of a record in the history, unless it is, or looks like, the path of a file.
 fn name_of(path: &Path) -> Option<&str> {
     let name = path.to_str().filter(|name| !name.contains(['/', '.']) && *name != "-")?;
     (!path.exists()).then_some(name)
@@ -207,8 +207,8 @@ fn parsed(name: &str, text: &str) -> Result<RunRecord, String> {
     })
 }
 
-/// The name and all text of the file `path`, or of stdin if it is `-`. The text is to be `what` and to have at most
-/// `max` bytes.
+/// Returns the name and the text of the file `path`, or of stdin if it is `-`. The text should be `what`, and may have
+/// at most `max` bytes.
 pub(super) fn text_of(path: &Path, what: &str, max: Bytes) -> (String, io::Result<String>) {
     let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
     (name, input::read(path, max).and_then(|bytes| input::text(bytes, what)))
@@ -226,7 +226,7 @@ fn cannot_export(error: ExportError) -> Failure {
 }
 
 /// The advice to a user who names a file that is not a record.
-const CURE: &str = "name a file as a run has left it, in .wirebench/records or by `-o FILE`";
+const CURE: &str = "name a file that a run has written, in .wirebench/records or with `-o FILE`";
 
-/// The largest record that is read; no run leaves a larger one: 10 000 rounds of the ladder take some 600 MB.
+/// The largest record to read. Runs leave smaller ones: 10 000 rounds of the ladder take some 600 MB.
 const RECORD_SIZE_MAX: Bytes = Bytes(1 << 30);

@@ -1,4 +1,4 @@
-//! The options that two servers in turns have, in `ab` and in `gate`.
+//! The options for two servers that take turns, in `ab` and in `gate`.
 
 use crate::exit::Failure;
 use spec::file::Side;
@@ -9,10 +9,10 @@ use units::{Nanos, Share};
 /// The commands that start two servers, and how much worse the second may be.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sides {
-    /// Start BASE by this line of a shell
+    /// Start BASE with this shell command
     #[arg(long, value_name = "CMD")]
     start_base: Option<String>,
-    /// Start HEAD by this line of a shell
+    /// Start HEAD with this shell command
     #[arg(long, value_name = "CMD")]
     start_head: Option<String>,
     /// The folder that BASE is started in [default: this one]
@@ -21,15 +21,15 @@ pub(crate) struct Sides {
     /// The folder that HEAD is started in [default: this one]
     #[arg(long, value_name = "DIR", requires = "start_head", hide_short_help = true)]
     head_dir: Option<String>,
-    /// A server that is started is ready once it has printed a line with TEXT in it, and listens
+    /// A started server is ready once it has printed a line with TEXT in it, and listens
     #[arg(long, value_name = "TEXT", hide_short_help = true)]
     ready_line: Option<String>,
-    /// The longest time until a server that is started is ready [default: 60s]
+    /// The longest time until a started server is ready [default: 60s]
     #[arg(long, value_name = "TIME", hide_short_help = true)]
     start_timeout: Option<Nanos>,
     /// End with exit code 11 if HEAD is worse by more than this, beyond noise
     ///
-    /// It holds for p50, p99, messages/s, CPU and bytes per message. A difference that noise explains does not count,
+    /// It applies to p50, p99, messages/s, CPU and bytes per message. A difference that noise explains does not count,
     /// and the page says where the noise is larger than what is allowed.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) max_regression: Option<Share>,
@@ -53,11 +53,11 @@ impl Sides {
         self.start_base.is_some() || self.start_head.is_some()
     }
 
-    /// Both sides at their URLs, of which at least something differs, unless `head` is to be the same as `base`.
+    /// Returns both sides at their URLs. They have to differ, unless `is_same`: then HEAD is a copy of BASE.
     ///
     /// # Errors
     ///
-    /// The invalid URL, or the option that has no counterpart.
+    /// A URL is invalid, BASE and HEAD are the same server, or an option does not fit the others.
     pub(crate) fn of<'a>(
         &'a self,
         [base, head]: [&'a str; 2],
@@ -86,7 +86,7 @@ impl Sides {
         }
         if base == head && !is_same {
             return Err(Failure::usage(
-                "BASE and HEAD are the same server; name two, or compare one with itself by --aa",
+                "BASE and HEAD are the same server; name two, or compare one with itself with --aa",
             ));
         }
         let of_start = self.first().filter(|it| ["ready-line", "start-timeout"].contains(it));
@@ -97,7 +97,7 @@ impl Sides {
         }
         if let Some(start) = base.start.filter(|start| is_same && !start.contains(Started::PORT)) {
             return Err(Failure::usage(format!(
-                "--aa: two processes of `{start}` would listen at one port; write {} in it, in place of the port",
+                "--aa: two processes of `{start}` would listen at one port; write {} in it, instead of the port",
                 Started::PORT
             )));
         }

@@ -42,9 +42,9 @@ enum What {
         #[command(flatten)]
         places: Places,
     },
-    /// Begin a new one: a manifest and a program that works
+    /// Create a new one: a manifest and a program that works
     New(New),
-    /// Check that they answer rightly
+    /// Check that they answer correctly
     Check {
         #[command(flatten)]
         named: Named,
@@ -56,7 +56,7 @@ enum What {
     Install {
         #[command(flatten)]
         named: Named,
-        /// Install Debian's packages that are missing too
+        /// Also install missing Debian packages
         #[arg(long)]
         packages: bool,
     },
@@ -64,7 +64,7 @@ enum What {
 
 #[derive(Debug, clap::Args)]
 struct New {
-    /// Its name: small letters, digits and `-`
+    /// Its name: lowercase letters, digits and `-`
     #[arg(value_name = "NAME", value_parser = template::name)]
     name: String,
     /// Its role: server, client
@@ -134,7 +134,7 @@ fn list(found: &Found, terminal: &Terminal) -> Result<Exit, Failure> {
 }
 
 impl New {
-    /// Writes the files, and says what comes next.
+    /// Writes the files, and says what to do next.
     fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let folder = self.places.folder().join(&self.name);
         template::write(self.language, self.role, &folder)?;
@@ -146,7 +146,7 @@ impl New {
     }
 }
 
-/// Installs what is named, one after the other; what cannot be is said, and the others still are.
+/// Installs the named subjects one after the other. Reports each that cannot be installed, and goes on with the others.
 fn install(named: &Named, packages: bool, terminal: &Terminal) -> Result<Exit, Failure> {
     let found = named.places.find()?;
     let tools = Tools::new(places::launch()?, packages);
@@ -181,7 +181,7 @@ fn install(named: &Named, packages: bool, terminal: &Terminal) -> Result<Exit, F
     })
 }
 
-/// Asks each whether it does what it is to be timed at.
+/// Checks that each subject does rightly what it is timed for.
 fn check(named: &Named, ready_timeout: Nanos, terminal: &Terminal) -> Result<Exit, Failure> {
     let found = named.places.find()?;
     let launch = Launch { ready_timeout, ..places::launch()? };
@@ -220,7 +220,7 @@ fn page(name: &str, checks: &[Check], with_passed: bool) -> String {
     let failures = checks.iter().any(|check| check.failure().is_some());
     let verdict = if failures { "FAILED" } else { "ok" };
     let mut lines = vec![format!("{name}: {verdict}, {passed} checks passed")];
-    // Of what is not asked for the same reason, one is named.
+    // Names one of the checks that were not asked for the same reason.
     let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
     for Check { what, outcome } in checks {
         match outcome {
@@ -253,7 +253,7 @@ fn subjects<'a>(named: &Named, found: &'a Found) -> Result<Vec<&'a Subject>, Fai
     named.names.iter().filter(|name| !is_broken(name)).map(|name| found.subject(name)).collect()
 }
 
-/// Says what is wrong with manifests among what is named; how many there are.
+/// Says what is wrong with the manifests of the named subjects. Returns the number of broken ones.
 fn broken(named: &Named, found: &Found, terminal: &Terminal) -> usize {
     let is_named = |name: &String| named.all || named.names.contains(name);
     let broken = found.catalogue.broken.iter().filter(|broken| is_named(&broken.name));

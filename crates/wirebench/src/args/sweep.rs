@@ -12,10 +12,10 @@ use spec::{AxisOf, Options};
 
 /// Raise the load of a server until it bends, and say where
 ///
-/// Loads rise by --factor from --from on, each measured --repeats times, until less than 99 % of the offered load is
-/// achieved. Then loads are measured where the knee is least certain, until its 95 % interval is 2 % wide. With --slo
-/// the largest load within an objective is looked for besides. Every step is what `wirebench run` measures at that
-/// load, with the same options.
+/// The load rises from --from by --factor, each step measured --repeats times, until less than 99 % of the offered load
+/// is achieved. Then loads are measured where the knee is least certain, until its 95 % interval is 2 % wide. With
+/// --slo it also finds the largest load within an objective. Every step is what `wirebench run` measures at that load,
+/// with the same options.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -32,7 +32,7 @@ pub(crate) struct Sweep {
     target: Option<String>,
     /// A published experiment: cubeia
     ///
-    /// `cubeia` is a game server over its binary socket, over WebSocket and over Comet, as bots rise.
+    /// `cubeia` is a game server over its binary socket, over WebSocket and over Comet, with more and more bots.
     #[arg(long, value_name = "NAME", value_parser = ["cubeia"], hide_possible_values = true)]
     preset: Option<String>,
     #[command(flatten)]
@@ -71,12 +71,12 @@ impl Sweep {
         };
         if let Some(option) = options.set().into_iter().find(is_decided) {
             return Err(Failure::usage(format!(
-                "--{option} means nothing to a sweep, whose load is that of --of; leave it out"
+                "--{option} means nothing to a sweep, whose load is that of --of and --from; leave it out"
             )));
         }
         let file = match (&target, &preset) {
             (Some(_), Some(_)) => {
-                let problem = "--preset: it has its servers; leave the URL or the file out";
+                let problem = "--preset has its own servers; leave the URL or the file out";
                 return Err(Failure::usage(problem.to_owned()));
             }
             (Some(url), None) if run::is_url(url) => File::of_url(url),

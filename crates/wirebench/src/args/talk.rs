@@ -20,11 +20,11 @@ use wire::{Kind, Response, Verdict};
 ///
 /// Each line of stdin is a message: a text over WebSocket, the bytes with a line feed over tcp, a request over HTTP.
 /// Everything that the server says is shown as it arrives, with the time since the connect began; control characters
-/// are escaped, and binary messages are shown in hexadecimal digits. It ends when the server ends it, or after the end
-/// of stdin once as many messages arrived as were sent.
+/// are escaped, and binary messages are shown in hexadecimal digits. It ends when the server closes the connection, or
+/// after the end of stdin once as many messages have arrived as were sent.
 ///
-/// Over HTTP a line is `METHOD PATH BODY`. Without a method, a line that begins with a slash is asked for with GET, and
-/// any other is posted to the path of the URL; without any line that path is asked for.
+/// Over HTTP a line is `METHOD PATH BODY`. Without a method, a line that begins with a slash is requested with GET, and
+/// any other is posted to the path of the URL; without any line that path is requested.
 ///
 /// With --conversation nothing is typed: the conversation is played once. It logs in, opens, sends each kind of request
 /// and awaits its reply, listens for pushes, and ends. Every message is shown with its time and its role, and a summary
@@ -39,7 +39,7 @@ pub(crate) struct Talk {
     /// The server, as in wss://127.0.0.1:8443/echo
     #[arg(value_name = "URL")]
     url: String,
-    /// Play this conversation once: a name, or a file of TOML, as in ./chat.toml
+    /// Play this conversation once: a name, or a TOML file, as in ./chat.toml
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "hex")]
     conversation: Option<String>,
     /// Lines are bytes in hexadecimal digits, sent as binary messages
@@ -48,10 +48,10 @@ pub(crate) struct Talk {
     /// Time to wait for more after the end of stdin (default 2s), or after the last reply of a conversation (200ms)
     #[arg(long, value_name = "TIME", value_parser = values::some_time)]
     wait: Option<Nanos>,
-    /// One more header field for HTTP and WebSocket, or `@FILE` with one on each line; repeatable
+    /// Add a header field for HTTP and WebSocket, or `@FILE` with one per line; repeatable
     #[arg(short = 'H', long, value_name = "NAME: VALUE|@FILE")]
     header: Vec<String>,
-    /// Offer a WebSocket subprotocol; repeatable, the best first
+    /// Offer a WebSocket subprotocol; repeatable, in order of preference
     #[arg(long, hide_short_help = true, value_name = "NAME")]
     subprotocol: Vec<String>,
     #[command(flatten)]
@@ -66,7 +66,7 @@ Examples:
   echo 'GET /health' | wirebench talk http://127.0.0.1:8080";
 
 impl Talk {
-    /// Connects, sends what is typed, and shows what comes.
+    /// Connects, sends what is typed, and shows what arrives.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let endpoint: Endpoint =
             self.url.parse().map_err(|error| Failure::usage(format!("{}: {error}", self.url)))?;
@@ -121,7 +121,7 @@ impl Talk {
         let total = total.map_err(|error| Failure::from(error).without(&secrets))?;
         let Total { sent, received } = total;
         if sent > 0 && received == 0 {
-            let text = format!("{endpoint} said nothing within {wait}; --wait makes that longer");
+            let text = format!("{endpoint} said nothing within {wait}; --wait TIME waits longer");
             terminal.say_labelled(Label::Error, &text);
             return Ok(Exit::UNREACHABLE);
         }
@@ -172,7 +172,7 @@ impl Typed {
     }
 }
 
-/// Bytes of hexadecimal digits, with blanks anywhere between two bytes.
+/// Parses hexadecimal digits, two for each byte, and ignores blanks.
 fn unhex(text: &[u8]) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
@@ -180,11 +180,11 @@ fn unhex(text: &[u8]) -> Option<Vec<u8>> {
     if digits.len().is_multiple_of(2) { digits.chunks(2).map(byte).collect() } else { None }
 }
 
-/// The lines that show something that happened, each with its end.
+/// Returns the lines that show an event, each with its line break.
 fn lines_of(at: Nanos, said: &Said<'_>, workload: &Workload) -> String {
     let protocol = workload.scheme().protocol;
     let is_http = protocol == Protocol::Http;
-    // Where a protocol does not tell text from bytes, what reads as text is shown as text.
+    // If a protocol does not distinguish text from bytes, what reads as text is shown as text.
     let tells = protocol.facts().carries.has_both();
     let of = |kind: &Kind| if tells { *kind } else { Kind::Text };
     let (mark, text) = match said {
@@ -223,7 +223,7 @@ fn response_lines(at: Nanos, response: &Response<'_>) -> String {
     text
 }
 
-/// The lines of a head, and the body behind it.
+/// Returns the lines of a head, and the body after it.
 fn head_and_body(at: Nanos, mark: char, bytes: &[u8]) -> String {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(bytes.len());
     let (head, body) = (&bytes[..end], bytes.get(end + 4..).unwrap_or_default());
@@ -237,7 +237,7 @@ fn line(at: Nanos, mark: char, text: &str) -> String {
     format!("{ms:>7}.{us:03} ms {mark} {}\n", report::escape(text))
 }
 
-/// A message: its text, or its bytes in hexadecimal digits; of a long one the beginning.
+/// Shows a message as text, or as bytes in hexadecimal digits; only the beginning of a long one.
 fn shown(kind: Kind, payload: &[u8]) -> String {
     let part = &payload[..payload.len().min(SHOWN_MAX)];
     let text = match (kind, std::str::from_utf8(part)) {
@@ -252,16 +252,16 @@ fn shown(kind: Kind, payload: &[u8]) -> String {
     }
 }
 
-/// The time that is waited for more after the end of stdin.
+/// The time to wait for more after the end of stdin.
 const WAIT: Nanos = Nanos::from_secs(2);
 
-/// The time after the last reply of a conversation in which is listened for what comes unasked.
+/// The time to listen for unsolicited messages after the last reply of a conversation.
 const LISTENING: Nanos = Nanos::from_millis(200);
 
-/// Lines that wait to be sent.
+/// The most lines that wait to be sent.
 const LINES_MAX: usize = 64;
 
-/// The bytes of a message that are shown.
+/// The most bytes of a message that are shown.
 const SHOWN_MAX: usize = 4096;
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use web::{Over, Runs, Settings, Ui as Page};
 
 /// Start and watch runs, and find records again, in a browser
 ///
-/// Prints the URL of a page, and answers until Ctrl-C. The page starts a run from a form or from the file of an
+/// Prints the URL of a page, and serves it until Ctrl-C. The page starts a run from a form or from the file of an
 /// experiment, shows it while it goes on, changes the rate of an open loop, and stops it; it lists the records of this
 /// folder, with their reports, comparisons and trends. Each run is a process of its own. The token in the URL is the
 /// key: whoever has it can start runs.
@@ -26,7 +26,7 @@ use web::{Over, Runs, Settings, Ui as Page};
     help_template = super::help::TEMPLATE,
 )]
 pub(crate) struct Ui {
-    /// Address to listen at; port 0 is a free one
+    /// Address to listen at; with port 0 the system chooses a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
 }
@@ -39,10 +39,10 @@ Examples:
   wirebench ws://127.0.0.1:8080 --rate 2k/s --ui   one run, to be watched";
 
 impl Ui {
-    /// Answers until a signal comes.
+    /// Answers until a signal arrives.
     pub(crate) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let (page, _files) = listen(self.listen)?;
-        // Before the URL is told: who reads it may end the page at once.
+        // Before the URL is printed: whoever reads it may end the page at once.
         let wish = signals::listen()?;
         terminal.result(&format!("{}\n", page.url()))?;
         terminal.say("open this URL in a browser; Ctrl-C ends the page, and a run with it");
@@ -52,8 +52,8 @@ impl Ui {
     }
 }
 
-/// Starts the run of this command line, without `--ui`, and shows it in a browser. Its page is printed when it is over,
-/// and it can be watched, and its report be read, until a signal comes.
+/// Starts the run of this command line, without `--ui`, and shows it in a browser. Prints its page when it is over; the
+/// browser can show the run and its report until a signal arrives.
 pub(super) fn watched(name: &str, terminal: &Terminal) -> Result<Exit, Failure> {
     let words: Vec<OsString> = std::env::args_os().skip(1).filter(|word| word != "--ui").collect();
     let (page, _files) = listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
@@ -75,7 +75,7 @@ pub(super) fn watched(name: &str, terminal: &Terminal) -> Result<Exit, Failure> 
     Ok(code.and_then(Exit::of_code).unwrap_or(Exit::INTERRUPTED))
 }
 
-/// Shows what came of a run: its page, as if there had been no browser, or why there is none.
+/// Shows the result of a run: its page, as if there had been no browser, or why there is none.
 fn tell(over: &Over, terminal: &Terminal) {
     let record = over.record.as_deref().map(|path| (path, super::show::record(path)));
     match record {
@@ -89,8 +89,8 @@ fn tell(over: &Over, terminal: &Terminal) {
     terminal.say("the page stays until Ctrl-C");
 }
 
-/// The page, and the folder for the files of experiments while they are measured: they may hold secrets. It goes with
-/// the page, or, if this process is killed, with whoever comes next.
+/// Opens the page, and a private folder for the files of experiments while they are measured, which may contain
+/// secrets. The folder is removed with the page, or, if this process is killed, by the next one.
 fn listen(address: SocketAddr) -> Result<(Page, PrivateFolder), Failure> {
     let files = PrivateFolder::new(&scratch(), "ui");
     let files =

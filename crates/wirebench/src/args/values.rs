@@ -1,4 +1,4 @@
-//! Values of options that several subcommands have, and what is too much or too little of them.
+//! Values of options that several subcommands share, and their limits.
 
 use crate::{data, input};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -11,18 +11,18 @@ use std::path::Path;
 use units::{Bytes, Count, Nanos};
 use wire::styx::Definition;
 
-/// A number of things, at least one.
+/// Parses a count of at least 1.
 pub(crate) fn count(text: &str) -> Result<NonZeroU32, String> {
     let count = NonZeroU64::new(number(text)?).ok_or("must be at least 1")?;
     count.try_into().map_err(|_| format!("`{text}` is too large; at most {} is possible", u32::MAX))
 }
 
-/// A number of things that may be large, at least one.
+/// Parses a large count of at least 1.
 pub(crate) fn large_count(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(number(text)?).ok_or_else(|| "must be at least 1".to_owned())
 }
 
-/// Threads.
+/// Parses a number of threads.
 pub(crate) fn threads(text: &str) -> Result<NonZeroU32, String> {
     at_most(count(text)?, 1024)
 }
@@ -36,13 +36,13 @@ pub(crate) fn size(text: &str) -> Result<Bytes, String> {
     Ok(size)
 }
 
-/// A time that is not zero.
+/// Parses a time longer than zero.
 pub(crate) fn some_time(text: &str) -> Result<Nanos, String> {
     let time: Nanos = text.parse().map_err(|error: units::ParseError| error.to_string())?;
     if time == Nanos::ZERO { Err("must be longer than 0s".to_owned()) } else { Ok(time) }
 }
 
-/// A limit of time; `none` lifts it.
+/// Parses a time limit; `none` lifts it.
 pub(crate) fn time_limit(text: &str) -> Result<Nanos, String> {
     if text == "none" { Ok(Nanos::MAX) } else { some_time(text) }
 }
@@ -52,12 +52,12 @@ pub(crate) fn content(path: &str, max: Bytes) -> Result<Vec<u8>, String> {
     input::read(Path::new(path), max).map_err(|error| format!("cannot read {path}: {error}"))
 }
 
-/// The value of a variable of the environment, if it is set and UTF-8.
+/// The value of an environment variable, if it is set and UTF-8.
 pub(crate) fn environment(name: &str) -> Option<String> {
     var_os(name)?.into_string().ok()
 }
 
-/// The text of an experiment's file, or of a record; where there is no such file, of an experiment of ours.
+/// Reads the text of an experiment's file or of a record; if there is no such file, that of an experiment of ours.
 pub(crate) fn text_of(path: &str) -> Result<String, String> {
     let advice = || {
         let names: Vec<&str> = data::experiment_names().collect();
@@ -78,8 +78,8 @@ pub(crate) fn text_of(path: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8; {}", advice()))
 }
 
-/// JSON packed by a definition of packets (XML): the packed bytes, or with `as_json` the JSON in the order of the
-/// definition.
+/// Packs JSON by a definition of packets (XML). Returns the packed bytes, or with `as_json` the JSON in the order of
+/// the definition.
 pub(crate) fn packed(definition: &str, json: &[u8], as_json: bool) -> Result<Vec<u8>, String> {
     let definition = Definition::from_xml(definition).map_err(|error| error.to_string())?;
     let packed = definition.pack_json(json).map_err(|error| format!("--payload: {error}"))?;
@@ -89,12 +89,12 @@ pub(crate) fn packed(definition: &str, json: &[u8], as_json: bool) -> Result<Vec
     definition.unpack_json(&packed).map(String::into_bytes).map_err(|error| error.to_string())
 }
 
-/// A seed that no other run of today has had.
+/// Returns a seed from the clock: the second of the day.
 pub(crate) fn seed_of_clock() -> u64 {
     engine::clock::unix_seconds().unwrap_or(0) % SECONDS_OF_A_DAY
 }
 
-/// `seed`, or one that no other run of today has had.
+/// Returns `seed`, or else one from the clock.
 pub(crate) fn seed_or_clock(seed: Option<u64>) -> u64 {
     seed.unwrap_or_else(|| engine::clock::unix_seconds().unwrap_or(0) % SECONDS_OF_A_DAY)
 }
@@ -104,7 +104,7 @@ pub(crate) fn seed_or_clock(seed: Option<u64>) -> u64 {
 pub(crate) enum Resumption {
     /// Every handshake is a full one.
     None,
-    /// By tickets that the server gives out.
+    /// With tickets that the server hands out.
     Tickets,
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn tls_suite() -> impl TypedValueParser<Value = String> {
 /// The name of a protocol (RFC 7301 §3.1).
 pub(crate) fn alpn(text: &str) -> Result<String, String> {
     match text.len() {
-        0 => Err("is empty; as in http/1.1".to_owned()),
+        0 => Err("is empty; name a protocol, as in http/1.1".to_owned()),
         1..=255 => Ok(text.to_owned()),
         len => Err(format!("has {len} bytes; names of protocols have at most 255")),
     }
@@ -137,7 +137,7 @@ pub(crate) fn pem(option: &str, path: &Path) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("{option}: cannot read {}: {error}", path.display()))
 }
 
-/// All of them, with commas between.
+/// Lists all of them, separated by commas.
 pub(crate) fn listed<T: Display>(all: &[T]) -> String {
     all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -151,16 +151,16 @@ fn at_most(count: NonZeroU32, max: u32) -> Result<NonZeroU32, String> {
     if count.get() > max { Err(format!("at most {max} are possible")) } else { Ok(count) }
 }
 
-/// The longest message; what embedded servers accept.
+/// The longest message: what embedded servers accept by default.
 pub(crate) const SIZE_MAX: Bytes = Bytes(16 << 20);
 
 /// Protocols (ALPN) of HTTP that we do not speak.
 pub(crate) const NOT_SPOKEN: [&str; 3] = ["h2", "h3", "http/1.0"];
 
-/// A file of certificates is much shorter: those of a whole system are a quarter of it.
+/// The longest file of certificates. All those of a system take a quarter of it.
 const PEM_MAX: Bytes = Bytes(1 << 20);
 
-/// Records of long sweeps have tens of megabytes.
+/// The longest file to read. Records of long sweeps have tens of megabytes.
 const FILE_MAX: Bytes = Bytes(1 << 30);
 
 const SECONDS_OF_A_DAY: u64 = 86_400;

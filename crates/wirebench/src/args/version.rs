@@ -4,7 +4,8 @@ use crate::data;
 use clap::Command;
 use std::ffi::OsString;
 
-/// `program`, whose version has all details if `arguments` have `--verbose` or `-v`, alone or with other letters.
+/// Returns `program`, with all details in its version if `arguments` have `--verbose` or `-v`, alone or with other
+/// letters.
 pub(super) fn told(program: Command, arguments: &[OsString]) -> Command {
     let is_verbose = |word: &OsString| {
         let word = word.to_str().unwrap_or_default();

@@ -44,7 +44,7 @@ impl Collector {
     pub(super) fn at(url: &str) -> Result<Self, Failure> {
         let wrong = |what: &dyn std::fmt::Display| {
             Failure::usage(format!(
-                "--otlp: {url}: {what}; a collector is named as in http://127.0.0.1:4318"
+                "--otlp: {url}: {what}; name a collector, as in http://127.0.0.1:4318"
             ))
         };
         let mut endpoint: Endpoint = url.parse().map_err(|error| wrong(&error))?;
@@ -126,10 +126,10 @@ impl Sent {
         let first = self.first.as_ref()?;
         Some(match &self.last {
             None => format!(
-                "{lost} of {all} requests were lost; the last arrived, and has all of the run ({first})"
+                "{lost} of {all} requests were lost; the last arrived, and has the complete run ({first})"
             ),
             Some(last) => format!(
-                "{lost} of {all} requests were lost, the last among them: the collector has not all of the run ({last})"
+                "{lost} of {all} requests were lost, the last among them: the collector does not have the complete run ({last})"
             ),
         })
     }
@@ -171,10 +171,10 @@ mod tests {
         assert_eq!(loss(&[true, true]), None);
         let some = loss(&[true, false, false, true]).unwrap();
         assert!(
-            some.starts_with("2 of 4") && some.ends_with("has all of the run (fault 1)"),
+            some.starts_with("2 of 4") && some.ends_with("has the complete run (fault 1)"),
             "{some}"
         );
         let last = loss(&[false, true, false]).unwrap();
-        assert!(last.contains("has not all of the run (fault 2)"), "{last}");
+        assert!(last.contains("does not have the complete run (fault 2)"), "{last}");
     }
 }

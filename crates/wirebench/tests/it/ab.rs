@@ -241,7 +241,7 @@ fn a_port_that_another_program_takes_is_chosen_anew_and_told() {
 fn a_port_is_chosen_three_times_at_most_and_one_of_the_users_own_once() {
     let sides = Thief::of(usize::MAX, true);
     let ended = sides.compare("{port}");
-    ended.check(15, &["did not start: another program listens at", "3 ports that were free"]);
+    ended.check(15, &["did not start: another program listens at", "3 free ports"]);
     ended.check_no_result();
     assert_eq!(sides.ports().len(), 3);
 
@@ -249,7 +249,7 @@ fn a_port_is_chosen_three_times_at_most_and_one_of_the_users_own_once() {
     let sides = Thief::of(usize::MAX, true);
     let ended = sides.compare(&own.to_string());
     ended.check(15, &["did not start: another program listens at"]);
-    assert!(!ended.stderr.contains("ports that were free"), "{ended:?}");
+    assert!(!ended.stderr.contains("free ports"), "{ended:?}");
     assert_eq!(sides.ports(), [own]);
 }
 
@@ -339,8 +339,8 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     run(one, &["--aa", "--start-base", server])
         .check(2, &["would listen at one port; write {port}"]);
     run(one, &["--start-base", server, "--start-head", "exec false"])
-        .check(2, &["start: ws://127.0.0.1:9/ is the place of another row too, `head`"]);
-    run(one, &["--start-base", server]).check(2, &["is the place of another row too, `head`"]);
+        .check(2, &["start: row `head` listens at ws://127.0.0.1:9/ too"]);
+    run(one, &["--start-base", server]).check(2, &["row `head` listens at "]);
     run(&format!("{one} ws://127.0.0.1:8 --bots 1k,2k"), &[])
         .check(2, &["--bots: 2 loads were asked for, and two sides are compared under one"]);
     run(&format!("{one} ws://127.0.0.1:8 --start-timeout 1s"), &[])
@@ -348,10 +348,10 @@ fn what_cannot_be_compared_is_refused_before_anything_runs() {
     run(&format!("{one} ws://127.0.0.1:8"), &["--ready-line", "up"])
         .check(2, &["--ready-line: no server is started"]);
     run(one, &["--start-head", "x {port}", "--ready-line", ""])
-        .check(2, &["ready-line: \"\" is no part of a line"]);
+        .check(2, &["ready-line: \"\" is not part of a line"]);
     run("ws://127.0.0.1:99999 ws://127.0.0.1:8", &[]).check(2, &["`99999` is not a port"]);
     run("unix:a.sock", &["--start-base", "x {port}", "--start-head", "y {port}"])
-        .check(2, &["start: unix:a.sock has no port in place of {port}"]);
+        .check(2, &["start: unix:a.sock has no port to replace with {port}"]);
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn a_file_has_sides_that_are_started_too() {
     file("[[row]]\nurl = 'ws://127.0.0.1:9'\nstart = 'x'\nready-line = \"a\\nb\"\n");
     sandbox
         .run("run x.toml")
-        .check(2, &["x.toml:4:", "ready-line: \"a\\nb\" is no part of a line"]);
+        .check(2, &["x.toml:4:", "ready-line: \"a\\nb\" is not part of a line"]);
     file("[[row]]\nserver = 'embedded'\ntransport = 'ws'\nstart = 'x'\n");
     sandbox.run("run x.toml").check(2, &["x.toml:4:", "`start` needs the `url`"]);
 }

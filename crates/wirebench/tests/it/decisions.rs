@@ -66,7 +66,7 @@ fn a_goal_ends_the_run_at_a_round_that_is_looked_at_or_is_told_not_to_be_reached
     let dry = format!("{line} --budget 1s --dry-run");
     with(&sandbox, &dry, &["--until", "p50 within 3%"]).check(0, &["would take at most "]);
     let refused = with(&sandbox, &line, &["--until", "p98 within 3%"]);
-    refused.check(2, &["`p98` is no number that has an interval; did you mean `p9"]);
+    refused.check(2, &["`p98` is not a number that has an interval; did you mean `p9"]);
     std::fs::write(sandbox.path().join("x.json"), "{}").unwrap();
     sandbox.run("run x.json --budget 1s").check(2, &["x.json: --budget: an experiment in JSON"]);
 }
@@ -104,7 +104,8 @@ fn a_required_limit_decides_the_exit_code_and_stands_first_on_the_page() {
     assert_eq!(again.stdout.lines().next(), Some(first));
 
     let refused = with(&sandbox, &line, &["--require", "eror_rate < 1%"]);
-    refused.check(2, &["column 1: `eror_rate` is no number of a run; did you mean `error_rate`?"]);
+    refused
+        .check(2, &["column 1: `eror_rate` is not a number of a run; did you mean `error_rate`?"]);
     let refused = with(&sandbox, &line, &["--require", "achieved/offered >= 99%"]);
     refused.check(2, &["achieved/offered: a closed loop offers no rate; --rate"]);
 }
@@ -128,7 +129,7 @@ fn a_file_has_limits_and_a_sweep_has_none() {
     file("b.toml", &format!("require = [\"p50 < 1ms\", \"p99 < 20\"]\n{rows}"));
     sandbox.run("run b.toml").check(2, &["b.toml", "1:", "column 7: `20`"]);
     let ended = sandbox.run("sweep a.toml");
-    ended.check(2, &["require: means nothing to a sweep", "--slo"]);
+    ended.check(2, &["require: does not apply to a sweep", "--slo"]);
     file("x.json", "{}");
     let ended = with(&sandbox, "run x.json", &["--require", "p50 < 1ms"]);
     ended.check(2, &["x.json: --require: an experiment in JSON"]);

@@ -735,7 +735,7 @@ const EXPERIMENT: &str = "require = 'p50 < 60s'\nrounds = 6\nduration = '200ms'\
     connections = 4\n[[row]]\nurl = 'URL'\n";
 
 /// Words of the error about a baseline that a busy machine has made invalid.
-const INVALID_BASELINE: &str = "is invalid, so that nothing can be relative to it";
+const INVALID_BASELINE: &str = "is invalid, so nothing can be compared with it";
 
 /// The first block of TOML with `word` in it.
 fn block<'a>(page: &'a str, word: &str) -> Option<&'a str> {

@@ -73,7 +73,7 @@ fn a_watch_brings_the_cpu_time_the_memory_and_the_samples_of_the_server() {
     let Some(fleet) = Fleet::up(2) else { return };
     let watch = fleet.watch();
     let ended = fleet.sandbox.run(&format!("fleet status --fleet {JOIN}"));
-    assert_eq!(ended.stdout, "2 agents are there: a0, a1\n1 watch is there: w0\n");
+    assert_eq!(ended.stdout, "2 agents are connected: a0, a1\n1 watch is connected: w0\n");
     let ended = fleet.start("--rate 600/s -c 30 -d 2s").wait();
     check_complete(&ended);
     let record = fleet.record();
@@ -140,7 +140,7 @@ fn a_watch_without_a_server_or_with_the_key_of_an_agent_says_what_to_do() {
     let own = fleet.folder().join("a0.join");
     let port = fleet.port();
     watch(&format!("--join {} --port {port}", own.display()))
-        .check(2, &["is for an agent, and this needs one for a watch"]);
+        .check(2, &["is for an agent, but this needs one for a watch"]);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn an_agent_that_is_killed_is_named_and_the_others_count_exactly() {
     let mut run = fleet.start("--rate 600/s -c 30 -d 3s");
     run.wait_for_word("block 0-0 begins");
     kill_process(fleet.agent("a1"), Signal::KILL).unwrap();
-    run.wait_for_word("a1 is gone: nobody answers for its process; block 0-0 will lack its part");
+    run.wait_for_word("a1 is gone: its process does not answer; block 0-0 will lack its part");
     let ended = run.wait();
     assert!([Some(12), Some(13)].contains(&ended.code), "{ended:?}");
     let record = fleet.record();
@@ -253,7 +253,7 @@ fn a_nats_server_is_built_with_go_once_where_that_is_asked_for() {
         command.env("PATH", path).env("HOME", sandbox.path());
         Running::start(command)
     };
-    up("", "/nowhere").wait().check(2, &["there is no nats-server; --install builds it with Go"]);
+    up("", "/nowhere").wait().check(2, &["nats-server not found; --install builds it with Go"]);
     // In the place of Go: it builds what is installed already.
     let tools = sandbox.path().join("go");
     fs::create_dir(&tools).unwrap();
@@ -383,7 +383,7 @@ fn who_is_not_let_in_is_told_why() {
             .collect()
     };
     let ended = fleet.sandbox.run(&format!("fleet status --fleet {JOIN}"));
-    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "1 agent is there: a0\n"));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "1 agent is connected: a0\n"));
 
     let stranger = "seed = \"SUACH75SWCM5D2JMJM6EKLR2WDARVGZT4QC6LX3AGHSWOMVAKERABBBRWM\"";
     status(&|join| line(join, "seed", stranger))
@@ -394,9 +394,9 @@ fn who_is_not_let_in_is_told_why() {
     let forged =
         line(&line(&own, "role", "role = \"controller\""), "name", "name = \"controller\"");
     status(&|_| forged.clone())
-        .check(2, &["refuses controller", "ermissions", "is the join file that of this name"]);
+        .check(2, &["refuses controller", "ermissions", "is the join file the one for this name"]);
     status(&|join| line(join, "role", "role = \"agent\""))
-        .check(2, &["is for an agent, and this needs one for a controller"]);
+        .check(2, &["is for an agent, but this needs one for a controller"]);
     let path = fleet.sandbox.path().join("changed.join");
     fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
     fleet.sandbox.run("fleet status --fleet changed.join").check(2, &["0644", "chmod 600"]);
@@ -404,7 +404,7 @@ fn who_is_not_let_in_is_told_why() {
     for (info, words) in [
         (
             "\"version\":\"2.10.22\",\"jetstream\":true",
-            "is nats-server 2.10.22, and at least 2.11 is needed",
+            "is nats-server 2.10.22, but at least 2.11 is needed",
         ),
         ("\"version\":\"2.15.2\",\"jetstream\":false", "has no JetStream"),
     ] {
@@ -437,7 +437,7 @@ fn an_agent_reads_the_secrets_of_a_target_from_a_file_of_its_own() {
     let Some(fleet) = Fleet::up(2) else { return };
     let join = fleet.folder().join("a1.join");
     let own = |line: &str| fleet.sandbox.command(&format!("agent --join {}{line}", join.display()));
-    Running::start(own(" -H X-Key:secret")).wait().check(2, &["`X-Key`", "name that as @FILE"]);
+    Running::start(own(" -H X-Key:secret")).wait().check(2, &["`X-Key`", "name it as @FILE"]);
     // In the place of a1, with the file; a0, which lacks it, takes no part.
     let stopped = fleet.agent("a1");
     kill_process(stopped, Signal::STOP).unwrap();
@@ -445,7 +445,7 @@ fn an_agent_reads_the_secrets_of_a_target_from_a_file_of_its_own() {
     let mut agent = Running::start(own(" --state own -H @fields"));
     agent.wait_for_word("a1 is connected");
     let ended = fleet.start("--rate 200/s -c 10 -d 500ms -H @fields --agents 1").wait();
-    assert!(ended.stderr.contains("a0 takes no part: it cannot use the plan"), "{ended:?}");
+    assert!(ended.stderr.contains("a0 cannot take part: it cannot use the plan"), "{ended:?}");
     let path = fs::read_dir(fleet.sandbox.path().join(".wirebench/records")).unwrap();
     let json =
         path.map(|entry| entry.unwrap().path()).find(|path| path.extension().unwrap() == "json");
@@ -672,7 +672,7 @@ fn a_certificate_that_has_expired_is_named_and_another_one_ends_it() {
     let heard = |_| {
         let ended = coordination.sandbox.run("fleet status --fleet keys/controller.join");
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        ended.stdout.contains("1 agent is there: a0")
+        ended.stdout.contains("1 agent is connected: a0")
     };
     assert!((0..10).any(heard), "the agent did not come back");
 }
@@ -685,7 +685,7 @@ fn an_agent_whose_key_is_withdrawn_says_so_and_ends() {
         let (before, from) = users.split_at(users.find("  {\n    # a0").unwrap());
         format!("{before}{}", &from[from.find("  {\n    # a1").unwrap()..])
     });
-    agent.wait_for_word("the coordination server does not let us in any more");
+    agent.wait_for_word("the coordination server no longer lets us in");
     agent.wait().check(15, &[]);
 }
 
@@ -711,7 +711,10 @@ fn a_log_that_is_full_ends_the_run_and_says_how_to_make_room() {
     assert!((1..3).contains(&record.blocks.len()), "{} blocks", record.blocks.len());
     assert!(record.blocks.iter().all(|block| block.failed.is_none()));
     let Ended::Partial { reason } = &record.ended else { panic!("{:?}", record.ended) };
-    assert!(reason.starts_with("the log takes no more at ") && reason.contains(words), "{reason}");
+    assert!(
+        reason.starts_with("the log accepts nothing more at ") && reason.contains(words),
+        "{reason}"
+    );
     assert!(reason.contains(name), "{reason}");
 
     coordination.resize_log(1 << 30);

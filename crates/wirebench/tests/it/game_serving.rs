@@ -92,10 +92,10 @@ fn what_means_nothing_to_a_server_is_refused() {
     let sandbox = Sandbox::new();
     #[rustfmt::skip]
     let table = [
-        ("serve ws --tables 3",            "--tables is only for the game server; leave it out, or take serve game"),
+        ("serve ws --tables 3",            "--tables is only for the game server; leave it out, or use serve game"),
         ("serve oracle ws --tls",          "--tls is only for the game server"),
         ("serve game ws",                  "serve game takes no second transport; leave ws out"),
-        ("serve game --work 1ms",          "--work means nothing to serve game; leave it out, or take serve ws"),
+        ("serve game --work 1ms",          "--work means nothing to serve game; leave it out, or use serve ws"),
         ("serve game --drop 1%",           "--drop is only for an oracle; leave it out"),
         ("serve game --ca-out ca.pem",     "--ca-out means nothing to game, which does not use TLS; leave it out, or add --tls"),
         ("serve game --deflate",           "--deflate is only for ws and wss; leave it out"),

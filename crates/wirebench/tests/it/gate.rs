@@ -239,7 +239,7 @@ fn a_baseline_of_other_conditions_is_refused_with_what_differs_unless_that_is_al
     // A baseline whose numbers are no result.
     gate.alter_base(|base| base["verdict"]["level"] = Value::from("invalid"));
     let told = gate.run(line, &limit);
-    told.ended.check(2, &["altered.json is invalid, so that nothing can be relative to it"]);
+    told.ended.check(2, &["altered.json is invalid, so nothing can be compared with it"]);
 }
 
 #[test]

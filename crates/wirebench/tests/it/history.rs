@@ -52,7 +52,7 @@ fn files_fill_a_history_anew() {
     let database = sandbox.path().join(".wirebench/history.db");
     fs::write(&database, "this is no database, and was one".repeat(99)).unwrap();
     fs::remove_file(sandbox.path().join(".wirebench/history.db-wal")).ok();
-    sandbox.run("history").check(2, &["history.db is damaged: it is no database; move it away"]);
+    sandbox.run("history").check(2, &["history.db is damaged: it is not a database; move it away"]);
     // Whoever measures is told, and its record is kept.
     let run = sandbox.run("ladder --only unix --rounds 1 --block 20ms -c 1");
     run.check_measured(&["warning: the record is kept, but not in the history: ", "move it away"]);
@@ -141,7 +141,7 @@ fn names_are_given_exported_and_protect_from_pruning() {
         .collect();
     let (tagged, baseline) = (&ids[5], &ids[4]);
     sandbox.run(&format!("history tag {tagged} v1.2")).check(0, &["has the tag v1.2\n"]);
-    sandbox.run(&format!("history tag {tagged} v1.2")).check(0, &["has the tag v1.2 already"]);
+    sandbox.run(&format!("history tag {tagged} v1.2")).check(0, &["already has the tag v1.2\n"]);
     sandbox.run(&format!("history baseline set main {baseline}")).check(0, &["main is "]);
     let list = sandbox.run("history baseline list").stdout;
     assert_eq!(list, format!("main {baseline} 2026-01-01T00:00:01Z\n"));

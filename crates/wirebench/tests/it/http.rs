@@ -58,10 +58,10 @@ fn a_status_that_is_no_reply_is_told_with_what_to_do_next() {
         ("302 Found", "Location: http://other.test/a?b\r\n", "try http://other.test/a?b, or"),
         ("307 Temporary Redirect", "", "It redirects, and redirects are not followed: name the place"),
         ("401 Unauthorized", "", "It wants a login: give it with -H @FILE"),
-        ("403 Forbidden", "", "It forbids that, and does not say why"),
+        ("403 Forbidden", "", "Access is denied without a reason"),
         ("404 Not Found", "", "Nothing is there: name the path in the URL"),
         ("405 Method Not Allowed", "", "It wants another method: name it with --method"),
-        ("426 Upgrade Required", "", "It is an endpoint of WebSocket: try ws://HOST/"),
+        ("426 Upgrade Required", "", "It is a WebSocket endpoint: try ws://HOST/"),
         ("500 Internal Server Error", "", "To take that for a reply: --expect-status 500"),
     ];
     for (status, field, said) in table {

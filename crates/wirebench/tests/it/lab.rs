@@ -352,7 +352,7 @@ fn a_new_subject_passes_its_checks_and_is_measured_at_once() {
             let name = format!("{language}-{role}");
             run(&sandbox, &format!("subjects new {name} --role {role} --language {language}"))
                 .check(0, &["next: "]);
-            run(&sandbox, &format!("subjects install {name}")).check(0, &["being installed"]);
+            run(&sandbox, &format!("subjects install {name}")).check(0, &[": installing"]);
             let checked = run(&sandbox, &format!("subjects check {name}"));
             checked.check(0, &[]);
             assert!(checked.stdout.contains(&format!("{name}: ok, ")), "{checked:?}");
@@ -381,7 +381,7 @@ fn a_new_subject_passes_its_checks_and_is_measured_at_once() {
     assert!(record.lab.unwrap().left_out.is_empty());
     assert_eq!(record.ended, Ended::Completed);
     run(&sandbox, "subjects new python-server --role server --language python")
-        .check(2, &["is there already"]);
+        .check(2, &["already exists; take another name"]);
 }
 
 #[test]
@@ -533,7 +533,7 @@ fn an_interrupted_lab_leaves_nothing_running_and_goes_on_where_it_was() {
         assert_eq!(ended.code, code, "{ended:?}");
         assert_nothing_runs_in(sandbox.path());
         if let Some(code) = code {
-            ended.check(code, &["the same command goes on where this one stopped"]);
+            ended.check(code, &["run the same command again to continue"]);
             let [record] = &sandbox.records()[..] else { panic!("no record") };
             assert!(matches!(record.ended, Ended::Interrupted { .. }));
         }
@@ -562,7 +562,7 @@ fn what_a_lab_shows_of_footprints_is_measured_once_and_anew_when_a_subject_has_c
         let [footprint] = &record_of(&ended.stdout).lab.unwrap().footprints[..] else {
             panic!("one subject: {ended:?}");
         };
-        (footprint.clone(), ended.stderr.contains("server: being weighed"))
+        (footprint.clone(), ended.stderr.contains("server: measuring its footprint"))
     };
     let is_unknown = |(footprint, is_weighed): (record::Footprint, bool)| {
         let reason = &footprint.missing["packages"];
@@ -582,7 +582,7 @@ fn what_a_lab_shows_of_footprints_is_measured_once_and_anew_when_a_subject_has_c
         "async def main():\n    # Not as it was.",
     );
     assert!(is_unknown(footprint_of("--quick")));
-    run(&sandbox, "footprint server").check(0, &["server: being weighed"]);
+    run(&sandbox, "footprint server").check(0, &["server: measuring its footprint"]);
     assert!(footprint_of("--quick").0.packages.is_some());
 }
 
@@ -619,7 +619,7 @@ fn a_lab_is_exported_for_other_tools() {
     assert!(read("x.csv").contains("embedded ws"));
     assert!(read("x.md").contains("embedded ws"));
     assert!(read("x.json").contains("\"context\""));
-    lab(&sandbox, rows, "--export xml=x").check(2, &["no format is called `xml`"]);
+    lab(&sandbox, rows, "--export xml=x").check(2, &["unknown format `xml`; use one of csv, "]);
     lab(&sandbox, rows, "--export csv=none/x.csv").check(74, &["cannot export to none/x.csv"]);
 }
 

@@ -126,7 +126,7 @@ fn a_server_that_answers_with_json_is_asked_for_an_id() {
     for (knows_ids, found) in [
         (
             true,
-            r#"Is it JSON that answers with the id that was sent: {"id":"wb-1"} got it back at "$.re"?"#,
+            r#"Is it JSON that returns the id of a request: {"id":"wb-1"} was answered with it at "$.re"?"#,
         ),
         (false, "Is it WebSocket that waits for the client to speak first?"),
     ] {
@@ -264,7 +264,10 @@ fn an_upgrade_without_an_answer_is_looked_at() {
             false => silence(stream),
         });
     let ended = Sandbox::new().run(&format!("{}/chat -n 10 -c 1 --timeout 2s", peer.url("ws")));
-    ended.check(15, &["no answer to the opening handshake", "Is it Socket.IO 4 at /socket.io/"]);
+    ended.check(
+        15,
+        &["no answer to the opening handshake", "Is it Socket.IO 4: it answers at /socket.io/"],
+    );
     assert!(
         !ended.stderr.contains("/chat --conversation"),
         "the path is that of Socket.IO: {ended:?}"
@@ -286,7 +289,7 @@ fn a_server_of_another_path_is_found_by_what_it_may_be_asked() {
         silence(stream)
     });
     let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", peer.url("ws")));
-    let found = "Is it Socket.IO 4 at /socket.io/";
+    let found = "Is it Socket.IO 4: it answers at /socket.io/";
     ended.check(
         15,
         &[
@@ -339,7 +342,7 @@ fn init_writes_the_conversation_to_start_from() {
     for (url, name, found, written) in [
         (greets.url("ws"), "conversation", "speaks first: \"welcome, stranger\"", "expect = {}"),
         (socketio.url("ws"), "socketio", "Engine.IO 4", "[request.echo]"),
-        (bytes.url("tcp"), "conversation", "says nothing by itself", "frame = \"lines\""),
+        (bytes.url("tcp"), "conversation", "sends nothing on its own", "frame = \"lines\""),
     ] {
         let sandbox = Sandbox::new();
         let ended = sandbox.run(&format!("init {url}"));

@@ -73,15 +73,15 @@ const SUBJECTS: &[(&str, &[Look])] = &[
         ("http", "/64",   "measured: HTTP: GET is answered with 2xx, 64 B"),
         ("http", "/none", "Nothing is there"),
         ("http", "/",     "--expect-status 403"),
-        ("ws",   "/64",   "a server that was not understood"),
+        ("ws",   "/64",   "a server with an unknown protocol"),
     ]),
     ("redis", &[
         ("tcp",  "",      "Redis (resp)"),
-        ("http", "/",     "Is it a server of HTTP/1.1?"),
+        ("http", "/",     "Is it an HTTP/1.1 server?"),
     ]),
-    ("mosquitto",         &[("tcp", "", "hold --conversation mqtt")]),
+    ("mosquitto",         &[("tcp", "", "use --conversation mqtt")]),
     ("aedes", &[
-        ("tcp",  "",      "hold --conversation mqtt"),
+        ("tcp",  "",      "use --conversation mqtt"),
         ("ws",   "/mqtt", "--conversation mqtt-ws"),
     ]),
     ("nats", &[
@@ -105,12 +105,12 @@ const SUBJECTS: &[(&str, &[Look])] = &[
     ("socketio", &[
         ("socketio", "/", "measured: an echo"),
         ("ws",   "/socket.io/?EIO=4&transport=websocket", "--conversation socketio"),
-        ("ws",   "/",     "Is it Socket.IO 4 at /socket.io/"),
+        ("ws",   "/",     "Is it Socket.IO 4: it answers at /socket.io/"),
     ]),
     ("fastapi", &[
         ("http", "/",     "Is it server-sent events at /: "),
         ("http", "/items", "It wants another method"),
-        ("ws",   "/chat", "It forbids that, and does not say why"),
+        ("ws",   "/chat", "Access is denied without a reason"),
     ]),
     ("fakellm", &[
         ("http", "/",     "Nothing is there"),

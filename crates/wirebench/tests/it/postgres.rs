@@ -88,10 +88,10 @@ fn a_server_has_all_after_200_kills() {
 #[test]
 fn an_address_that_is_none_is_told() {
     for (url, words) in [
-        ("mysql://h/b", "WIREBENCH_STORE` is no store: it does not begin with postgres://"),
+        ("mysql://h/b", "WIREBENCH_STORE` is not a store: it does not begin with postgres://"),
         (
             "postgres://ada:secret@h",
-            "`postgres://h` is no store: it names no database; write postgres://",
+            "`postgres://h` is not a store: it names no database; write postgres://",
         ),
     ] {
         let history = History::new(Some(url.to_owned()));

@@ -110,7 +110,7 @@ fn the_page_lies_beside_its_record_or_where_it_is_wanted() {
 fn what_cannot_be_drawn_or_written_says_so() {
     let sandbox = Sandbox::new();
     let none = sandbox.run("report");
-    none.check(2, &["no run has left a record in .wirebench/records"]);
+    none.check(2, &["there is no record in .wirebench/records"]);
     std::fs::write(sandbox.path().join("newer.json"), "{\"schema_version\": 99}").unwrap();
     std::fs::write(sandbox.path().join("foreign.json"), "round trip p50\n").unwrap();
     write(&sandbox, "it", &records::run());
@@ -118,9 +118,9 @@ fn what_cannot_be_drawn_or_written_says_so() {
     #[rustfmt::skip]
     let table = [
         ("report nowhere.json",           2,  "nowhere.json: No such file"),
-        ("report newer.json",             2,  "record of schema version 99"),
+        ("report newer.json",             2,  "the record has schema version 99"),
         ("report foreign.json",           2,  "foreign.json: not a record"),
-        ("report it.json -o it.json",     2,  "the page would take the place of its record"),
+        ("report it.json -o it.json",     2,  "the page would overwrite its record"),
         ("report it.json -o file/a.html", 74, "cannot write the page to file/a.html"),
         ("report it.json -o .",           74, "cannot write the page to .: "),
         ("report it.json --svg file",     74, "cannot write a chart to file/spectrum.svg"),

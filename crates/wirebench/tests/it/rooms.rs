@@ -239,7 +239,7 @@ fn a_program_that_ends_fails_its_block_with_its_last_words() {
     let block = &record.blocks[0];
     let failed = block.failed.as_deref().unwrap_or_default();
     let words =
-        "the program of --publish-with has ended: exit code 1; the last it said: out of luck";
+        "the program of --publish-with has ended: exit code 1; its last output: out of luck";
     assert!(failed.starts_with(words), "{failed}");
     assert_eq!(block.counts.check(), Ok(()));
 }
@@ -611,10 +611,7 @@ fn a_restart_of_what_the_server_has_not_started_or_receivers_connect_to_is_refus
     );
     for (program, words) in [
         ("redis-server", "the server has started no program of that name; name one of"),
-        (
-            "wirebench",
-            "it is what receivers connect to, and they would be cut; use --restart alone",
-        ),
+        ("wirebench", "receivers connect to it and would be disconnected; use --restart alone"),
     ] {
         let sandbox = Sandbox::new();
         std::fs::write(sandbox.path().join("relay.toml"), &relay).unwrap();
@@ -723,7 +720,7 @@ fn a_relay_delivers_what_is_published_at_brokers_that_we_did_not_write_and_says_
             assert_eq!(&answer, b"+OK\r\n");
             std::fs::write(sandbox.path().join("wrong"), format!("redis://:no@{address}")).unwrap();
             for (given, words) in [
-                (format!("redis://{address}"), "Redis wants a login, and was given none"),
+                (format!("redis://{address}"), "Redis requires a login, and none was given"),
                 ("@wrong".to_owned(), "Redis refuses: \"WRONGPASS"),
             ] {
                 let line = format!("relay --listen 127.0.0.1:0 --redis {given}");

@@ -185,7 +185,7 @@ fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
     let sandbox = Sandbox::new();
     #[rustfmt::skip]
     let table: [(&str, &[&str]); 28] = [
-        ("oracle",                                &["needs a transport", "there are tcp, tls, tcp-framed, tls-framed, "]),
+        ("oracle",                                &["needs a transport", "use one of tcp, tls, tcp-framed, tls-framed, "]),
         ("oracle htpp",                           &["'htpp'", "'http'"]),
         ("orcale ws",                             &["'orcale'", "'oracle'"]),
         ("oracle oracle",                         &["'oracle'", "tcp-framed"]),
@@ -201,14 +201,14 @@ fn an_oracle_that_cannot_be_says_why_and_what_to_do() {
         ("oracle tcp --size 1GiB",                &["1 GiB is too large", "16 MiB"]),
         ("oracle ws --drop 150%",                 &["--drop", "`150%`", "at most 100%"]),
         ("oracle ws --corrupt -1%",               &["--corrupt", "`-1%` is negative", "at least 0%"]),
-        ("oracle ws --drop 0.01",                 &["`0.01` is no percentage", "`1%`"]),
+        ("oracle ws --drop 0.01",                 &["`0.01` is not a percentage", "`1%`"]),
         ("oracle ws --delay 1ms",                 &["--delay", "did you mean `fixed:1ms`?"]),
         ("oracle ws --delay exp:1ms",             &["did you mean `exponential`?"]),
         ("oracle ws --delay bimodal:1ms,50ms",    &["`bimodal:1ms,50ms@10%`"]),
         ("oracle ws --stall 2s",                  &["has no start", "`2s@5s`"]),
         ("oracle ws --cap 0/s",                   &["`0/s` is a rate of zero", "--drop 100%"]),
         ("oracle ws --cap 1500",                  &["did you mean `1500/s`?"]),
-        ("oracle ws --events 20",                 &["a stream of events answers a request of HTTP", "use http"]),
+        ("oracle ws --events 20",                 &["an event stream can only answer an HTTP request", "use http"]),
         ("oracle http --first 1s",                &["--events"]),
         ("oracle http --events 0",                &["--events", "0"]),
         ("oracle http --events 9 --delay fixed:1ms", &["leave out the delay"]),
@@ -317,7 +317,7 @@ fn what_makes_no_sense_about_tls_is_told_before_anything_listens() {
         ("wss --tls-key dsa",                                 &["'dsa'", "ecdsa, rsa"]),
         ("wss --tls-resumption id",                           &["'id'", "none, tickets"]),
         ("wss --alpn h2",                                     &["--alpn h2", "http/1.1"]),
-        ("wss --name a:80",                                   &["`a:80` has ':' in it"]),
+        ("wss --name a:80",                                   &["`a:80` contains ':'"]),
     ];
     for (line, words) in table {
         let ended = sandbox.run(&format!("serve {line}"));
@@ -347,7 +347,7 @@ fn a_place_that_cannot_be_listened_at_is_named_with_the_cure() {
     #[rustfmt::skip]
     let table = [
         (format!("serve tcp --listen {place}"),          "address already in use; try port 0"),
-        ("serve tcp --listen 192.0.2.1:0".to_owned(),    "not an address of this machine"),
+        ("serve tcp --listen 192.0.2.1:0".to_owned(),    "does not belong to this machine; use an address of this machine"),
         ("serve unix --listen //host/a".to_owned(),      "did you mean `unix:///host/a`"),
     ];
     for (line, words) in table {

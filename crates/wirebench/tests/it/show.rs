@@ -59,7 +59,7 @@ fn two_records_are_compared_unless_that_would_say_nothing() {
     let same = sandbox.run("compare trusted.json trusted.json");
     same.check(0, &[]);
     assert!(
-        same.stdout.contains("\nmachine: tcp of the record by tcp of the base"),
+        same.stdout.contains("\nmachine: tcp of the record over tcp of the base"),
         "{}",
         same.stdout
     );
@@ -113,7 +113,7 @@ fn which_workload_a_table_is_of_must_be_said_if_there_are_several() {
 fn what_cannot_be_shown_says_why_and_what_to_do() {
     let sandbox = Sandbox::new();
     let none = sandbox.run("show");
-    none.check(2, &["no run has left a record in .wirebench/records; begin with `wirebench`"]);
+    none.check(2, &["there is no record in .wirebench/records; begin with `wirebench`"]);
     none.check_no_result();
     let newer = "{\"schema_version\": 99}";
     let cut = &RECORD[..RECORD.len() / 2];
@@ -124,7 +124,7 @@ fn what_cannot_be_shown_says_why_and_what_to_do() {
         (b"round trip p50\n", &["it.json: not a record: ", "line 1 column 1", "name a file"]),
         (b"{\n\xff",          &["it.json: not a record: not UTF-8 at line 2 column 1", "name a file"]),
         (b"{\"schema_version\": 2}", &["missing field `tool` at line 1 column 21", "name a file"]),
-        (newer.as_bytes(),    &["it.json: record of schema version 99", "reads up to 2", "use a newer one"]),
+        (newer.as_bytes(),    &["it.json: the record has schema version 99", "reads up to 2", "use a newer one"]),
         (cut.as_bytes(),      &["it.json: not a record: EOF", &last_line, "name a file"]),
     ];
     for (bytes, words) in table {

@@ -70,7 +70,7 @@ fn a_run_under_nohup_does_not_hear_that_its_terminal_is_gone() {
 #[test]
 fn blocks_that_have_ended_survive_sigkill() {
     let none = Sandbox::new().run("show --recover");
-    none.check(2, &["no run has left a journal in .wirebench/journals"]);
+    none.check(2, &["there is no journal in .wirebench/journals"]);
     for line in [
         "ladder --rounds 1000 --block 20ms --only ws,unix -c 2 -v",
         "run URL --bots 10,20,30,40 --every 10ms --warm-up 0s -d 2s -v",

@@ -83,7 +83,7 @@ fn what_a_sweep_cannot_do_is_refused_with_the_cure() {
         ("sweep ws://h --conversation room --publish 9/s --of bots", "use --of receivers or --of rate"),
         ("sweep ws://h --conversation room --publish 9/s --of receivers", "has 18 messages due in a block of 2 s: too few to miss 1 % of them; ask for --publish more"),
         ("sweep ws://h --conversation room --publish 9/s --of receivers --receivers 5", "--receivers means nothing to a sweep"),
-        ("sweep ws://h --size 1B --payload x",          "--size: a --payload has all of its bytes; leave one of the two out"),
+        ("sweep ws://h --size 1B --payload x",          "--size: --payload already sets the whole message; leave one of the two out"),
         ("sweep wsss://h",                              "did you mean `wss`?"),
         ("sweep tcp://127.0.0.1:1 --header A:b",        "--header: means nothing to tcp://"),
     ];
@@ -187,7 +187,7 @@ fn a_loss_that_does_not_depend_on_the_load_is_a_failure_and_no_knee() {
     let record = RunRecord::from_json(&text).unwrap();
     let line = &record.sweep.as_ref().unwrap().lines[0];
     let Knee::NotReached { reason, .. } = &line.knee else { panic!("{line:?}") };
-    assert!(reason.contains("a failure that does not depend on the load"), "{reason}");
+    assert!(reason.contains("the failure does not depend on the load"), "{reason}");
     assert_eq!(line.capacity, None);
     assert!(matches!(record.ended, Ended::Partial { .. }), "{:?}", record.ended);
     assert!([Some(12), Some(13)].contains(&ended.code), "{ended:?}");

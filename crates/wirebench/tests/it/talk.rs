@@ -270,7 +270,11 @@ fn every_message_of_a_conversation_is_shown_with_its_part() {
     let found: Vec<&str> = found.map(|line| line.split(" after ").next().unwrap()).collect();
     assert_eq!(
         found,
-        ["request `ask`: answered", "request `tell`: sent; it has no reply", "push `news`: 2 came"]
+        [
+            "request `ask`: answered",
+            "request `tell`: sent; it has no reply",
+            "push `news`: 2 received"
+        ]
     );
 }
 
@@ -285,7 +289,7 @@ fn a_mistake_in_a_conversation_is_told_with_its_place_and_what_came() {
         (&[], "--timeout 1s", &["step 1 of 2 of opening: nothing came within 2 s, expected a message that starts"]),
         (&[(0, "hello\n"), (1, "welcome\n"), (2, "re 10000001.\n")], "--timeout 1s",
          &["request `ask` (1 of 2): no reply came within 1 s, expected its id between \"re \" and \".\"",
-           "the last message that nothing matches was \"re 10000001.\"", "silence"]),
+           "the last message that matched nothing was \"re 10000001.\"", "silence"]),
     ];
     for (replies, options, expected) in table {
         let ended = played(replies, options);
@@ -297,7 +301,7 @@ fn a_mistake_in_a_conversation_is_told_with_its_place_and_what_came() {
     refused.check(15, &[]);
     assert!(refused.stdout.contains("< refusal of `ask`: no 10000000."), "{refused:?}");
     assert!(refused.stdout.contains("< unexpected: what"), "{refused:?}");
-    assert!(refused.stdout.contains("unexpected: 1 came; a [push.NAME]"), "{refused:?}");
+    assert!(refused.stdout.contains("unexpected: 1 received; a [push.NAME]"), "{refused:?}");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn the_chat_of_the_pages_logs_in_and_hears_what_others_say() {
     let refused = "exchange 1 of 1 before the connection, POST /login: HTTP status 401, expected the status 2xx";
     ended.check(
         15,
-        &["does not answer as expected", refused, "Hold `chat` against what the server expects"],
+        &["does not answer as expected", refused, "Compare `chat` with what the server expects"],
     );
     assert_eq!(totals(server)["joined"], 0);
 }
@@ -289,7 +289,7 @@ fn a_server_of_tls_1_2_that_wants_a_client_certificate_is_understood() {
     let serve = "s_server -accept 127.0.0.1:0 -rev -cert certs/server.pem -key certs/server-key.pem -tls1_2 -Verify 1";
     let (_server, accept) = openssl(&sandbox, serve);
     let ended = sandbox.run(&format!("tls://{accept} --ca certs/ca.pem"));
-    ended.check(15, &["it wants a client certificate", "--client-cert FILE"]);
+    ended.check(15, &["it requires a client certificate", "--client-cert FILE"]);
 }
 
 /// Starts a server of openssl, and says where it listens.

@@ -183,7 +183,7 @@ fn a_certificate_that_does_not_hold_is_named_with_the_reason_and_the_cure() {
         ("is not valid before", leaf(&local, one_day, Usage::Server)),
         ("is not for 127.0.0.1, but for other.example", leaf(&elsewhere, today, Usage::Server)),
         ("is not meant for this use", leaf(&local, today, Usage::Client)),
-        ("is an authority's own", of_authority),
+        ("is a CA certificate (CA:TRUE)", of_authority),
         ("is self-signed, and not among the authorities that we trust", self_signed),
         ("is not issued by an authority that we trust", (foreign.chain_pem, foreign.key_pem)),
     ];

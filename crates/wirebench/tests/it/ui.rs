@@ -177,7 +177,9 @@ fn what_cannot_be_served_or_started_says_so() {
     let listens = sandbox.run(&format!("ui --listen {taken}"));
     listens.check(2, &["cannot listen at", "name another one, as in --listen 127.0.0.1:0"]);
     sandbox.run("ui --listen nowhere").check(2, &["--listen"]);
-    sandbox.run(&format!("{} --feed -o -", server.url)).check(2, &["--feed: stdout has the lines"]);
+    sandbox
+        .run(&format!("{} --feed -o -", server.url))
+        .check(2, &["--feed writes its lines to stdout"]);
     let settings = sandbox.run(&format!("{} --settings none.toml", server.url));
     settings.check(2, &["cannot read none.toml: there is no such file"]);
     std::fs::write(sandbox.path().join("bad.toml"), "[run]\nspeed = 1\n").unwrap();

@@ -83,7 +83,7 @@ fn known_delays_are_measured_within_the_floor() {
         (fixed(0),        fixed(60),         None),
         (fixed(0),        fixed(99),         None),
         (fixed(0),        fixed(110),        Some("p50")), // and by more than 100 us for all
-        (fixed(110),      fixed(0),          Some("p50")), // faster than true is as wrong
+        (fixed(110),      fixed(0),          Some("p50")), // faster than the truth is just as wrong
         (exponential(0),  exponential(50),   None),
         (exponential(0),  fixed(0),          Some("p50")),
         (bimodal(10, 0),  bimodal(10, 60),   None),

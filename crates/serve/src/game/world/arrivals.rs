@@ -57,7 +57,7 @@ impl World {
         out: &mut impl Outbox,
     ) {
         self.counters.logins_refused += 1;
-        let message = "somebody is logged in on this connection";
+        let message = "a player is already logged in on this connection";
         let response = refused(request, ResponseStatus::Denied, LOGGED_IN_ALREADY, message);
         out.send(from.session, &response.into());
     }

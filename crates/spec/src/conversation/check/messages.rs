@@ -40,7 +40,7 @@ impl<'c> Checker<'c> {
     ) -> Result<(), Fault> {
         let has_status = |condition: &Condition| matches!(condition, Condition::Status(_));
         if !is_http && matcher.conditions.iter().any(has_status) {
-            return Err(self.fault(key, "has a `status`, which responses of HTTP alone have"));
+            return Err(self.fault(key, "has a `status`, which only HTTP responses have"));
         }
         match (&matcher.id, asked) {
             (Some(_), None) => {
@@ -72,7 +72,8 @@ impl<'c> Checker<'c> {
             Extent::Number(form) => Ok(form),
             Extent::Bytes(_) | Extent::Rest => {
                 let at = place.at;
-                let message = format!("`{place}` is no number; say its form, as in `@{at}:u32le`");
+                let message =
+                    format!("`{place}` is not a number; say its format, as in `@{at}:u32le`");
                 Err(Fault { text: place.to_string(), ..self.fault(key, message) })
             }
         }
@@ -106,7 +107,7 @@ impl<'c> Checker<'c> {
         };
         match reason {
             Some(reason) => {
-                let message = format!("`{text}` holds {min} to {max}, and {reason}");
+                let message = format!("`{text}` holds only {min} to {max}, but {reason}");
                 Err(Fault { text: text.to_owned(), ..self.fault(key, message) })
             }
             None => Ok(()),
@@ -141,21 +142,20 @@ impl<'c> Checker<'c> {
                 self.check_known(key, name)?;
             }
             let value = piece.value();
-            let misplaced = if matches!(value, Piece::Id) && holes == Holes::Plain {
-                "is the id of a request or of an opening step"
+            let places = if matches!(value, Piece::Id) && holes == Holes::Plain {
+                "requests and opening steps"
             } else if holes == Holes::All {
                 continue;
-            } else if matches!(value, Piece::Now | Piece::NowMs) {
-                "is the instant at which a request is due"
-            } else if matches!(value, Piece::Header) {
-                "is the header of a request"
-            } else if matches!(value, Piece::Payload { .. }) {
-                "is the payload of a request"
+            } else if matches!(
+                value,
+                Piece::Now | Piece::NowMs | Piece::Header | Piece::Payload { .. }
+            ) {
+                "requests"
             } else {
                 continue;
             };
             let text = piece.to_string();
-            let fault = self.fault(key, format!("`{text}` {misplaced}, and this is none"));
+            let fault = self.fault(key, format!("`{text}` is only available in {places}"));
             return Err(Fault { text, ..fault });
         }
         let (len, max) = (template.len_min(), Template::LEN_MAX);
@@ -229,7 +229,7 @@ impl<'c> Checker<'c> {
         if !is_name(name) {
             return Err(self.fault(
                 key,
-                format!("`{name}` is no name for a value; it has letters, digits and `_`, and no digit first"),
+                format!("`{name}` is not a name for a value; it has letters, digits and `_`, and no digit first"),
             ));
         }
         if RESERVED.contains(&name) {

@@ -68,13 +68,13 @@ impl<'c> Checker<'c> {
                 if *may_end && (last.is_none() || !is_http) {
                     return Err(self.fault(
                         "may-end",
-                        "says that the end of a response of HTTP ends the stream as well as `last`; leave it out",
+                        "says that the end of an HTTP response ends the stream as well as `last`; leave it out",
                     ));
                 }
                 if resume.is_some() && !is_http {
                     return Err(self.fault(
                         "resume",
-                        "asks for the rest of a response of HTTP by `Last-Event-ID`; leave it out",
+                        "asks for the rest of an HTTP response by `Last-Event-ID`; leave it out",
                     ));
                 }
                 if resume.is_some_and(|resume| resume.times == 0) {
@@ -85,7 +85,7 @@ impl<'c> Checker<'c> {
                 if last.is_none() && !is_http {
                     return Err(self.fault(
                         "last",
-                        "is missing: a stream that is no response of HTTP needs the message that ends it",
+                        "is missing: a stream that is not an HTTP response needs the message that ends it",
                     ));
                 }
                 if last.as_ref().is_some_and(|last| overlap::is_same(last, each)) {
@@ -106,7 +106,7 @@ impl<'c> Checker<'c> {
                 "of `speaks = \"sse\"` is a stream; say `each` event, the `first`, and the `last`",
             )),
             (_, Reply::Stream { .. }) => {
-                Err(self.fault("each", "is of a stream of events; say `speaks = \"sse\"`"))
+                Err(self.fault("each", "belongs to an event stream; say `speaks = \"sse\"`"))
             }
             (_, _) => Err(self.fault("reply", "of HTTP is a matcher, as in { status = \"2xx\" }")),
         }

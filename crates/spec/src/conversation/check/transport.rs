@@ -136,8 +136,10 @@ impl Checker<'_> {
         match is_own {
             true => {
                 let name = &field.name;
-                Err(self
-                    .fault(key, format!("has `{name}`, which is written by itself; leave it out")))
+                Err(self.fault(
+                    key,
+                    format!("has `{name}`, which wirebench writes itself; leave it out"),
+                ))
             }
             false => Ok(()),
         }

@@ -46,7 +46,7 @@ impl Checker<'_> {
                 self.form("sent", *place)?;
             }
             if let Some(Place::Bytes(Offset { at, extent: Extent::Number(_) })) = header {
-                let message = format!("is 32 digits of text, and no number; say `@{at}`");
+                let message = format!("is 32 digits of text, not a number; say `@{at}`");
                 return Err(self.fault("header", message));
             }
         }
@@ -68,7 +68,7 @@ impl Checker<'_> {
             self.part = Part::Beat;
             match &beat.every {
                 Every::Time(units::Nanos::ZERO) => {
-                    return Err(self.fault("every", "0s is no time; name a longer one"));
+                    return Err(self.fault("every", "of 0s is too short; use a longer time"));
                 }
                 Every::Time(_) => {}
                 Every::Millis(name) => self.check_known("every", name)?,
@@ -105,7 +105,7 @@ impl Checker<'_> {
                 return Err(self.fault(
                     "when",
                     format!(
-                        "matches nothing that `[{kind}.{name}]`, which comes first, does not match"
+                        "never applies: `[{kind}.{name}]`, which comes first, matches all of its messages"
                     ),
                 ));
             }

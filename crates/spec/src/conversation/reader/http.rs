@@ -33,9 +33,7 @@ impl Reader<'_> {
             return match body.is_some() || redirects.is_some() || !headers.is_empty() {
                 true => Err(Error::new(
                     self.places[&(part, key)],
-                    format!(
-                        "`{key}` belongs to a request of HTTP; say `http = \"POST /path\"` too"
-                    ),
+                    format!("`{key}` belongs to an HTTP request; say `http = \"POST /path\"` too"),
                 )),
                 false => Ok(None),
             };

@@ -90,7 +90,7 @@ impl Reader<'_> {
             if !is_name(&name.replace('-', "_")) {
                 return Err(Error::new(
                     at,
-                    format!("`{name}` is no name; it has letters, digits, `_` and `-`"),
+                    format!("`{name}` is not a name; it has letters, digits, `_` and `-`"),
                 ));
             }
             let table = Table::of_value(&format!("{key}.{name}"), value)?;

@@ -86,7 +86,7 @@ pub(super) fn one_of<T: Clone>(
     }
     let names = || known.iter().map(|(name, _)| *name);
     let expected = crate::near::expected(&word, names());
-    Err(Error::new(at, format!("`{key}` is no {word:?}{expected}")))
+    Err(Error::new(at, format!("`{key}` cannot be {word:?}{expected}")))
 }
 
 /// A whole number; its bounds are checked later.

@@ -51,7 +51,7 @@ impl Cells<'_> {
         let problem = |text: &str| Err(self.file.named(text));
         if !require.is_empty() && self.axis.is_some() {
             return problem(
-                "require: means nothing to a sweep, which loads a server beyond what it carries; --slo is its objective",
+                "require: does not apply to a sweep, which overloads the server on purpose; --slo is its objective",
             );
         }
         let is_about_offered = |it: &Requirement| it.metric == Metric::AchievedOfOffered;
@@ -69,7 +69,7 @@ impl Cells<'_> {
         let problem = |text: String| Err(self.file.named(&text));
         if self.axis.is_some() {
             return problem(
-                "until: means nothing to a sweep, which ends by its own rule".to_owned(),
+                "until: does not apply to a sweep, which ends by its own rule".to_owned(),
             );
         }
         let each = self.made.iter().fold(Nanos::ZERO, |sum, it| sum + it.workload.block_time());

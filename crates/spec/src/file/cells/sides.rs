@@ -26,14 +26,14 @@ impl Cells<'_> {
                 return Err(at(
                     place,
                     format!(
-                        "ready-line: {text:?} is no part of a line; name words that the program prints when it is ready"
+                        "ready-line: {text:?} is not part of a line; name words that the program prints when it is ready"
                     ),
                 ));
             }
             match (&started.url.address, started.takes_port()) {
                 (Address::Unix(_), true) => {
                     return Err(problem(format!(
-                        "start: {} has no port in place of {}; name the socket in the command",
+                        "start: {} has no port to replace with {}; name the socket in the command",
                         started.url,
                         Started::PORT
                     )));
@@ -43,10 +43,10 @@ impl Cells<'_> {
                     let is_another = |other: &&Cell<'_>| is_there(other, started, address);
                     if let Some(other) = self.made.iter().find(is_another) {
                         return Err(problem(format!(
-                            "start: {} is the place of another row too, `{}`, and two programs cannot listen there; let \
-                             each have a free port: write {} in the command, in place of the port",
-                            started.url,
+                            "start: row `{}` listens at {} too, and two programs cannot share it; let each have a free \
+                             port: write {} in the command, instead of the port",
                             other.row_name,
+                            started.url,
                             Started::PORT
                         )));
                     }

@@ -72,7 +72,7 @@ fn responses_answer_requests_in_their_order() {
                 &[
                     "refused 429 \"no\"",
                     "refused 1#1 \"{\\\"error\\\":1}\"",
-                    "error: bytes that answer no request",
+                    "error: received bytes that answer no request",
                 ],
             ),
             (
@@ -167,8 +167,8 @@ fn redirects_are_followed_where_the_file_says_so() {
             (
                 &other,
                 &[
-                    "error: HTTP status 302 redirects to \"http://other/\", and only redirects to http://h are followed; \
-                   name that place as the URL to measure it",
+                    "error: HTTP status 302 redirects to \"http://other/\", but only redirects to http://h are followed; \
+                   to measure the new location, use it as the URL",
                 ],
             ),
         ],
@@ -245,11 +245,11 @@ fn a_stream_is_parts_and_the_event_that_ends_it() {
             ),
             (
                 "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<p/>",
-                &["the response is no stream of events (text/event-stream) 0#0 \"<p/>\"", CLOSED],
+                &["the response is not an event stream (text/event-stream) 0#0 \"<p/>\"", CLOSED],
             ),
             (
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
-                &["error: byte 0x78 in a size of a chunked body"],
+                &["error: unexpected byte 0x78 in a size of a chunked body"],
             ),
             (
                 &sse(&format!("data: {}\n\n", "x".repeat(64))),

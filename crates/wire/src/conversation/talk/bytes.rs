@@ -176,6 +176,6 @@ fn another_hello_and_values_that_do_not_fit_are_named() {
     let (mut talk, mut tx) = greeted(speaks, frame, b"\x02token\x02").unwrap();
     let sent = tx.len();
     let error = ask(&mut talk, &mut tx).unwrap_err().to_string();
-    assert_eq!(error, "the value of `${level:i8}` is no whole number from -128 to 127");
+    assert_eq!(error, "the value of `${level:i8}` is not a whole number from -128 to 127");
     assert_eq!(tx.len(), sent, "nothing goes out");
 }

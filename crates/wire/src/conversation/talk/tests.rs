@@ -516,8 +516,8 @@ fn lengths_beyond_the_limit_and_lengths_that_are_none_are_errors() {
         (Frame::Resp, b"*1\r\n$9\r\n", "a message is longer than 8 bytes, the limit"),
         (length(LengthWidth::Four, false, 100), b"\0\0\0\x09", "a message is longer than 8 bytes, the limit"),
         (length(LengthWidth::Four, false, 4), b"\0\0\0\x05", "a message is longer than 4 bytes, the limit"),
-        (length(LengthWidth::Two, true, 4), b"\0\x01", "the length of a message is not one: \"\\x00\\x01\""),
-        (length(LengthWidth::Varint, false, 4), b"\xff\xff\xff\xff\xff", "the length of a message is not one: \"\\xff\\xff\\xff\\xff\\xff\""),
+        (length(LengthWidth::Two, true, 4), b"\0\x01", "invalid message length: \"\\x00\\x01\""),
+        (length(LengthWidth::Varint, false, 4), b"\xff\xff\xff\xff\xff", "invalid message length: \"\\xff\\xff\\xff\\xff\\xff\""),
     ];
     for (frame, bytes, error) in table {
         let conversation = conversation(Speaks::Tcp, frame);

@@ -128,7 +128,7 @@ pub enum AnswerError {
         answered: u8,
     },
     /// A parameter that the offer insists on is not in the answer.
-    #[error("{name} is missing, which was offered (RFC 7692 §7.1)")]
+    #[error("{name} was offered, but is missing from the answer (RFC 7692 §7.1)")]
     Missing {
         /// The parameter.
         name: &'static str,
@@ -142,8 +142,8 @@ pub enum AnswerError {
     /// One of the parameters is wrong on its own.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// The extension is there more than once.
-    #[error("it comes twice (RFC 7692 §5)")]
+    /// The extension occurs more than once.
+    #[error("it occurs twice (RFC 7692 §5)")]
     Twice,
 }
 
@@ -201,13 +201,13 @@ mod tests {
         #[rustfmt::skip]
         let table = [
             // offered, answered, error
-            ("server_no_context_takeover", "", "server_no_context_takeover is missing, which was offered (RFC 7692 §7.1)"),
-            ("server_max_window_bits=10", "", "server_max_window_bits is missing, which was offered (RFC 7692 §7.1)"),
+            ("server_no_context_takeover", "", "server_no_context_takeover was offered, but is missing from the answer (RFC 7692 §7.1)"),
+            ("server_max_window_bits=10", "", "server_max_window_bits was offered, but is missing from the answer (RFC 7692 §7.1)"),
             ("server_max_window_bits=10", "server_max_window_bits=11",
              "server_max_window_bits is 11, at most 10 was offered (RFC 7692 §7.1.2.1)"),
             ("", "client_max_window_bits=10", "client_max_window_bits was not offered (RFC 7692 §7.1.2.2)"),
             ("client_max_window_bits", "client_max_window_bits",
-             "client_max_window_bits has no value, a number from 8 to 15 expected (RFC 7692 §7.1.2)"),
+             "client_max_window_bits has no value, expected a number from 8 to 15 (RFC 7692 §7.1.2)"),
             ("client_max_window_bits", "client_max_window_bits=8",
              "client_max_window_bits is 8, but zlib compresses with windows of 2^9 bytes and more"),
         ];

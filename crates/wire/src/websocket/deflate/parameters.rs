@@ -310,27 +310,27 @@ fn check_level(level: u32) -> Result<(), ParameterError> {
 #[non_exhaustive]
 pub enum ParameterError {
     /// A window is not a power of two from 2^8 to 2^15.
-    #[error("{name} is {value}, a number from 8 to 15 expected (RFC 7692 §7.1.2)")]
+    #[error("{name} is {value}, expected a number from 8 to 15 (RFC 7692 §7.1.2)")]
     Bits {
         /// The parameter.
         name: &'static str,
         /// Its value.
         value: Excerpt,
     },
-    /// A parameter comes twice.
-    #[error("{name} comes twice (RFC 7692 §7.1)")]
+    /// A parameter occurs twice.
+    #[error("{name} occurs twice (RFC 7692 §7.1)")]
     Duplicate {
         /// The parameter.
         name: &'static str,
     },
     /// zlib has no such level.
-    #[error("level is {value}, a number from 1 to 9 expected")]
+    #[error("level is {value}, expected a number from 1 to 9")]
     Level {
         /// The level.
         value: Excerpt,
     },
     /// The parameter has no value and needs one.
-    #[error("{name} has no value, a number from 8 to 15 expected (RFC 7692 §7.1.2)")]
+    #[error("{name} has no value, expected a number from 8 to 15 (RFC 7692 §7.1.2)")]
     NoValue {
         /// The parameter.
         name: &'static str,
@@ -403,15 +403,15 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_for_is_refused_by_name() {
         let bits = |name, value| {
-            format!("{name} is \"{value}\", a number from 8 to 15 expected (RFC 7692 §7.1.2)")
+            format!("{name} is \"{value}\", expected a number from 8 to 15 (RFC 7692 §7.1.2)")
         };
         #[rustfmt::skip]
         let table = [
-            ("level=0", "level is \"0\", a number from 1 to 9 expected".to_owned()),
-            ("level=10", "level is \"10\", a number from 1 to 9 expected".to_owned()),
-            ("level", "level is \"\", a number from 1 to 9 expected".to_owned()),
-            ("level=x", "level is \"x\", a number from 1 to 9 expected".to_owned()),
-            ("level=1,level=1", "level comes twice (RFC 7692 §7.1)".to_owned()),
+            ("level=0", "level is \"0\", expected a number from 1 to 9".to_owned()),
+            ("level=10", "level is \"10\", expected a number from 1 to 9".to_owned()),
+            ("level", "level is \"\", expected a number from 1 to 9".to_owned()),
+            ("level=x", "level is \"x\", expected a number from 1 to 9".to_owned()),
+            ("level=1,level=1", "level occurs twice (RFC 7692 §7.1)".to_owned()),
             ("client_max_window_bits=7", bits("client_max_window_bits", "7")),
             ("client_max_window_bits=16", bits("client_max_window_bits", "16")),
             ("client_max_window_bits=010", bits("client_max_window_bits", "010")),
@@ -419,11 +419,11 @@ mod tests {
             ("client_max_window_bits=", bits("client_max_window_bits", "")),
             ("server_max_window_bits=256", bits("server_max_window_bits", "256")),
             ("server_max_window_bits",
-             "server_max_window_bits has no value, a number from 8 to 15 expected (RFC 7692 §7.1.2)".to_owned()),
+             "server_max_window_bits has no value, expected a number from 8 to 15 (RFC 7692 §7.1.2)".to_owned()),
             ("server_max_window_bits=9,server_max_window_bits=9",
-             "server_max_window_bits comes twice (RFC 7692 §7.1)".to_owned()),
+             "server_max_window_bits occurs twice (RFC 7692 §7.1)".to_owned()),
             ("client_no_context_takeover,client_no_context_takeover",
-             "client_no_context_takeover comes twice (RFC 7692 §7.1)".to_owned()),
+             "client_no_context_takeover occurs twice (RFC 7692 §7.1)".to_owned()),
             ("server_no_context_takeover=1",
              "server_no_context_takeover is \"1\", no value expected (RFC 7692 §7.1.1)".to_owned()),
             ("Level=1", "\"Level\" is not a parameter of permessage-deflate (RFC 7692 §7.1)".to_owned()),

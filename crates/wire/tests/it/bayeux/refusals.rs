@@ -19,7 +19,7 @@ fn a_refused_opening_says_who_refused_what() {
             )],
             r#"unsuccessful on "/meta/handshake": "403::denied""#,
         ),
-        (vec![first("[]")], "a response without an answer on /meta/handshake"),
+        (vec![first("[]")], "the response contains no answer on /meta/handshake"),
         (
             vec![first(r#"[{"channel":"/meta/handshake","successful":true}]"#)],
             "the answer on /meta/handshake has no clientId",
@@ -43,13 +43,13 @@ fn a_refused_opening_says_who_refused_what() {
         ),
         (
             vec![first(HANDSHAKEN), first(CONNECTED)],
-            "a response without an answer on /meta/subscribe",
+            "the response contains no answer on /meta/subscribe",
         ),
         (
             vec![Step::First(
                 b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n[]".to_vec(),
             )],
-            "a response without an answer on /meta/handshake",
+            "the response contains no answer on /meta/handshake",
         ),
     ];
     for (steps, error) in cases {
@@ -78,7 +78,7 @@ fn a_session_that_breaks_says_why() {
             first(&format!(r#"{connected},"advice":{{"interval":1}}}}]"#)),
             "advice to wait 1 ms before the next connect, only 0 is supported",
         ),
-        (first(SUBSCRIBED), "a response without an answer on /meta/connect"),
+        (first(SUBSCRIBED), "the response contains no answer on /meta/connect"),
         (
             second(
                 r#"[{"channel":"/service/client","successful":false,"error":"404::no \"game\""}]"#,

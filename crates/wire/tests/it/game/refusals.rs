@@ -59,13 +59,13 @@ fn a_refused_opening_says_which_packet_refused_it() {
 #[test]
 fn an_answer_out_of_sequence_is_an_error() {
     let cases = [
-        (0, vec![1], "the answer to event 1 came, 1 is next, 0 were sent"),
-        (2, vec![2], "the answer to event 2 came, 1 is next, 2 were sent"),
-        (2, vec![1, 1], "the answer to event 1 came, 2 is next, 2 were sent"),
-        (3, vec![1, 3], "the answer to event 3 came, 2 is next, 3 were sent"),
-        (1, vec![1, 2], "the answer to event 2 came, 2 is next, 1 were sent"),
-        (1, vec![0], "the answer to event 0 came, 1 is next, 1 were sent"),
-        (1, vec![-1], "the answer to event -1 came, 1 is next, 1 were sent"),
+        (0, vec![1], "got the answer to event 1 (next: 1, sent: 0)"),
+        (2, vec![2], "got the answer to event 2 (next: 1, sent: 2)"),
+        (2, vec![1, 1], "got the answer to event 1 (next: 2, sent: 2)"),
+        (3, vec![1, 3], "got the answer to event 3 (next: 2, sent: 3)"),
+        (1, vec![1, 2], "got the answer to event 2 (next: 2, sent: 1)"),
+        (1, vec![0], "got the answer to event 0 (next: 1, sent: 1)"),
+        (1, vec![-1], "got the answer to event -1 (next: 1, sent: 1)"),
     ];
     for (events, answers, error) in cases {
         let events = (0..events).map(|_| event(0, false));

@@ -27,13 +27,19 @@ fn a_certificate_that_does_not_hold_is_named_with_its_fault() {
         "the certificate of CN=server.test, issued by CN=server.test, is self-signed, and not among the authorities \
          that we trust"
     );
-    assert_eq!(here, format!("{refused}unknown_ca: it does not know who issued our certificate"));
+    assert_eq!(
+        here,
+        format!("{refused}unknown_ca: it does not know the issuer of our certificate")
+    );
     let [there, here] = refuse(|_, server| server.identity = world.stranger.clone());
     assert_eq!(
         there,
         "the certificate of CN=server.test, issued by CN=Another Authority, is not issued by an authority that we trust"
     );
-    assert_eq!(here, format!("{refused}unknown_ca: it does not know who issued our certificate"));
+    assert_eq!(
+        here,
+        format!("{refused}unknown_ca: it does not know the issuer of our certificate")
+    );
     let [there, here] = refuse(|_, server| server.identity = world.for_clients_only.clone());
     assert!(
         there.starts_with(
@@ -119,10 +125,10 @@ fn a_client_certificate_is_required_or_not_asked_for() {
         let expected = match version {
             // The handshake is complete for a client of TLS 1.3 before the server sees its certificate.
             Version::Tls13 => {
-                "the peer ended the connection: alert certificate_required: it wants a client certificate"
+                "the peer ended the connection: alert certificate_required: it requires a client certificate"
             }
             Version::Tls12 => {
-                "the peer refused the handshake: alert certificate_required: it wants a client certificate"
+                "the peer refused the handshake: alert certificate_required: it requires a client certificate"
             }
         };
         assert_eq!(there, expected);

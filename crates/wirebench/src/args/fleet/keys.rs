@@ -9,9 +9,8 @@ use std::path::PathBuf;
 /// Write keys for a controller, its agents and watches, and for their NATS server
 ///
 /// The folder gets a join file for the controller and one for each agent and watch, users.conf for the server to
-/// include, and, unless the address begins with nats://, the certificate of the server with its key. Each file is
-/// readable by its owner alone, and none that is there is overwritten. The lines for the configuration of the server
-/// are printed.
+/// include, and, unless the address begins with nats://, the certificate of the server with its key. Only its owner can
+/// read a file, and no existing file is overwritten. The lines for the configuration of the server are printed.
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::super::help::TEMPLATE)]
 pub(super) struct Keys {
@@ -21,7 +20,7 @@ pub(super) struct Keys {
     /// The number of agents
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=256))]
     agents: u32,
-    /// The number of watches: a machine of the measured server needs one (`wirebench watch`)
+    /// The number of watches: each machine of the measured server needs one (`wirebench watch`)
     #[arg(long, value_name = "COUNT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=16))]
     watch: u32,
     /// The address of the server as agents and controllers reach it
@@ -77,7 +76,7 @@ impl Keys {
             count => format!(", and {count} watches, w0 to w{}", count - 1),
         };
         terminal.say(&format!(
-            "{} agents, a0 to a{}{watches}: give each its own .join file{}; the lines above belong into the server's \
+            "{} agents, a0 to a{}{watches}: give each its own .join file{}; add the lines above to the server's \
              configuration",
             joins.agents.len(),
             joins.agents.len() - 1,

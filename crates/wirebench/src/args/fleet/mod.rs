@@ -1,6 +1,6 @@
 //! `wirebench fleet …`: many machines that load a server together.
 //!
-//! Start reading at [`Fleet`]; the way from any command that measures to a fleet is in `fleet_way`.
+//! Start reading at [`Fleet`]; `fleet_way` connects every command that measures with a fleet.
 
 mod keys;
 mod runs;
@@ -12,8 +12,8 @@ use crate::terminal::Terminal;
 /// Load a server from many machines, as one
 ///
 /// Each machine runs an agent (`wirebench agent --join FILE`). A measurement with --fleet is cut into parts that add up
-/// to the whole; each agent measures its part from the same instant on, and the parts become one record. A NATS server
-/// with JetStream stands between them.
+/// to the whole; all agents begin their parts at the same instant, and the parts become one record. They communicate
+/// through a NATS server with JetStream.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,

@@ -1,4 +1,4 @@
-//! `wirebench fleet status`, `stop` and `resume`: runs that go on.
+//! `wirebench fleet status`, `stop` and `resume`: the agents of a fleet, and its runs in progress.
 
 use super::super::experiment::Execution;
 use super::super::fleet_way::{agents_heard, connect, options, unreachable};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use units::Nanos;
 
-/// Say which agents and watches are there
+/// List the agents and watches that are connected
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::super::help::TEMPLATE)]
 pub(super) struct Status {
@@ -30,7 +30,7 @@ pub(super) struct Status {
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::super::help::TEMPLATE)]
 pub(super) struct Stop {
-    /// The run, as its beginning said
+    /// The name of the run, as printed when it began
     #[arg(value_name = "RUN")]
     run: Name,
     /// The join file of a controller
@@ -38,11 +38,11 @@ pub(super) struct Stop {
     join: PathBuf,
 }
 
-/// Go on with a run whose controller is gone, and make its record
+/// Continue a run whose controller is gone, and make its record
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::super::help::TEMPLATE)]
 pub(super) struct Resume {
-    /// The run, as its beginning said
+    /// The name of the run, as printed when it began
     #[arg(value_name = "RUN")]
     run: Name,
     #[command(flatten)]
@@ -59,11 +59,11 @@ impl Status {
             names.collect()
         };
         let line = |one: &str, many: &str, names: Vec<&str>| match names.len() {
-            1 => format!("1 {one} is there: {}\n", names[0]),
-            count => format!("{count} {many} are there: {}\n", names.join(", ")),
+            1 => format!("1 {one} is connected: {}\n", names[0]),
+            count => format!("{count} {many} are connected: {}\n", names.join(", ")),
         };
         let mut text = match of(AgentTask::Load) {
-            none if none.is_empty() => "no agent is there\n".to_owned(),
+            none if none.is_empty() => "no agent is connected\n".to_owned(),
             names => line("agent", "agents", names),
         };
         for (one, many, task) in
@@ -115,7 +115,7 @@ impl Resume {
     }
 }
 
-/// The plan of a run, out of the log.
+/// Reads the plan of a run from the log.
 fn plan_of(join: &Path, run: &Name) -> Result<Arc<Plan>, Failure> {
     let (tell, told) = channel();
     let bus = connect(join, tell)?;

@@ -14,8 +14,8 @@ use units::Nanos;
 
 /// Start a NATS server and agents on this machine, until Ctrl-C
 ///
-/// The server listens on loopback alone, on a port that is free, and what it stores is in a folder that is removed at
-/// the end. Each agent has its own key. Agents on one machine share its cores: this is to try a fleet, not to measure
+/// The server listens only on loopback, on a free port, and stores its data in a folder that is removed at the end.
+/// Each agent has its own key. Agents on one machine share its cores: this is for trying out a fleet, not for measuring
 /// more than one process can.
 #[derive(Debug, clap::Args)]
 #[command(help_template = super::super::help::TEMPLATE)]
@@ -23,22 +23,22 @@ pub(super) struct Up {
     /// The number of agents
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=64))]
     local: u32,
-    /// The program nats-server [default: WIREBENCH_NATS_SERVER, or that of --install, or in PATH]
+    /// The program nats-server [default: WIREBENCH_NATS_SERVER, or that of --install, or the one in PATH]
     #[arg(long, value_name = "FILE")]
     nats_server: Option<PathBuf>,
-    /// Build nats-server with Go first, if it is not there
+    /// First build nats-server with Go, if it is missing
     #[arg(long)]
     install: bool,
-    /// The file to write the controller's join file to; that of a watch, watch.join, is written beside it
+    /// The path of the controller's join file; that of a watch, watch.join, is written next to it
     #[arg(long, value_name = "FILE", default_value = ".wirebench/fleet.join")]
     join: PathBuf,
 }
 
-/// All that runs, in the order in which it is ended.
+/// Everything that runs, in the order of shutdown.
 struct Running {
     agents: Vec<Process>,
     server: Process,
-    /// The join files outside of its folder.
+    /// The join files outside of `folder`.
     written: [PathBuf; 2],
     folder: PrivateFolder,
 }
@@ -90,7 +90,7 @@ impl Up {
             return match named.is_file() {
                 true => Ok(named),
                 false => Err(Failure::usage(format!(
-                    "{} is no nats-server: there is no such file",
+                    "nats-server not found at {}; there is no such file",
                     named.display()
                 ))),
             };
@@ -109,7 +109,11 @@ impl Up {
         let found = std::env::split_paths(&path)
             .map(|folder| folder.join("nats-server"))
             .find(|file| file.is_file());
-        found.ok_or_else(|| Failure::usage("there is no nats-server; --install builds it with Go, --nats-server FILE names one"))
+        found.ok_or_else(|| {
+            Failure::usage(
+                "nats-server not found; --install builds it with Go, --nats-server FILE names it",
+            )
+        })
     }
 
     fn start(&self, program: &Path, launch: &Launch) -> Result<Running, Failure> {
@@ -132,11 +136,11 @@ impl Up {
         }
         let watch = self.join.with_file_name("watch.join");
         for (from, to) in [(&joins.controller, &self.join), (&joins.watches[0], &watch)] {
-            // Of an earlier fleet, whose server is gone.
+            // Left by an earlier fleet, whose server is gone.
             drop(fs::remove_file(to));
             fs::copy(from, to).map_err(|error| internal(format!("{}: {error}", to.display())))?;
         }
-        // The first controller makes the log, without which no agent gets in.
+        // The first controller creates the log, and no agent can join without it.
         let (tell, _told) = std::sync::mpsc::channel();
         drop(super::super::fleet_way::connect(&self.join, tell)?);
         let agents = (0..self.local as usize).map(|agent| start_agent(&folder, agent, launch));
@@ -181,7 +185,7 @@ fn config(root: &Path) -> String {
     )
 }
 
-/// Waits until the server says where it listens: its address.
+/// Waits until the server reports its address, and returns it.
 fn wait_for(root: &Path, server: &mut Process) -> Result<String, Failure> {
     let clock = Clock::start();
     while clock.now().0 < READY_MAX.0 {
@@ -241,7 +245,7 @@ fn install(folder: &Path, launch: &Launch) -> Result<(), Failure> {
 }
 
 fn last_line(text: &str) -> String {
-    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word").to_owned()
+    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output").to_owned()
 }
 
 fn internal(what: impl std::fmt::Display) -> Failure {

@@ -1,4 +1,4 @@
-//! `wirebench history`: the records that were kept, listed, named, found again and checked.
+//! `wirebench history`: lists, names, finds and checks the records that were kept.
 
 mod names;
 mod transfer;
@@ -15,10 +15,10 @@ use transfer::Prune;
 
 /// List the records that were kept, and find one again
 ///
-/// Every record is a file, and the history (.wirebench/history.db, or the database of WIREBENCH_STORE) has it once
-/// more, to be found by its experiment, server, tag, machine and verdict (docs/HISTORY.md). `show`, `compare`, `report`
-/// and --baseline take the name of a record from this list in place of a file, the beginning of that name, or the name
-/// of a baseline.
+/// Every record is a file, and the history (.wirebench/history.db, or the database of WIREBENCH_STORE) has a copy, to
+/// be found by experiment, server, tag, machine and verdict (docs/HISTORY.md). Instead of a file, `show`, `compare`,
+/// `report` and --baseline take the name of a record in this list, the beginning of that name, or the name of a
+/// baseline.
 #[derive(Debug, clap::Args)]
 #[command(
     before_help = EXAMPLES,
@@ -43,21 +43,21 @@ Examples:
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Give a record a tag, or take it away
+    /// Add a tag to a record, or remove it
     Tag(Tag),
-    /// Name the records that others are held against
+    /// Name the records that others are compared with
     Baseline(Baseline),
-    /// Find since when numbers are others, and what changed beside them
+    /// Find when numbers changed, and what else changed then
     Trend(List),
     /// Write records as files, with their names, into a folder
     Export {
-        /// The folder; it is made if it is missing
+        /// The folder; created if it is missing
         #[arg(value_name = "DIR")]
         folder: PathBuf,
         #[command(flatten)]
         wanted: Wanted,
     },
-    /// Add records from files, to fill a history anew or from elsewhere
+    /// Add records from files, to rebuild a history or extend it
     Import {
         /// A record, or a folder of records
         #[arg(value_name = "FILE|DIR", default_value = files::RECORDS)]
@@ -96,7 +96,7 @@ struct Wanted {
     /// Records with this verdict: trusted, degraded, invalid
     #[arg(long, value_name = "VERDICT", value_parser = verdict, hide_short_help = true)]
     verdict: Option<Level>,
-    /// The newest so many [default: 20, of a trend 1000]
+    /// Newest COUNT [default: 20; trend: 1000; export: all]
     #[arg(long, value_name = "COUNT")]
     limit: Option<u32>,
 }
@@ -160,7 +160,7 @@ fn print_json(all: &impl serde::Serialize, terminal: &Terminal) -> Result<Exit, 
 }
 
 impl Wanted {
-    /// The same for a store; `usual` is the usual limit.
+    /// Converts these options to the filter of a store; `usual` is the limit unless they set one.
     fn filter(self, usual: Option<u32>) -> Filter {
         let Self { experiment, target, tag, machine, verdict, limit } = self;
         let limit = limit.or(usual);
@@ -168,7 +168,7 @@ impl Wanted {
     }
 }
 
-/// Checks the history. It is sound, or every fault is told.
+/// Checks the history, and reports the number of its faults and the first [`TOLD_MAX`].
 fn verify(terminal: &Terminal) -> Result<Exit, Failure> {
     let Some(mut store) = history::open()? else {
         terminal.say("there is no history yet");
@@ -198,9 +198,9 @@ fn verdict(word: &str) -> Result<Level, String> {
     found.ok_or_else(|| format!("expected one of {}", all.map(Level::name).join(", ")))
 }
 
-/// The records that a list has.
+/// The usual number of records in a list.
 const LISTED: u32 = 20;
-/// The records that a trend looks at: the time to find changes grows with the square of their number.
+/// The usual number of records that a trend looks at: the time to find changes grows with the square of their number.
 const OF_TREND: u32 = 1000;
-/// The faults that an error names.
+/// The most faults that an error names.
 const TOLD_MAX: usize = 5;

@@ -13,14 +13,14 @@ pub(super) struct Tag {
     /// The tag: letters, digits, and any of . - _
     #[arg(value_name = "TAG", value_parser = tag)]
     tag: String,
-    /// Take the tag away
+    /// Remove the tag
     #[arg(long)]
     remove: bool,
 }
 
-/// Name the records that others are held against
+/// Name the records that others are compared with
 ///
-/// `--baseline NAME` of `run` and `gate`, and `compare NAME RECORD`, take the name in place of a file.
+/// `--baseline NAME` of `run` and `gate`, and `compare NAME RECORD`, take the name instead of a file.
 #[derive(Debug, clap::Args)]
 pub(super) struct Baseline {
     #[command(subcommand)]
@@ -29,7 +29,7 @@ pub(super) struct Baseline {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Make a record the baseline of this name, in place of the one before
+    /// Make a record the baseline of this name, instead of the previous one
     Set {
         /// The name: letters, digits, and any of - _
         #[arg(value_name = "NAME", value_parser = name)]
@@ -40,7 +40,7 @@ enum Action {
     },
     /// List the baselines
     List,
-    /// Take a name away; its record stays
+    /// Remove a name; its record stays
     Remove {
         /// The name
         #[arg(value_name = "NAME")]
@@ -53,9 +53,13 @@ impl Tag {
         let mut store = opened()?;
         let entry = store.find(&self.record).map_err(Failure::usage)?;
         let changed = store.tag(&entry.id, &self.tag, !self.remove).map_err(history::failure)?;
-        let now = if self.remove { "has not" } else { "has" };
-        let already = if changed { "" } else { " already" };
-        terminal.say(&format!("{} {now} the tag {}{already}", entry.id, self.tag));
+        let now = match (self.remove, changed) {
+            (false, true) => "has",
+            (false, false) => "already has",
+            (true, true) => "no longer has",
+            (true, false) => "does not have",
+        };
+        terminal.say(&format!("{} {now} the tag {}", entry.id, self.tag));
         Ok(Exit::DONE)
     }
 }
@@ -81,7 +85,7 @@ impl Baseline {
             Action::Remove { name } => {
                 if !opened()?.set_baseline(&name, None).map_err(history::failure)? {
                     return Err(Failure::usage(format!(
-                        "there is no baseline `{name}`; `wirebench history baseline list` has them"
+                        "there is no baseline `{name}`; `wirebench history baseline list` lists them"
                     )));
                 }
             }
@@ -90,7 +94,7 @@ impl Baseline {
     }
 }
 
-/// The history, which has to be there.
+/// Opens the history, which has to exist.
 fn opened() -> Result<Box<dyn Store>, Failure> {
     history::open()?.ok_or_else(|| {
         Failure::usage(format!(
@@ -104,7 +108,7 @@ fn tag(text: &str) -> Result<String, String> {
     of(text, "._-")
 }
 
-/// A name that is not taken for a file.
+/// Checks a name that cannot be mistaken for a file.
 fn name(text: &str) -> Result<String, String> {
     of(text, "_-")
 }
@@ -113,7 +117,7 @@ fn of(text: &str, others: &str) -> Result<String, String> {
     let is_fine = |letter: char| letter.is_ascii_alphanumeric() || others.contains(letter);
     let len = text.len();
     if len == 0 || len > LEN_MAX || !text.chars().all(is_fine) || text.starts_with('-') {
-        return Err(format!("up to {LEN_MAX} letters, digits, and any of {others} are possible"));
+        return Err(format!("expected up to {LEN_MAX} letters, digits, and any of {others}"));
     }
     Ok(text.to_owned())
 }

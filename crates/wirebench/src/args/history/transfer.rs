@@ -1,4 +1,4 @@
-//! Records into the history, out of it, and away.
+//! Imports records into the history, exports them, and removes them.
 
 use super::super::show;
 use crate::exit::{Exit, Failure};
@@ -15,7 +15,7 @@ use store::{Filter, Store};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Prune {
-    /// Keep the newest so many, and all that have a tag or are a baseline
+    /// Keep this many of the newest, and all that have a tag or are a baseline
     #[arg(long, value_name = "COUNT")]
     keep: usize,
     /// Print the records that would be removed, and remove none
@@ -23,7 +23,7 @@ pub(super) struct Prune {
     dry_run: bool,
 }
 
-/// The names of a record, as an exported folder has them.
+/// The names of a record, as an exported folder stores them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Names {
     id: String,
@@ -31,7 +31,7 @@ struct Names {
     baselines: Vec<String>,
 }
 
-/// Adds the records that are in these files, and in these folders. Names each that is added once it is safe.
+/// Adds the records in these files and folders. Prints each added record once it is stored.
 pub(super) fn import(paths: &[PathBuf], terminal: &Terminal) -> Result<Exit, Failure> {
     let mut files = Vec::new();
     for path in paths {
@@ -72,12 +72,12 @@ pub(super) fn import(paths: &[PathBuf], terminal: &Terminal) -> Result<Exit, Fai
     Ok(if refused == 0 { Exit::DONE } else { Exit::PARTIAL })
 }
 
-/// Gives records the names that they had where they were exported, but for baselines whose name another record has.
-/// False if the file `path` is there, and does not hold such names.
+/// Gives records the names that they had where they were exported, except baselines whose name another record has.
+/// Returns false if the file `path` exists but does not contain such names.
 fn give_names(store: &mut dyn Store, path: &Path, terminal: &Terminal) -> Result<bool, Failure> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        // The path is a file, and no folder: it has no names beside it.
+        // The path is a file, not a folder: there are no names beside it.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(true),
         text => text.map_err(|error| error.to_string()),
     };
@@ -124,7 +124,7 @@ fn records_in(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes the records that `filter` lets through into `folder`, each as it was written first, and their names.
+/// Writes the records that pass `filter` into `folder`, each as it was first written, and their names.
 pub(super) fn export(folder: &Path, filter: &Filter, terminal: &Terminal) -> Result<Exit, Failure> {
     let cannot = |path: &Path, error: io::Error| {
         let path = path.display();
@@ -195,5 +195,5 @@ fn remove(file: &Path, terminal: &Terminal) {
     }
 }
 
-/// The names of records in a folder of them.
+/// The file in a folder of records that has their names.
 const NAMES: &str = "history.json";

@@ -1,4 +1,4 @@
-//! Brokers that `wirebench serve relay` subscribes at: their URLs, which may have a password in them.
+//! Brokers that `wirebench serve relay` subscribes to: their URLs, which may contain a password.
 
 use crate::input;
 use engine::Address;
@@ -16,14 +16,14 @@ use wire::http1::percent_decoded;
 pub(super) struct Brokers {
     /// Deliver what is published in channels of this Redis to the rooms of the same names
     ///
-    /// `redis://HOST:PORT`. Where Redis wants a password, write `redis://USER:PASSWORD@HOST:PORT` into a file, or
-    /// `redis://:PASSWORD@HOST:PORT` if there is no user, and name that as @FILE. Both are percent-encoded: `%25` is
-    /// `%`.
+    /// `redis://HOST:PORT`. If Redis needs a password, write `redis://USER:PASSWORD@HOST:PORT` to a file, or
+    /// `redis://:PASSWORD@HOST:PORT` if there is no user, and name it as @FILE. User and password are percent-encoded:
+    /// `%25` is `%`.
     #[arg(long, value_name = "URL|@FILE", hide_short_help = true)]
     redis: Option<String>,
     /// The same for the subjects of this NATS server, `nats://HOST:PORT`
     ///
-    /// In a file there may be `nats://USER:PASSWORD@HOST:PORT`, or `nats://TOKEN@HOST:PORT`, percent-encoded as well.
+    /// A file may have `nats://USER:PASSWORD@HOST:PORT`, or `nats://TOKEN@HOST:PORT`, percent-encoded as well.
     #[arg(long, value_name = "URL|@FILE", hide_short_help = true)]
     nats: Option<String>,
 }
@@ -35,7 +35,7 @@ impl Brokers {
         all.map(|(broker, _)| option_of(broker))
     }
 
-    /// The brokers, whose names are looked up; a message has at most `message_max` bytes.
+    /// Returns the brokers, after looking up their hosts; a message has at most `message_max` bytes.
     pub(super) fn feeds(&self, message_max: usize) -> Result<Vec<Feed>, String> {
         let given = self.all().into_iter().filter_map(|(broker, url)| Some((broker, url?)));
         given
@@ -69,19 +69,19 @@ const fn scheme_of(broker: Broker) -> &'static str {
 /// The parts of a URL.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
-    /// The host and the port, as a URL of the stream that the broker is spoken to over.
+    /// The host and the port, as the URL of the stream to the broker.
     stream: Endpoint,
     login: Option<Login>,
 }
 
 impl Place {
-    /// The place that an option names, itself or in a file. No error repeats what may be a password.
+    /// Reads the place that an option names, directly or in a file. No error repeats what may be a password.
     fn named(broker: Broker, text: &str) -> Result<Self, String> {
         let Some(path) = text.strip_prefix('@') else {
             let place = Self::read(broker, text)?;
             if place.login.is_some() {
-                return Err("takes no login on the command line, where everybody sees it; write the URL into a file, \
-                     and name that as @FILE"
+                return Err("takes no login on the command line, where everybody sees it; write the URL to a file, \
+                     and name it as @FILE"
                     .to_owned());
             }
             return Ok(place);
@@ -94,9 +94,9 @@ impl Place {
 
     fn read(broker: Broker, url: &str) -> Result<Self, String> {
         let scheme = scheme_of(broker);
-        let form = || format!("takes {scheme}HOST:PORT, and nothing behind that");
+        let form = || format!("takes {scheme}HOST:PORT, with nothing after it");
         let rest = url.strip_prefix(scheme).ok_or_else(form)?;
-        // Passwords in base64 have slashes.
+        // Passwords in base64 can contain slashes.
         let (login, place) = match rest.rsplit_once('@') {
             None => (None, rest),
             Some((login, place)) => (Some(read_login(broker, login)?), place),
@@ -109,7 +109,7 @@ impl Place {
         Ok(Self { stream, login })
     }
 
-    /// The broker there.
+    /// Looks up the host, and returns the broker there.
     fn feed(self, broker: Broker, message_max: usize) -> Result<Feed, String> {
         let Self { stream, login } = self;
         let place = stream.authority();
@@ -140,7 +140,7 @@ fn read_login(broker: Broker, text: &str) -> Result<Login, String> {
     Ok(Login { user: user.map(plain).transpose()?, password: plain(password)? })
 }
 
-/// A file with a URL is no longer.
+/// The longest file with a URL.
 const FILE_MAX: Bytes = Bytes(64 << 10);
 
 #[cfg(test)]

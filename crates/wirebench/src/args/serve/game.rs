@@ -38,7 +38,7 @@ pub(super) struct Game {
     /// The number of seats at each table [default: 5]
     #[arg(long, value_name = "COUNT", value_parser = seats, hide_short_help = true)]
     seats: Option<NonZeroU32>,
-    /// The number of threads; more than there are cores do not help [default: 1]
+    /// The number of threads; more threads than cores do not help [default: 1]
     ///
     /// The system spreads connections over all threads. The game itself runs in the first one; the others decode what
     /// their players send, pass it on, and encode the answers.
@@ -166,7 +166,7 @@ impl Game {
         address.map(Address::Tcp).map_err(|_| not_an_address("--web", web))
     }
 
-    /// The name of the first option that was given; that of `others` are not looked at.
+    /// The name of the first option that was given; those in `others` are ignored.
     pub(super) fn given_besides(&self, others: &[&str]) -> Option<&'static str> {
         let all = [
             ("--web", self.web.is_some()),

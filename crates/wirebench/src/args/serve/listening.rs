@@ -1,20 +1,20 @@
-//! Addresses that a server cannot listen at, in words.
+//! Errors about addresses that a server cannot listen on.
 
 use crate::exit::Failure;
 use engine::{Address, ConnectionError};
 
-/// The failure of a server that cannot listen at `address`, with its cure.
+/// The failure of a server that cannot listen on `address`, with its cure.
 pub(super) fn cannot_listen(address: &Address, error: ConnectionError) -> Failure {
     let cures = [
         (ConnectionError::AddressInUse, "; try port 0, or another path"),
-        (ConnectionError::AddressNotAvailable, "; it is not an address of this machine"),
+        (ConnectionError::AddressNotAvailable, "; use an address of this machine"),
         (ConnectionError::NotFound, "; its folder does not exist"),
     ];
     let cure = cures.iter().find(|(of, _)| *of == error).map_or("", |(_, cure)| cure);
     Failure::usage(format!("cannot listen at {address}: {error}{cure}"))
 }
 
-/// The words about an option of which `listen` is no address, with the one that was meant.
+/// Returns the error for an option whose value `listen` is not an address, with the address that was probably meant.
 pub(super) fn not_an_address(option: &str, listen: &str) -> String {
     let near = match listen.rsplit_once(':') {
         Some(("" | "localhost", port)) => format!("; did you mean 127.0.0.1:{port}?"),
@@ -22,6 +22,6 @@ pub(super) fn not_an_address(option: &str, listen: &str) -> String {
         _ => String::new(),
     };
     format!(
-        "{option} {listen}: not an address with a port, as 127.0.0.1:8080 or [::1]:8080 is{near}"
+        "{option} {listen}: not an address with a port, such as 127.0.0.1:8080 or [::1]:8080{near}"
     )
 }

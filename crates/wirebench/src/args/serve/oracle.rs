@@ -27,7 +27,7 @@ pub(super) struct Oracle {
     /// While replies wait, reply k after the first of them is sent no earlier than k / RATE after it.
     #[arg(long, value_name = "RATE", value_parser = cap, hide_short_help = true)]
     cap: Option<Rate>,
-    /// Leave this much memory behind with each reply, as a server does that leaks
+    /// Leak this much memory with each reply
     #[arg(long, value_name = "SIZE", value_parser = values::size, hide_short_help = true)]
     leak: Option<Bytes>,
     /// Leave this share of messages without a reply
@@ -43,7 +43,7 @@ pub(super) struct Oracle {
     /// A reply that no other overtakes within 2 s is sent then, and not counted as reordered.
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, hide_short_help = true)]
     reorder: Option<Share>,
-    /// Speak this language in place of an echo: json-rpc
+    /// Speak this language instead of echoing: json-rpc
     ///
     /// JSON-RPC 2.0 over any transport: the method `echo` returns its parameters, any other is an error.
     #[arg(long, value_name = "LANGUAGE", value_parser = speech, hide_short_help = true)]
@@ -60,9 +60,9 @@ pub(super) struct Oracle {
     /// Answer each request with a stream of this many events; over http and https
     ///
     /// Server-sent events, as servers of language models send them: the head at once, the first event after --first,
-    /// each next one --gap after it, and a --gap after the last `data: [DONE]` and the end of the response. Each event
-    /// tells in `kept_ns` how long after its request it was really sent. Event k has the id k, and a request with
-    /// `Last-Event-ID: k` is answered by those from k + 1 on.
+    /// each next one --gap later, and a --gap after the last one `data: [DONE]` and the end of the response. Each event
+    /// says in `kept_ns` how long after its request it was really sent. Event k has the id k, and a request with
+    /// `Last-Event-ID: k` is answered with those from k + 1 on.
     #[arg(long, value_name = "COUNT", hide_short_help = true)]
     events: Option<NonZeroU32>,
     /// The time from a request to the first event of its stream [default: 0s]
@@ -76,7 +76,7 @@ pub(super) struct Oracle {
     /// A client that asks again with `Last-Event-ID` gets the rest.
     #[arg(long, value_name = "COUNT", requires = "events", hide_short_help = true)]
     break_after: Option<NonZeroU32>,
-    /// Ask for this time before a reconnect, by `retry` at the begin of each stream
+    /// Ask for this time before a reconnect, by `retry` at the beginning of each stream
     #[arg(long, value_name = "DURATION", requires = "events", hide_short_help = true)]
     retry: Option<Nanos>,
     /// Flip a bit near the end of this share of replies
@@ -124,7 +124,7 @@ impl Oracle {
         }
     }
 
-    /// True if it answers by streams of events.
+    /// True if it answers with streams of events.
     pub(super) fn has_streams(&self) -> bool {
         self.events.is_some()
     }
@@ -134,7 +134,7 @@ impl Oracle {
         self.given_besides(&[])
     }
 
-    /// The same without looking at `others`.
+    /// Returns the name of the first option that was given and is not in `others`.
     pub(super) fn given_besides(&self, others: &[&str]) -> Option<&'static str> {
         let all = [
             ("--delay", self.delay.is_some()),
@@ -159,7 +159,7 @@ impl Oracle {
 fn speech(text: &str) -> Result<Speech, String> {
     match text {
         "json-rpc" => Ok(Speech::JsonRpc),
-        _ => Err("an oracle speaks json-rpc, or without --speak is an echo".to_owned()),
+        _ => Err("an oracle speaks json-rpc; without --speak it echoes".to_owned()),
     }
 }
 

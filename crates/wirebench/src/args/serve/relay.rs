@@ -1,4 +1,4 @@
-//! `wirebench serve relay`: what it is asked, and what it says in the end.
+//! `wirebench serve relay`: its options, and its report at the end.
 
 use super::Serve;
 use crate::args::values::seed_of_clock;
@@ -23,9 +23,7 @@ impl Serve {
         let usual = Protocol::WebSocket.plain();
         match self.transport.unwrap_or(usual) {
             scheme if scheme.protocol == Protocol::WebSocket => Ok(scheme),
-            other => {
-                Err(format!("serve relay speaks ws or wss, and not {other}; take one of them"))
-            }
+            other => Err(format!("serve relay speaks ws or wss, not {other}; use one of them")),
         }
     }
 
@@ -33,7 +31,7 @@ impl Serve {
     pub(super) fn relay(&self, stack: Stack, stop: Arc<AtomicBool>) -> Relay {
         let queue_max = self.game.queue_max.unwrap_or(Relay::QUEUE_MAX);
         let patience = Patience {
-            idle_max: self.idle_timeout.unwrap_or(Nanos::MAX), // Receivers have nothing to say.
+            idle_max: self.idle_timeout.unwrap_or(Nanos::MAX), // Receivers need not send anything.
             ..self.patience()
         };
         let relay = Relay::new(stack, stop)
@@ -45,7 +43,7 @@ impl Serve {
         if self.oracle.given().is_none() {
             return relay;
         }
-        clock::sharpen_timers().ok(); // Blunt ones make deliveries later than they are told to be.
+        clock::sharpen_timers().ok(); // Blunt timers make deliveries later than asked for.
         relay.with_behaviour(self.oracle.behaviour())
     }
 
@@ -90,7 +88,7 @@ impl Serve {
         let faults = match dropped + duplicated + reordered {
             0 => String::new(),
             _ => format!(
-                ", {dropped} deliveries dropped, {duplicated} doubled and {reordered} overtaken on purpose"
+                ", {dropped} deliveries dropped, {duplicated} duplicated and {reordered} reordered on purpose"
             ),
         };
         let recovered = match self.recovery {

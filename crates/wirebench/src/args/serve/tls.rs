@@ -181,7 +181,7 @@ impl Tls {
 
     /// The protocols that the server accepts by ALPN.
     fn protocols(&self, scheme: Scheme) -> Result<Vec<String>, String> {
-        // Of the ways into a game two are over HTTP.
+        // Two of the ways into a game are over HTTP.
         let is_http = scheme.protocol == Protocol::Game || scheme.facts().path.is_some();
         if let Some(other) =
             self.alpn.iter().find(|name| is_http && values::NOT_SPOKEN.contains(&name.as_str()))
@@ -196,7 +196,7 @@ impl Tls {
         Ok(self.alpn.clone())
     }
 
-    /// The error of TLS settings that do not fit together: the option at fault and what to do.
+    /// Returns the error for TLS settings that do not fit together: the option at fault and what to do.
     fn refused(&self, error: &OptionsError) -> Failure {
         let of = |option: &str, path: &Option<PathBuf>| {
             let path = path.as_deref().unwrap_or_else(|| Path::new("FILE"));

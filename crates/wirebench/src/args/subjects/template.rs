@@ -1,4 +1,4 @@
-//! A new subject: a copy of one of ours that speaks bare TCP by what its language brings, to be changed.
+//! A new subject: a copy, to be changed, of one of ours that speaks bare TCP with the standard library of its language.
 
 use crate::exit::{Exit, Failure};
 use anyhow::anyhow;
@@ -26,22 +26,24 @@ pub(super) fn name(text: &str) -> Result<String, String> {
     let is_fine =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     if text.is_empty() || text.starts_with('-') || !text.chars().all(is_fine) {
-        return Err("a name has small letters, digits and `-`, as in node-ws".to_owned());
+        return Err("a name has lowercase letters, digits and `-`, as in node-ws".to_owned());
     }
     match text {
-        "shared" | "embedded" | "wirebench" => Err(format!("`{text}` has a meaning of its own")),
+        "shared" | "embedded" | "wirebench" => {
+            Err(format!("`{text}` is reserved; take another name"))
+        }
         _ => Ok(text.to_owned()),
     }
 }
 
-/// Writes the files of the subject to begin with into a new folder.
+/// Writes the files of a subject to start from into a new folder.
 pub(super) fn write(language: Language, side: Side, folder: &Path) -> Result<(), Failure> {
     let not_written = |error: std::io::Error| {
         Failure::new(Exit::NOT_WRITTEN, anyhow!("cannot write {}: {error}", folder.display()))
     };
     if folder.exists() {
         return Err(Failure::usage(format!(
-            "{} is there already; take another name",
+            "{} already exists; take another name",
             folder.display()
         )));
     }

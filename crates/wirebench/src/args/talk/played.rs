@@ -1,4 +1,4 @@
-//! A conversation that was played: its messages by the parts that they play, and what was found, in words.
+//! Describes a conversation that was played: the role of each message, and the findings.
 
 use run::play::{Asked, Played};
 use spec::Conversation;
@@ -6,7 +6,7 @@ use spec::conversation::{Reply, Request};
 use wire::conversation::{Sense, place_text};
 use wire::{Excerpt, Verdict};
 
-/// The part that a message plays, as it stands before the message.
+/// Returns the role of a message, to be written before the message.
 pub(super) fn part(conversation: &Conversation, sense: Sense, is_heard: bool) -> String {
     let request = |exchange: u16| &conversation.requests[usize::from(exchange)].name;
     let count = conversation.open.len();
@@ -40,17 +40,17 @@ pub(super) fn summary(conversation: &Conversation, played: &Played) -> String {
     };
     let requests = conversation.requests.iter().zip(&played.requests).enumerate().map(of_kind);
     let pushes = conversation.pushes.iter().zip(&played.pushes);
-    let pushes = pushes.map(|(push, count)| format!("push `{}`: {count} came\n", push.name));
+    let pushes = pushes.map(|(push, count)| format!("push `{}`: {count} received\n", push.name));
     let unexpected = (played.unexpected > 0).then(|| {
         format!(
-            "unexpected: {} came; a [push.NAME] or an [answer.NAME] names them\n",
+            "unexpected: {} received; a [push.NAME] or an [answer.NAME] names them\n",
             played.unexpected
         )
     });
     requests.chain(pushes).chain(unexpected).collect()
 }
 
-/// The end of a request, and the way in which its reply was known.
+/// Describes how a request ended, and how its reply was recognised.
 fn outcome(request: &Request, asked: Asked, learnt: Option<&(u16, Vec<u8>)>) -> String {
     let Some(took) = asked.took else { return "sent; it has no reply".to_owned() };
     let end = match (asked.verdict, asked.parts) {
@@ -66,12 +66,12 @@ fn outcome(request: &Request, asked: Asked, learnt: Option<&(u16, Vec<u8>)>) -> 
     };
     let id = matcher.and_then(|matcher| matcher.id.as_ref());
     let found = match id {
-        Some(place) => format!("its id stands {}", place_text(place)),
+        Some(place) => format!("its id is {}", place_text(place)),
         None => "by order, without an id".to_owned(),
     };
     let known = learnt.map_or_else(String::new, |(_, before)| {
         format!(
-            "; the next is known by the {} bytes before it, {}",
+            "; the next is recognised by the {} bytes before it, {}",
             before.len(),
             Excerpt::new(before)
         )

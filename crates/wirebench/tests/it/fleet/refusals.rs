@@ -52,7 +52,8 @@ fn who_lacks_a_permission_is_told_which_one_and_what_to_look_at() {
         let refused = refused_at_the_start(name);
         let says = format!("refuses {name}: ");
         let code = if name.ends_with(['0', '1']) { 15 } else { 2 };
-        let remedy = "is the join file that of this name and task, and users.conf the one that was";
+        let remedy =
+            "is the join file the one for this name and task, and users.conf the one that was";
         running.wait().check(code, &[&refused, &says, remedy]);
     }
 
