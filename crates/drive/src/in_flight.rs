@@ -27,7 +27,7 @@ pub(crate) struct InFlight {
     first: u64,
     /// The number of slots up to and including the newest answered one.
     overtaken: usize,
-    /// The number of messages that were forgotten and got no reply although a later one did.
+    /// The number of measured messages that were forgotten and got no reply although a later one did.
     lost: u64,
     /// The messages whose reply has begun and not ended, each with the instant of the reply's last part; `None` before
     /// the first.
@@ -51,7 +51,10 @@ struct Slot {
 enum State {
     Awaited,
     Answered,
-    GivenUp,
+    /// Given up; `measured` is true if it was due in the measurement.
+    GivenUp {
+        measured: bool,
+    },
 }
 
 /// The relation of a reply to the message that it names.
@@ -118,7 +121,7 @@ impl InFlight {
         let slot = &mut self.slots[index];
         match slot.state {
             _ if slot.due != due => Named::Unknown,
-            State::Awaited | State::Answered | State::GivenUp => self.take_at(index),
+            State::Awaited | State::Answered | State::GivenUp { .. } => self.take_at(index),
         }
     }
 
@@ -159,7 +162,7 @@ impl InFlight {
         let slot = &mut self.slots[index];
         match slot.state {
             State::Answered => Named::Duplicate,
-            State::GivenUp => {
+            State::GivenUp { .. } => {
                 slot.state = State::Answered;
                 self.overtaken = self.overtaken.max(index + 1);
                 self.trim();
@@ -176,14 +179,15 @@ impl InFlight {
         self.slots.iter().filter(awaited).count() as u64
     }
 
-    /// Gives up the oldest awaited message if it was sent at or before `sent_max`.
-    pub(crate) fn give_up(&mut self, sent_max: Instant) -> Option<Flight> {
+    /// Gives up the oldest awaited message if it was sent at or before `sent_max`. One that was due before
+    /// `measured_from` never counts as lost.
+    pub(crate) fn give_up(&mut self, sent_max: Instant, measured_from: Instant) -> Option<Flight> {
         let awaited = |slot: &&mut Slot| slot.state == State::Awaited;
         let slot = self.slots.iter_mut().find(awaited)?;
         if slot.sent > sent_max {
             return None;
         }
-        slot.state = State::GivenUp;
+        slot.state = State::GivenUp { measured: slot.due >= measured_from };
         let flight = slot.flight();
         self.ended += 1;
         self.trim();
@@ -191,7 +195,7 @@ impl InFlight {
     }
 
     /// Forgets everything. Calls `each` for every message without a reply that is still known, with true if a later one
-    /// was answered. Returns how many more were lost.
+    /// was answered. Returns the number of measured messages that were lost and are no longer known.
     pub(crate) fn end(&mut self, mut each: impl FnMut(Flight, bool)) -> u64 {
         for (index, slot) in self.slots.drain(..).enumerate() {
             if slot.state != State::Answered {
@@ -250,8 +254,10 @@ impl InFlight {
         while let Some(slot) = self.slots.front() {
             match slot.state {
                 State::Awaited => return,
-                State::GivenUp if self.ended <= ENDED_MAX => return,
-                State::GivenUp => self.lost += u64::from(self.overtaken > 0),
+                State::GivenUp { .. } if self.ended <= ENDED_MAX => return,
+                State::GivenUp { measured } => {
+                    self.lost += u64::from(measured && self.overtaken > 0);
+                }
                 State::Answered => {}
             }
             self.slots.pop_front();

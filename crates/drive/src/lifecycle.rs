@@ -523,7 +523,8 @@ impl<O: Observer> Worker<O> {
     fn cut_off<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let Some(connection) = self.connections.find(id) else { return };
         let (now, place) = (engine.now(), connection.place);
-        while let Some(flight) = connection.in_flight.give_up(Instant::NEVER) {
+        let measured_from = self.recorder.measured_from();
+        while let Some(flight) = connection.in_flight.give_up(Instant::NEVER, measured_from) {
             self.recorder.failed(flight, Failure::Error, now);
         }
         if connection.is_opening() && !connection.resumes {
@@ -595,7 +596,8 @@ impl<O: Observer> Worker<O> {
         let loses_message_alone = (makes_due || pipelines && (self.has_header || is_numbered))
             && connection.state == State::Open;
         let (place, mut lost) = (connection.place, 0);
-        while let Some(flight) = connection.in_flight.give_up(now - timeouts.reply) {
+        let (sent_max, measured_from) = (now - timeouts.reply, self.recorder.measured_from());
+        while let Some(flight) = connection.in_flight.give_up(sent_max, measured_from) {
             self.recorder.failed(flight, Failure::TimedOut, now);
             lost += 1;
             if loses_message_alone {

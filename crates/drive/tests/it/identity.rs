@@ -83,6 +83,24 @@ fn each_fault_alone_is_counted_exactly() {
 }
 
 #[test]
+fn messages_of_the_warm_up_that_are_lost_are_not_counted() {
+    for speech in [Speech::Framed, Speech::WebSocket] {
+        let behaviour = Behaviour { drop: "2%".parse().unwrap(), ..Behaviour::default() };
+        let mut server = oracle(speech, behaviour, ORACLE_LEN);
+        // Long enough that all lost messages of the warm-up are forgotten in the measurement, behind 1024 replies.
+        let play = Play::new(speech).payload(ORACLE_LEN).rate("1000/s").warm_up(ms(1000));
+        let play = play.duration(ms(4000)).reply_timeout(ms(300));
+        let played = play.against(&mut server);
+        let (measured, warm_up) = (played.outcome.measured, played.outcome.warm_up);
+        assert!(warm_up.timed_out > 10, "{speech:?} {warm_up:?}");
+        let lost = played.outcome.identity.unwrap().lost;
+        // A message at the end is not lost before a later one is answered.
+        let unanswered = measured.timed_out + measured.in_flight();
+        assert!(lost <= unanswered && unanswered - lost <= 3, "{speech:?} {lost} {measured:?}");
+    }
+}
+
+#[test]
 fn a_later_reply_ends_its_own_message_and_not_the_oldest() {
     // The 10th reply is held back, and leaves behind the 12th.
     let mut held = Vec::new();
