@@ -140,7 +140,9 @@ impl Experiment {
                     ));
                 }
             }
-            if let Some(endpoint) = workload.server.url_mut() {
+            let publish_to = workload.publish_to.as_mut().map(|url| ("publish_to", url));
+            let server = workload.server.url_mut().map(|url| ("server", url));
+            for (field, endpoint) in server.into_iter().chain(publish_to) {
                 let value_of = |name: &str| {
                     let mut all = given.iter();
                     all.find(|given| given.name.eq_ignore_ascii_case(name))?.value.clone()
@@ -149,7 +151,7 @@ impl Experiment {
                     crate::Problem::new(
                         "header",
                         format!(
-                            "workloads[{index}].server: the value of `{name}` in the URL is not written down; give it \
+                            "workloads[{index}].{field}: the value of `{name}` in the URL is not written down; give it \
                              again with -H '{name}: …', or -H @FILE"
                         ),
                     )

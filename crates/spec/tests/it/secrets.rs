@@ -136,8 +136,38 @@ fn a_secret_of_a_conversation_is_cut_out_of_what_a_server_says() {
     }
 }
 
+#[test]
+fn secrets_of_every_url_are_given_again() {
+    let mut experiment = experiment_of("ws://h/?token=hunter2", &[]);
+    experiment.workloads[0].publish_to = Some("http://h:81/?token=hunter2".parse().unwrap());
+    let json = serde_json::to_string(&experiment).unwrap();
+    assert!(!json.contains("hunter2"), "{json}");
+    let read = |path: &str, _| Err(format!("cannot read {path}"));
+    let given = |json: &str, headers: &[&str]| {
+        let mut experiment: Experiment = serde_json::from_str(json).unwrap();
+        let fields: Vec<String> = headers.iter().map(|field| (*field).to_owned()).collect();
+        experiment.give_secrets(&fields, &read).map(|()| experiment)
+    };
+    let again = given(&json, &["token: hunter2"]).unwrap();
+    assert_eq!(again.workloads[0].publish_to, experiment.workloads[0].publish_to);
+    assert_eq!(again.workloads[0].server, experiment.workloads[0].server);
+    let missing = |experiment: &Experiment| {
+        given(&serde_json::to_string(experiment).unwrap(), &[]).unwrap_err().to_string()
+    };
+    let problem = missing(&experiment);
+    assert!(problem.contains("workloads[0].server: the value of `token` in the URL"), "{problem}");
+    experiment.workloads[0].server = spec::Server::Given("ws://h/".parse().unwrap());
+    let problem = missing(&experiment);
+    assert!(problem.contains("workloads[0].publish_to: the value of `token`"), "{problem}");
+}
+
 /// The secrets of an experiment at `url` with these headers.
 fn secrets_of(url: &str, headers: &[&str]) -> Secrets {
+    experiment_of(url, headers).secrets()
+}
+
+/// An experiment at `url` with these headers.
+fn experiment_of(url: &str, headers: &[&str]) -> Experiment {
     let options = spec::Options {
         header: headers.iter().map(|header| (*header).to_owned()).collect(),
         ..spec::Options::default()
@@ -147,5 +177,5 @@ fn secrets_of(url: &str, headers: &[&str]) -> Secrets {
     let context = spec::Context { environment: &|_| None, read: &read, pack: &pack, seed: 7 };
     let server = spec::Server::Given(url.parse().expect("a URL"));
     let workloads = options.workloads("it", &server, &context).expect("options that are possible");
-    Experiment { workloads, ..Experiment::default() }.secrets()
+    Experiment { workloads, ..Experiment::default() }
 }
