@@ -488,7 +488,8 @@ impl Conversation {
     pub fn has_bytes(&self) -> bool {
         let is_bytes =
             |request: &Request| matches!(&request.send, Send::Message(it) if it.is_bytes());
-        self.requests.iter().any(is_bytes)
+        let of_publishers = self.publishers.iter().flat_map(|it| &it.requests);
+        self.requests.iter().chain(of_publishers).any(is_bytes)
     }
 
     /// The values of the secrets that were read, and of the columns that are named like secrets.

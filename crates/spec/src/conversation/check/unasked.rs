@@ -22,7 +22,7 @@ impl Checker<'_> {
                 Send::Message(template) => template.has_now(),
                 Send::Http(_) => false,
             };
-            if sent.is_some() && !all.requests.iter().any(stamps) {
+            if sent.is_some() && !all.of_publishers().requests.iter().any(stamps) {
                 return Err(self.fault(
                     "sent",
                     "is the place of a `${now}`, and no request sends one; put `${now}` into the request that is \

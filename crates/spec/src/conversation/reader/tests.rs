@@ -577,6 +577,10 @@ fn publishers_have_a_conversation_of_their_own() {
     let whole = read(&with("body = '${header}'\n"));
     assert!(whole.requests.is_empty() && whole.is_for_rooms());
     assert_eq!(whole.of_publishers().requests[0].name, "publish");
+    let stamping = "sent = '$.at'\n[publishers]\nspeaks = 'ws'\n[publishers.request.publish]\n\
+                    send = '{\"data\":\"${header}\",\"at\":${now}}'\nreply = 'order'\n";
+    let stamped = read(&format!("{receivers}{stamping}"));
+    assert!(stamped.pushes[0].sent.is_some(), "it is publishers that send the `${{now}}`");
     #[rustfmt::skip]
     let table = [
         (with(""),                                             "`header` is the place of a `${header}`, and no request sends one"),
