@@ -31,12 +31,12 @@ use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Filter, Store};
+use store::{Filter, NameError, Store};
 use tokio::sync::watch;
 use units::Rate;
 
 /// Opens the history; called for each request.
-pub(crate) type History = Box<dyn Fn() -> Result<Option<Box<dyn Store>>, String> + Send + Sync>;
+pub type History = Box<dyn Fn() -> Result<Option<Box<dyn Store>>, String> + Send + Sync>;
 
 /// Everything that requests share.
 pub(crate) struct Shared {
@@ -284,7 +284,7 @@ async fn listed(
 ) -> Answer<Vec<Entry>> {
     let Query(wanted) = wanted.map_err(|error| Refusal(error.status(), error.body_text()))?;
     let filter = wanted.filter()?;
-    let list = move |store: &mut dyn Store| store.list(&filter).map_err(|error| error.to_string());
+    let list = move |store: &mut dyn Store| store.list(&filter).map_err(unreadable);
     Ok(in_history(shared, list).await?.unwrap_or_default())
 }
 
@@ -326,23 +326,33 @@ async fn shown(draw: impl FnOnce() -> String + Send + 'static) -> Answer<Respons
 }
 
 /// The record that a user means by `name`.
-fn read(store: &mut dyn Store, name: &str) -> Result<RunRecord, String> {
-    let entry = store.find(name).map_err(|error| error.to_string())?;
-    let json = store.json(&entry.id).map_err(|error| error.to_string())?;
-    let json = json.ok_or_else(|| format!("the history has no record {name}"))?;
-    RunRecord::from_json(&json).map_err(|error| error.to_string())
+fn read(store: &mut dyn Store, name: &str) -> Answer<RunRecord> {
+    let entry = store.find(name).map_err(|error| match error {
+        NameError::Store(error) => unreadable(error),
+        NameError::Ambiguous { .. } | NameError::None { .. } => {
+            Refusal(StatusCode::NOT_FOUND, error.to_string())
+        }
+    })?;
+    let json = store.json(&entry.id).map_err(unreadable)?;
+    let none = || Refusal(StatusCode::NOT_FOUND, format!("the history has no record {name}"));
+    RunRecord::from_json(&json.ok_or_else(none)?).map_err(unreadable)
 }
 
 /// Calls `work` with the history; `None`: there is none yet.
 async fn in_history<T: Send + 'static>(
     shared: Arc<Shared>,
-    work: impl FnOnce(&mut dyn Store) -> Result<T, String> + Send + 'static,
+    work: impl FnOnce(&mut dyn Store) -> Answer<T> + Send + 'static,
 ) -> Answer<Option<T>> {
-    let done = blocking(move || match (shared.history)()? {
+    let done = blocking(move || match (shared.history)().map_err(unreadable)? {
         Some(mut store) => work(&mut *store).map(Some),
         None => Ok(None),
     });
-    done.await?.map_err(|error| Refusal(StatusCode::NOT_FOUND, error))
+    done.await?
+}
+
+/// The refusal of a request when the history, or a record in it, cannot be read.
+fn unreadable(error: impl ToString) -> Refusal {
+    Refusal(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
 }
 
 /// The refusal of a request for a record while there is no history.

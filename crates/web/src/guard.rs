@@ -44,7 +44,11 @@ pub(crate) fn refusal(
 
 /// True if `host` is an IP address or `localhost`, with the server's port. Any other name may point anywhere.
 fn is_ours(host: &str, port: u16) -> bool {
-    let Some((name, of)) = host.rsplit_once(':') else { return false };
+    let (name, of) = match host.rsplit_once(':') {
+        Some((name, of)) if !of.ends_with(']') => (name, of),
+        // Browsers leave out the port of the scheme.
+        Some(_) | None => (host, "80"),
+    };
     let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     of.parse() == Ok(port) && (name == "localhost" || name.parse::<IpAddr>().is_ok())
 }
@@ -110,6 +114,21 @@ mod tests {
                 None => expected.is_empty(),
             };
             assert!(is_expected, "{method} {path} {headers:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_port_of_the_scheme_may_be_left_out() {
+        for (host, port, expected) in [
+            ("127.0.0.1", 80, true),
+            ("[::1]", 80, true),
+            ("localhost", 80, true),
+            ("127.0.0.1:80", 80, true),
+            ("127.0.0.1", 9400, false),
+            ("[::1]", 9400, false),
+            ("evil.example", 80, false),
+        ] {
+            assert_eq!(is_ours(host, port), expected, "{host} {port}");
         }
     }
 }

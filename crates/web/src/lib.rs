@@ -22,5 +22,6 @@ mod patience;
 mod runs;
 mod server;
 
+pub use api::History;
 pub use runs::{Over, Runs, StartError};
 pub use server::{Settings, Ui, UiError};

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use store::{Filter, Store, StoreError};
 use tempfile::TempDir;
-use web::{Settings, Ui};
+use web::{History, Settings, Ui};
 
 /// A server, which ends when it is dropped.
 struct Served {
@@ -35,6 +35,11 @@ const TOKEN: &str = "0123456789abcdef";
 impl Served {
     /// One whose program is a script of the shell.
     fn start(script: &str) -> Self {
+        Self::start_with(script, Box::new(|| Ok(Some(Box::new(Many)))))
+    }
+
+    /// The same with another history.
+    fn start_with(script: &str, history: History) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("program");
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -44,7 +49,7 @@ impl Served {
             token: TOKEN.to_owned(),
             program,
             folder: folder.path().join("asked"),
-            history: Box::new(|| Ok(Some(Box::new(Many)))),
+            history,
         };
         let page = Ui::listen(settings).unwrap();
         let address = page.url().split('/').nth(2).unwrap().parse().unwrap();
@@ -221,6 +226,15 @@ fn the_page_may_run_its_own_script_and_a_report_may_ask_for_nothing() {
     let none = served.get("records/abc");
     assert_eq!(none.status, 404);
     assert!(none.body.contains("the history has no record and no baseline `abc`"), "{}", none.body);
+}
+
+#[test]
+fn a_history_that_cannot_be_read_is_not_a_missing_record() {
+    let served = Served::start_with("exit 0", Box::new(|| Err("the history is locked".to_owned())));
+    for path in ["api/history", "api/trends", "records/abc", "records/abc/to/def"] {
+        let answer = served.get(path);
+        assert_eq!((answer.status, &*answer.body), (503, "the history is locked"), "{path}");
+    }
 }
 
 #[test]
