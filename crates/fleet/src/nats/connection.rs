@@ -114,6 +114,19 @@ pub enum ConnectError {
         /// The fault.
         fault: String,
     },
+    /// The stream cannot be created.
+    #[error(
+        "the stream {stream} on {url} cannot be created: {error}; check the limits of its JetStream and the \
+         permissions of this user"
+    )]
+    LogNotCreated {
+        /// The address.
+        url: String,
+        /// The name of the stream.
+        stream: &'static str,
+        /// The reason.
+        error: String,
+    },
     /// The thread of the connection cannot be started.
     #[error("cannot start the thread of the connection: {0}")]
     Thread(String),

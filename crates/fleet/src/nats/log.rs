@@ -42,10 +42,10 @@ impl Log {
         let url = || connection.url();
         if makes {
             let made = context.get_or_create_stream(config()).await;
-            let made = made.map_err(|error| ConnectError::OtherLog {
+            let made = made.map_err(|error| ConnectError::LogNotCreated {
                 url: url(),
                 stream: STREAM,
-                fault: format!("cannot be created: {error}"),
+                error: error.to_string(),
             })?;
             if let Some(fault) = fault(&made.cached_info().config) {
                 return Err(ConnectError::OtherLog { url: url(), stream: STREAM, fault });

@@ -142,6 +142,7 @@ pub(crate) fn not_connected(error: ConnectError) -> Failure {
         | ConnectError::NoJetStream { .. }
         | ConnectError::NoLog { .. }
         | ConnectError::OtherLog { .. }
+        | ConnectError::LogNotCreated { .. }
         | ConnectError::ShutOut { .. }
         | ConnectError::Tls { .. }
         | ConnectError::TooOld { .. }
