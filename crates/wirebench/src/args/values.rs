@@ -96,7 +96,7 @@ pub(crate) fn seed_of_clock() -> u64 {
 
 /// Returns `seed`, or else one from the clock.
 pub(crate) fn seed_or_clock(seed: Option<u64>) -> u64 {
-    seed.unwrap_or_else(|| engine::clock::unix_seconds().unwrap_or(0) % SECONDS_OF_A_DAY)
+    seed.unwrap_or_else(seed_of_clock)
 }
 
 /// The means, if any, by which a client resumes the TLS session of an earlier connection.

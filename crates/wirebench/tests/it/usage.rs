@@ -39,6 +39,18 @@ fn short_help_fits_a_screen_and_has_three_examples() {
 }
 
 #[test]
+fn short_help_of_every_command_fits_eighty_columns() {
+    let sandbox = Sandbox::new();
+    for command in ["ab", "show", "compare", "report", "ui", "doctor", "import", "selftest"] {
+        let help = sandbox.run(&format!("{command} -h"));
+        help.check(0, &[]);
+        assert!(help.stdout.contains("Usage: "), "{help:?}");
+        let is_wide = |line: &&str| line.chars().count() > 80;
+        assert_eq!(help.stdout.lines().find(is_wide), None, "{command}");
+    }
+}
+
+#[test]
 fn long_help_is_complete_and_has_its_examples_first() {
     let sandbox = Sandbox::new();
     for command in COMMANDS {
