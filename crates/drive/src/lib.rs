@@ -13,24 +13,24 @@
 //! 6. `send` encodes, stamps `sent`, and hands the bytes to the engine, in the same way for every load.
 //!
 //! `lifecycle` opens and ends connections, `phases` does what happens ten times a second or less, `punctual` waits for
-//! what is due, `second` drives the second socket of protocols that have two, and `recorder` and `stream` keep the
-//! results. Left out: starting workers and collecting their results (crate `run`).
+//! what is due, `second_connection` drives the second socket of protocols that have two, and `recorder` and `stream`
+//! keep the results. Left out: starting workers and collecting their results (crate `run`).
 
 mod absences;
 mod connections;
 mod control;
-mod end;
 mod identity;
 mod in_flight;
-mod last;
+mod last_replies;
 mod lifecycle;
 mod pairs;
+mod peer_end;
 mod phases;
 mod punctual;
 mod recorder;
 mod rooms;
 mod sampling;
-mod second;
+mod second_connection;
 mod stream;
 mod target;
 mod text;
@@ -42,13 +42,13 @@ pub use target::Target;
 
 use absences::Absences;
 use connections::{Connections, State};
-use end::End;
 use engine::epoll::Epoll;
 use engine::{Completion, ConnectionId, Metered, Node, Step, UNSENT_LEN_MAX};
 use identity::{Answer, Check, numbered};
 use in_flight::{Flight, InFlight};
 use load::{Batch, Header, Next, Pace, Taken, Workload};
 use pairs::{Seconds, hand_over};
+use peer_end::End;
 use punctual::Punctual;
 use record::{ErrorClass, Outcome};
 use recorder::{Left, Recorder, status_words};

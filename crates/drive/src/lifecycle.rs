@@ -2,9 +2,9 @@
 
 use crate::Worker;
 use crate::connections::{Connection, State};
-use crate::end::End;
 use crate::identity::{Answer, Check, numbered};
 use crate::in_flight::{Flight, InFlight};
+use crate::peer_end::End;
 use crate::recorder::{Failure, Observer, Phase, status_words};
 use crate::rooms::Leaving;
 use crate::text::Words;

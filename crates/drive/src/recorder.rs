@@ -4,7 +4,7 @@
 //! message allocates nothing.
 
 use crate::in_flight::{Flight, InFlight};
-use crate::last::LastRing;
+use crate::last_replies::LastRing;
 use crate::rooms::{Class, Delivered};
 use crate::stream::Stream;
 use crate::text::{Words, excerpt};

@@ -6,21 +6,23 @@
 //! the same for every controller that reads it, whatever crashed and restarted in the meantime.
 //!
 //! These, with [`protocol`], [`clock`] and [`merge`], have no connection, file, clock or thread. The feature `nats`
-//! brings their drivers: [`work`] for an agent and [`lead`] for a controller, on the bus of [`nats`]. Crate `run` does
-//! all the measuring, as everywhere.
+//! brings their drivers: [`agent_driver`] for an agent and [`controller_driver`] for a controller, on the bus of
+//! [`nats`]. Crate `run` does all the measuring, as everywhere.
 //!
 //! Start reading at [`protocol`], then the contracts in [`controller`] and [`agent`].
 
 pub mod agent;
+#[cfg(feature = "nats")]
+pub mod agent_driver;
 pub mod bus;
 pub mod clock;
 pub mod controller;
 #[cfg(feature = "nats")]
+pub mod controller_driver;
+#[cfg(feature = "nats")]
 pub mod join;
 #[cfg(feature = "nats")]
 pub mod keys;
-#[cfg(feature = "nats")]
-pub mod lead;
 mod ledger;
 #[cfg(feature = "nats")]
 mod live;
@@ -35,8 +37,6 @@ pub mod spool;
 #[cfg(feature = "nats")]
 pub mod target;
 mod words;
-#[cfg(feature = "nats")]
-pub mod work;
 mod write;
 
 pub use words::Word;

@@ -3,7 +3,7 @@
 use crate::conversations::Held;
 use crate::{Manifest, ManifestError};
 use spec::Scheme;
-use spec::near::did_you_mean;
+use spec::suggestions::did_you_mean;
 use std::io;
 use std::path::{Path, PathBuf};
 

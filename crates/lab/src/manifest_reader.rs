@@ -5,7 +5,7 @@
 use crate::{Manifest, Role};
 use spec::Scheme;
 use spec::conversation::READY_MADE;
-use spec::near::{did_you_mean, expected};
+use spec::suggestions::{did_you_mean, expected};
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;

@@ -178,25 +178,25 @@ pub struct DeliveryOutcome {
     /// The deliveries.
     pub counts: DeliveryCounts,
     /// The samples of [`Deliveries::first`].
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub first: Histogram,
     /// The samples of [`Deliveries::median`].
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub median: Histogram,
     /// The samples of [`Deliveries::last`].
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub last: Histogram,
     /// The samples of [`Deliveries::spread`].
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub spread: Histogram,
     /// The samples of [`Deliveries::replayed`].
-    #[serde(default, with = "crate::sent::histogram")]
+    #[serde(default, with = "crate::serde_forms::histogram")]
     pub replayed: Histogram,
     /// The samples of [`Deliveries::returned`].
-    #[serde(default, with = "crate::sent::histogram")]
+    #[serde(default, with = "crate::serde_forms::histogram")]
     pub returned: Histogram,
     /// The samples of [`Deliveries::recovered`].
-    #[serde(default, with = "crate::sent::histogram")]
+    #[serde(default, with = "crate::serde_forms::histogram")]
     pub recovered: Histogram,
     /// [`Deliveries::missed`].
     #[serde(default)]
@@ -216,10 +216,10 @@ pub struct DeliverySums {
     /// [`DeliverySecond::messages`].
     pub messages: u64,
     /// The sum of their times until the first receiver had them.
-    #[serde(with = "crate::sent::nanos")]
+    #[serde(with = "crate::serde_forms::nanos")]
     pub first: Nanos,
     /// The sum of their times until the last receiver had them.
-    #[serde(with = "crate::sent::nanos")]
+    #[serde(with = "crate::serde_forms::nanos")]
     pub last: Nanos,
 }
 

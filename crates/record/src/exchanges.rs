@@ -84,21 +84,21 @@ pub struct ExchangeOutcome {
     /// Messages of the measurement, without what is known at its end.
     pub counts: Counts,
     /// Time from sent to the right reply.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub service: Histogram,
     /// The samples of [`Exchange::response`]; empty in a closed loop.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub response: Histogram,
     /// The samples of [`Exchange::refused`].
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub refused: Histogram,
     /// The number of parts.
     pub parts: u64,
     /// The samples of [`Parts::first`].
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub first_part: Histogram,
     /// The samples of [`Parts::between`].
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub between_parts: Histogram,
     /// The count of [`Parts::resumed`].
     pub resumed: u64,
@@ -114,7 +114,7 @@ pub struct PushOutcome {
     /// The sum of their payloads.
     pub payload_bytes: u64,
     /// The samples of [`PushCount::delivery`].
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub delivery: Histogram,
 }
 

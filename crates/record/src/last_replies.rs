@@ -9,7 +9,7 @@ use units::Instant;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastReplies {
     /// Received and sent.
-    #[serde(with = "crate::sent::instants")]
+    #[serde(with = "crate::serde_forms::instants")]
     replies: Vec<(Instant, Instant)>,
 }
 

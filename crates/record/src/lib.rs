@@ -12,12 +12,12 @@
 //!
 //! Start reading at [`RunRecord`].
 
-mod against;
 mod agents;
 mod block;
 mod counts;
 mod deliveries;
 mod drift;
+mod earlier_record;
 mod entry;
 mod environment;
 mod errors;
@@ -40,7 +40,7 @@ mod requirement_check;
 mod requirements;
 mod results;
 mod run_record;
-mod sent;
+mod serde_forms;
 mod server_machine;
 mod sides;
 mod signatures;
@@ -53,7 +53,6 @@ mod upgrade;
 mod verdict;
 mod watched;
 
-pub use against::Against;
 pub use agents::{AgentPart, AgentTask, PartEnd, takes_all};
 pub use block::{
     Block, Connections, ContextSwitches, Cpu, Fairness, Identity, Little, Neighbours, OpenLoop,
@@ -66,6 +65,7 @@ pub use deliveries::{
     DeliverySums,
 };
 pub use drift::{Drift, Drifting, drifts};
+pub use earlier_record::Against;
 pub use entry::{Entry, EntryRow};
 pub use environment::{
     Certificate, Check, Container, Environment, Limits, SocketBuffer, TimerFloor,

@@ -29,7 +29,7 @@ pub struct Outcome {
     /// Messages of the warm-up, with their ends up to the end of the block.
     pub warm_up: Counts,
     /// The time within the window that messages without a right reply were in flight, summed over all of them.
-    #[serde(with = "crate::sent::nanos")]
+    #[serde(with = "crate::serde_forms::nanos")]
     pub unanswered: Nanos,
     /// Messages, times and bytes, summed over the intervals of the measured window; replies that arrived in the drain
     /// are in its distributions but in none of its rates. Empty in a worker's own outcome, where the intervals have it.
@@ -43,7 +43,7 @@ pub struct Outcome {
     /// Times of their phases.
     pub times: PhaseTimes,
     /// Times of the messages of the measurement that were refused: from due (closed loop: sent) to the answer.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub refused: Histogram,
     /// Messages of a conversation, by the position of their kind in its file; empty where there is none.
     pub exchanges: BTreeMap<u16, ExchangeOutcome>,
@@ -54,7 +54,7 @@ pub struct Outcome {
     /// The ways in which the ids of replies were found; `None` where replies have no ids.
     pub ids_found: Option<IdsFound>,
     /// TLS handshakes, by what they agreed on; empty without TLS, or if none was completed.
-    #[serde(with = "crate::sent::pairs")]
+    #[serde(with = "crate::serde_forms::pairs")]
     pub tls: BTreeMap<TlsParameters, Handshakes>,
     /// Bytes of the measured window, by layer.
     pub layers: StreamLayers,
@@ -69,7 +69,7 @@ pub struct Outcome {
     /// Gaps in the workers' own loops during the measurement; their instants count from the start of the run.
     pub stalls: Stalls,
     /// The time of the measurement that workers spent looking whether a message was due instead of sleeping.
-    #[serde(with = "crate::sent::nanos")]
+    #[serde(with = "crate::serde_forms::nanos")]
     pub looked: Nanos,
     /// The number of connections that live through all phases, by the replies that each got in the measurement.
     pub replies_each: BTreeMap<u64, u64>,
@@ -82,7 +82,7 @@ pub struct Outcome {
     /// The measurement: from the first instant at which a message that counts may have been sent (open loop: due) up
     /// to, but not including, the instant that ended it. For several workers, the span that covers all of their
     /// windows. `None` if no worker got that far.
-    #[serde(with = "crate::sent::window")]
+    #[serde(with = "crate::serde_forms::window")]
     pub window: Option<(Instant, Instant)>,
 }
 
@@ -99,14 +99,14 @@ pub struct Traffic {
     /// Replies that arrived in it, whenever their messages were sent.
     pub replies: u64,
     /// The sum of the round trips of all those replies, for the check of Little's law.
-    #[serde(with = "crate::sent::nanos")]
+    #[serde(with = "crate::serde_forms::nanos")]
     pub round_trip_sum: Nanos,
     /// Bytes of the transport's stream, framing and handshakes included, handed to the kernel in it.
     pub bytes_sent: u64,
     /// Bytes of the transport's stream that arrived in it.
     pub bytes_received: u64,
     /// Time from sent to received, for the messages counted as ok.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub round_trips: Histogram,
     /// Times that only an open loop has.
     pub open_loop: Option<OpenLoopTimes>,
@@ -124,18 +124,18 @@ impl Traffic {
 pub struct OpenLoopTimes {
     /// Time from due to received, for the messages counted as ok; those counted as error or timed out are in it with at
     /// least the reply timeout.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub response: Histogram,
     /// Time from due to sent, for the messages counted as sent, without the time in which no connection was free (HTTP
     /// carries one request at a time) or open: the generator does not cause that wait.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub lag: Histogram,
     /// Time from the kernel's stamp on the arrival of a reply's last byte to received, for messages that were alone on
     /// their connection.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub own_share: Histogram,
     /// The wait before the answer, as an oracle server reports it.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub true_delay: Histogram,
 }
 
@@ -145,30 +145,30 @@ pub struct OpenLoopTimes {
 pub struct PhaseTimes {
     /// Time from just before the connect for the exchanges before a conversation, such as a login, until the last of
     /// them was answered.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub before: Histogram,
     /// Time from just before the connect to the established connection; the connect for the exchanges before it is not
     /// counted.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub connect: Histogram,
     /// Time from the established connection to the completed TLS handshake, where no earlier session was resumed.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub tls_full: Histogram,
     /// The same where a session was resumed.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub tls_resumed: Histogram,
     /// Time from the established connection, with TLS from the end of its handshake, to the completed opening handshake
     /// of the protocol; empty for protocols without one.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub handshake: Histogram,
     /// Time from the sending of the first message to its whole reply.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub first_reply: Histogram,
     /// Short-lived clients: from just before the connect to the last whole reply.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub life: Histogram,
     /// Time from the start of the orderly close (short-lived clients: from the last whole reply) to its completion.
-    #[serde(with = "crate::sent::histogram")]
+    #[serde(with = "crate::serde_forms::histogram")]
     pub close: Histogram,
 }
 

@@ -1,7 +1,7 @@
 //! Advice about a server that did not answer as expected: the next thing to try, as text.
 //!
 //! The advice follows from the class and the cause of an error, never from its text, except for TLS errors, which are
-//! told apart by their text alone. Left out: looking at the server (`look`), and probing it over TLS (`reach`).
+//! told apart by their text alone. Left out: looking at the server (`recognition`), and probing it over TLS (`reach`).
 //!
 //! Start reading at [`next_at_once`] and [`next_of_protocol`].
 

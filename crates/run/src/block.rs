@@ -1,20 +1,20 @@
 //! One block: some seconds of one measurement, on all its workers.
 
 use crate::RunError;
+use crate::behind_schedule::{Pursuit, due_per_s, flows};
 use crate::breaker::{Breaker, Broken};
 use crate::children::processes::{Processes, Together};
-use crate::elsewhere::Elsewhere;
 use crate::feed::{Cores, Event, Feed, RateWish, Tick};
 use crate::intervals::{Intervals, RawTimes};
 use crate::memory::unsent_max;
 use crate::neighbours::Waits;
+use crate::other_machines::Elsewhere;
 use crate::plan::Measurement;
-use crate::pursuit::{Pursuit, due_per_s, flows};
 use crate::reach::Context;
 use crate::restart::{Restart, Restarted};
 use crate::sampling::{Sampler, Samples, memory};
 use crate::setup::SetUp;
-use crate::warming::Warming;
+use crate::subject_warm_up::Warming;
 use crate::watch::{CpuReading, Returns, TOLD_MAX, Told, Watch};
 use drive::{Control, Interval, Observer, Phase, Target, Worker};
 use engine::clock::{Clock, own_cpu, sharpen_timers};

@@ -1,8 +1,8 @@
 //! The record of a block: results merged over all workers, and what was observed of the block from outside.
 
 use crate::block::{Measured, Reading, Task};
-use crate::elsewhere::Merged;
 use crate::neighbours;
+use crate::other_machines::Merged;
 use crate::plan::Place;
 use crate::restart::Restarted;
 use engine::Address;

@@ -9,7 +9,7 @@ use crate::neighbours::Waits;
 use crate::plan::{Measurement, Place};
 use crate::sampling::memory;
 use crate::signals::interruptibly;
-use crate::warming::Warming;
+use crate::subject_warm_up::Warming;
 use crate::watch::CpuReading;
 use lab::{Client, Moment, Report, Run, Until};
 use load::{Arrival, Lifetime, Stop};

@@ -2,8 +2,8 @@
 
 use crate::RunError;
 use crate::by_hand::first_of;
-use crate::look::look;
 use crate::reach::{self, Context};
+use crate::recognition::look;
 use crate::talk::{Talk, Way};
 use engine::clock::Clock;
 use std::sync::atomic::AtomicUsize;

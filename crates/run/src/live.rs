@@ -1,7 +1,7 @@
 //! The numbers of the status line during a block, from the ticks of the feed.
 
+use crate::behind_schedule::flows;
 use crate::feed::Tick;
-use crate::pursuit::flows;
 use drive::Phase;
 use record::{Counts, Live, LiveOpenLoop, Merge, Traffic};
 use stats::per_second;

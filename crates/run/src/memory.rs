@@ -73,7 +73,7 @@ const FRAMING: u64 = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pursuit::tests::{open, workload};
+    use crate::behind_schedule::tests::{open, workload};
     use record::Container;
     use std::num::NonZeroU32;
 

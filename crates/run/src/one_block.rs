@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::block::{Stage, Task};
 use crate::block_record;
-use crate::elsewhere;
+use crate::other_machines;
 use crate::plan::{Measurement, Peer, Place, Plan};
 use crate::reach::Context;
 use crate::restart::Restart;
@@ -81,7 +81,7 @@ fn block_awake(
     };
     if let Some(elsewhere) = &mut stage.elsewhere {
         let context = Context { clock: stage.clock, interrupt: stage.interrupt };
-        let asked = elsewhere::asked(&plan.experiment, measurement, place, number, context);
+        let asked = other_machines::asked(&plan.experiment, measurement, place, number, context);
         return Ok(match elsewhere.measure(&asked)? {
             Ok(merged) => Ok(block_record::of_agents(place, &task, merged, ready.resolve)),
             Err(reason) => Err(reason),

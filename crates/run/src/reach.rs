@@ -4,10 +4,10 @@
 use crate::advice::{FirstError, next_at_once, next_inside_tls, next_of_finding, next_of_protocol};
 use crate::answer;
 use crate::by_hand::Attempt;
-use crate::found::FoundServer;
+use crate::found_server::FoundServer;
 use crate::greeting::{self, Greetings};
-use crate::look::{ask_for_id, look};
 use crate::plan::{Measurement, Speech};
+use crate::recognition::{ask_for_id, look};
 use crate::watch::Impatient;
 use crate::{RunError, safety};
 use drive::{Control, Observer, Target, Worker};

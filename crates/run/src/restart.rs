@@ -7,7 +7,7 @@
 use crate::RunError;
 use crate::children::processes::Processes;
 use crate::children::servers::{RunningServer, Servers, embedded_server};
-use crate::found::listeners;
+use crate::found_server::listeners;
 use crate::plan::{Measurement, Peer};
 use crate::publishers;
 use crate::reach::Context;

@@ -4,7 +4,7 @@ use crate::children::clients::{Clients, beyond, misfit};
 use crate::children::processes::Processes;
 use crate::children::program::Program;
 use crate::children::servers::{Key, RunningServer, Servers, embedded_server};
-use crate::found::FoundServer;
+use crate::found_server::FoundServer;
 use crate::memory;
 use crate::plan::{Measurement, Peer, Plan, Speech, SubjectServer};
 use crate::publishers::target_of_publishers;
@@ -316,7 +316,7 @@ impl SetUp {
         }
         // A server that we started may listen at several ports.
         let ours = self.servers.of(measurement).map(RunningServer::pids).unwrap_or_default();
-        let there = crate::found::listeners(address).unwrap_or_default();
+        let there = crate::found_server::listeners(address).unwrap_or_default();
         !there.iter().any(|listener| ours.contains(&listener.pid))
     }
 

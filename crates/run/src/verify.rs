@@ -4,9 +4,10 @@
 //! the report of a client is compared with the counts of servers of our own. Nothing here measures: a subject that
 //! passes may be timed, one that fails is shown as failed.
 //!
-//! `server` and `client` have the questions for each, `held` those for a server with conversations, `rooms` those for a
-//! relay, and `receivers` those for a client that only receives from one; `content` has the messages, `conversation`
-//! one connection to a server, `known` our own servers to compare with. Start reading at [`verify_subject`].
+//! `server` and `client` have the questions for each, `conversation_questions` those for a server with conversations,
+//! `rooms` those for a relay, and `receivers` those for a client that only receives from one; `content` has the
+//! messages, `conversation` one connection to a server, `known_servers` our own servers to compare with. Start reading
+//! at [`verify_subject`].
 //!
 //! Left out: starting servers (crate `lab`, and [`crate::execute`]), and checking every reply during the measurement
 //! (crate `drive`).
@@ -14,8 +15,8 @@
 mod client;
 mod content;
 pub(crate) mod conversation;
-mod held;
-mod known;
+mod conversation_questions;
+mod known_servers;
 mod receivers;
 mod rooms;
 mod server;

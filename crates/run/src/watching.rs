@@ -7,7 +7,7 @@
 
 use crate::Commands;
 use crate::children::processes::{Processes, Together};
-use crate::found::FoundServer;
+use crate::found_server::FoundServer;
 use crate::part::Starter;
 use crate::sampling::{Sampler, Samples};
 use engine::clock::{Clock, sleep};

@@ -6,13 +6,13 @@
 
 mod cells;
 mod description;
-mod held;
 mod sides;
+mod subject_conversations;
 
 pub use cells::{Facts, Role, Subjects};
 pub use description::{Asked, AxisKeys, File};
-pub use held::Held;
 pub use sides::Side;
+pub use subject_conversations::Held;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //!
 //! Left out: the comparison that a limit belongs to, which is [`crate::Requirement`].
 
-use crate::{Metric, near};
+use crate::{Metric, suggestions};
 use std::fmt;
 use std::str::FromStr;
 use units::{Bytes, Nanos, Rate, Share};
@@ -40,7 +40,7 @@ impl Limit {
             (BASELINE, Some(factor)) => factor.trim().parse().map(Self::Baseline),
             (BASELINE, None) => Err(format!("`{rest}` after `{BASELINE}`; expected `* 1.05`")),
             (other, _) => {
-                let meant = near::expected(other, [BASELINE].into_iter());
+                let meant = suggestions::expected(other, [BASELINE].into_iter());
                 Err(format!("`{other}` is not a limit{meant}"))
             }
         })

@@ -1,6 +1,6 @@
 //! The numbers of a run that goals and requirements may name, one spelling for flags, files and records.
 
-use crate::near;
+use crate::suggestions;
 use std::fmt;
 
 /// A number of a row.
@@ -123,7 +123,7 @@ impl Metric {
         let found = known.iter().find(|(known, _)| *known == name);
         found.map(|(_, metric)| *metric).ok_or_else(|| {
             let names = known.iter().map(|(name, _)| *name);
-            format!("`{name}` is not a {what}{}", near::expected(name, names))
+            format!("`{name}` is not a {what}{}", suggestions::expected(name, names))
         })
     }
 

@@ -8,7 +8,7 @@
 )]
 
 use crate::Options;
-use crate::near::expected;
+use crate::suggestions::expected;
 use serde::de::{Deserialize, IntoDeserializer};
 use std::fmt;
 use toml::Spanned;

@@ -18,7 +18,7 @@
 //!
 //! Left out: other time series, and verdicts.
 
-mod between;
+mod between_runs;
 mod changes;
 mod encoding;
 mod fit;
@@ -37,7 +37,7 @@ mod stall;
 mod student;
 mod trend;
 
-pub use between::{Between, between, changed};
+pub use between_runs::{Between, between, changed};
 pub use changes::{SEGMENT_MIN, change_points};
 pub use encoding::{DecodeError, LogInterval, interval_log};
 pub use fit::{

@@ -5,7 +5,7 @@
 //! listening socket must be held by a process of the server that was started. If another program takes a port that was
 //! chosen here before the server does, another port is chosen.
 
-use crate::found::listeners;
+use crate::found_server::listeners;
 use crate::reach::{Context, resolve};
 use engine::Address;
 use lab::{Launch, OfUser, Server};

@@ -1,7 +1,7 @@
 //! The questions to a client: it works against servers of ours, which count what it does.
 
 use super::content::payload;
-use super::known::{Answers, Known, Secrets};
+use super::known_servers::{Answers, Known, Secrets};
 use super::{Check, Extent};
 use lab::{
     Client, ClientError, ClientSettings, Launch, Method, PrivateFolder, Report, Run, StartError,

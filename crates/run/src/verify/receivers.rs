@@ -1,7 +1,7 @@
 //! The questions to a client that receives in rooms: everything that we publish reaches each of its receivers, once.
 
 use super::Check;
-use super::known::{Answers, Known};
+use super::known_servers::{Answers, Known};
 use super::rooms::{in_rooms, publish};
 use crate::reach::Context;
 use crate::tabs::Tabs;

@@ -1,7 +1,7 @@
 //! The questions to a relay: everything that is published reaches every receiver of its room, once.
 
 use super::Check;
-use super::held::{first_address, measurement};
+use super::conversation_questions::{first_address, measurement};
 use crate::plan::Measurement;
 use crate::publishers::target_of_publishers;
 use crate::reach::{Context, first_error, reply_len, run_once, stack, tls};

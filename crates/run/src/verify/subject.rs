@@ -1,7 +1,7 @@
 //! The check of a subject: it is started as a lab starts it, asked over every scheme that it speaks, and ended.
 
 use super::client::{ClientQuestions, verify_client};
-use super::held::verify_held;
+use super::conversation_questions::verify_held;
 use super::receivers::verify_receivers;
 use super::rooms::verify_rooms;
 use super::server::verify_server;

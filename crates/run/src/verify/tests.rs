@@ -4,7 +4,7 @@
 
 use super::client::{Asking, Failure};
 use super::conversation::Conversation;
-use super::known::{Answers, Known, Secrets};
+use super::known_servers::{Answers, Known, Secrets};
 use super::{Check, Extent, Outcome, ServerQuestions, verify_server};
 use crate::Speech;
 use crate::reach::{Context, resolve, stack, tls};

@@ -1,6 +1,6 @@
 //! Binary messages: whole numbers and places in them, and bytes written as hexadecimal digits.
 
-use crate::near::expected;
+use crate::suggestions::expected;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -11,7 +11,7 @@ pub(super) fn column(text: &str, name: &str) -> Result<Vec<String>, String> {
     let (_, names) =
         rows.next_row()?.ok_or("is empty; its first line has the names of its columns")?;
     let Some(index) = names.iter().position(|known| known.trim() == name) else {
-        let near = crate::near::did_you_mean(name, names.iter().map(|name| name.trim()));
+        let near = crate::suggestions::did_you_mean(name, names.iter().map(|name| name.trim()));
         return Err(format!(
             "has no column `{name}`{near}; its first line is `{}`",
             names.join(",")

@@ -15,7 +15,7 @@
 //! Start reading at [`MqttCommand::parse`]. Left out: bytes, and texts of what a server sends (`wire::mqtt`).
 
 use super::{Piece, Template};
-use crate::near::expected;
+use crate::suggestions::expected;
 
 /// A packet that a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

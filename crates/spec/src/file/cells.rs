@@ -5,7 +5,7 @@ mod rounds;
 mod sides;
 
 use super::description::{Asked, BLOCK, File, Quick, Row, RowKeys, Words};
-use super::held::{Held, measured};
+use super::subject_conversations::{Held, measured};
 use crate::conversation::of_our_relay;
 use crate::secrets::url_without_secrets;
 use crate::{

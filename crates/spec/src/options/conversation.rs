@@ -24,7 +24,7 @@ impl Options {
             }
             None => {
                 let names = READY_MADE.iter().map(|(name, _)| *name);
-                let expected = crate::near::expected(asked, names);
+                let expected = crate::suggestions::expected(asked, names);
                 return Err(problem(format!(
                     "no conversation that comes with wirebench is called `{asked}`{expected} (a file is named \
                      with a path, as in ./{asked}.toml)"

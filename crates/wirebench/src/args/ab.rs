@@ -1,7 +1,7 @@
 //! `wirebench ab BASE HEAD`: measures two servers in turns, and compares the second with the first.
 
-use super::deciding::Deciding;
 use super::experiment::Execution;
+use super::goal_options::Deciding;
 use super::help::{OF_RUN, only_in_long_help};
 use super::sides::Sides;
 use crate::exit::{Exit, Failure};

@@ -3,10 +3,10 @@
 //! Every command that measures ends here, with a [`File`] (of a URL, a preset, the ladder or the user's own) or an
 //! experiment that is already resolved. Start reading at [`Execution::of_file`].
 
-use super::deciding;
 use super::export::Export;
+use super::goal_options;
 use super::outcome::{self, Output, Writers};
-use super::places::{Found, Places};
+use super::subject_folders::{Found, Places};
 use super::values;
 use crate::ci::Ci;
 use crate::config::Project;
@@ -199,7 +199,7 @@ impl Execution {
             places: &self.places,
             found: OnceCell::new(),
             install: self.install.then_some(terminal),
-            tools: Tools::new(super::places::launch()?, self.packages),
+            tools: Tools::new(super::subject_folders::launch()?, self.packages),
             ready: RefCell::default(),
         })
     }
@@ -223,7 +223,7 @@ impl Execution {
             return dry_run(&plan, terminal);
         }
         let experiment = &plan.experiment;
-        deciding::check(experiment, self.baseline.is_some(), self.ci.is_some())?;
+        goal_options::check(experiment, self.baseline.is_some(), self.ci.is_some())?;
         let metrics = Metrics::open(self.metrics, self.otlp.as_deref())?;
         metrics.announce(terminal);
         let writers = Writers {

@@ -1,6 +1,6 @@
 //! `wirebench footprint SUBJECT…`: the packages, bytes and builds of subjects, measured.
 
-use super::places::{self, Places};
+use super::subject_folders::{self, Places};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Label, Terminal};
 use anyhow::Context;
@@ -49,7 +49,7 @@ impl Footprint {
                 self.names.iter().map(|name| found.subject(name)).collect::<Result<Vec<_>, _>>()?
             }
         };
-        let tools = Tools::new(places::launch()?, false);
+        let tools = Tools::new(subject_folders::launch()?, false);
         let (mut all, mut missing) = (Vec::new(), 0);
         for subject in subjects {
             let name = &subject.name;
@@ -88,7 +88,8 @@ pub(super) fn weigh(
 ) -> anyhow::Result<record::Footprint> {
     let name = &subject.name;
     terminal.say(&format!("{name}: measuring its footprint"));
-    let scratch = PrivateFolder::new(&places::scratch(), name).map_err(anyhow::Error::msg)?;
+    let scratch =
+        PrivateFolder::new(&subject_folders::scratch(), name).map_err(anyhow::Error::msg)?;
     Ok(lab::footprint(subject, installed, &scratch.path(""), tools))
 }
 

@@ -1,7 +1,7 @@
 //! `wirebench gate FILE`: a run that decides, and reports its answer to the service for continuous integration.
 
-use super::deciding::Deciding;
 use super::experiment::Execution;
+use super::goal_options::Deciding;
 use super::help::{OF_RUN, only_in_long_help};
 use super::run::{Run, is_url};
 use super::sides::Sides;

@@ -153,7 +153,7 @@ pub(super) fn host(kind: Kind) -> anyhow::Result<Host> {
     let now =
         engine::clock::unix_seconds().context("the clock of this machine is set before 1970")?;
     Ok(Host {
-        launch: super::places::launch()?,
+        launch: super::subject_folders::launch()?,
         command_line: command_line(),
         started_at: date::rfc3339(now),
         repository: std::env::current_dir().ok().and_then(|folder| probe::repository(&folder)),

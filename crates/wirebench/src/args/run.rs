@@ -1,7 +1,7 @@
 //! `wirebench run URL|FILE`: carries out any experiment.
 
-use super::deciding::Deciding;
 use super::experiment::Execution;
+use super::goal_options::Deciding;
 use super::{show, values};
 use crate::config::Project;
 use crate::exit::{Exit, Failure};

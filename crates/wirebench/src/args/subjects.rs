@@ -2,7 +2,7 @@
 
 mod template;
 
-use super::places::{self, Found, Places};
+use super::subject_folders::{self, Found, Places};
 use super::values;
 use crate::exit::{Exit, Failure};
 use crate::signals;
@@ -149,7 +149,7 @@ impl New {
 /// Installs the named subjects one after the other. Reports each that cannot be installed, and goes on with the others.
 fn install(named: &Named, packages: bool, terminal: &Terminal) -> Result<Exit, Failure> {
     let found = named.places.find()?;
-    let tools = Tools::new(places::launch()?, packages);
+    let tools = Tools::new(subject_folders::launch()?, packages);
     let wish = signals::listen()?;
     let (mut done, mut failed) = (0, broken(named, &found, terminal));
     for subject in subjects(named, &found)? {
@@ -184,7 +184,7 @@ fn install(named: &Named, packages: bool, terminal: &Terminal) -> Result<Exit, F
 /// Checks that each subject does rightly what it is timed for.
 fn check(named: &Named, ready_timeout: Nanos, terminal: &Terminal) -> Result<Exit, Failure> {
     let found = named.places.find()?;
-    let launch = Launch { ready_timeout, ..places::launch()? };
+    let launch = Launch { ready_timeout, ..subject_folders::launch()? };
     let wish = signals::listen()?;
     let mut failed = broken(named, &found, terminal);
     for subject in subjects(named, &found)? {

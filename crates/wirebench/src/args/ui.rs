@@ -1,6 +1,6 @@
 //! `wirebench ui`: runs and records in a browser.
 
-use super::places::scratch;
+use super::subject_folders::scratch;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Label, Terminal};
 use crate::{history, random, signals};

@@ -6,7 +6,7 @@ use crate::conversation::{
     Condition, Extent, Fault, Fill, Frame, Matcher, Number, Offset, Part, Piece, Place, Take,
     TakeFrom, Template, mqtt, overlap,
 };
-use crate::near::expected;
+use crate::suggestions::expected;
 
 impl<'c> Checker<'c> {
     /// Refuses matchers of the awaited message and of its refusal if one matches everything that the other does.

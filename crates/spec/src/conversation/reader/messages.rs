@@ -99,7 +99,7 @@ impl Reader<'_> {
                 unknown => {
                     let known =
                         ["id", "has", "lacks", "is", "starts", "contains", "sha256", "status"];
-                    let expected = crate::near::expected(unknown, known.into_iter());
+                    let expected = crate::suggestions::expected(unknown, known.into_iter());
                     let message = format!("unknown condition `{unknown}`{expected}");
                     let place = "; or a place, as in \"$.type\" = \"next\" or \"@0:u8\" = 1";
                     return Err(Error::new(at, message + place));

@@ -85,7 +85,7 @@ pub(super) fn one_of<T: Clone>(
         return Ok(meant.clone());
     }
     let names = || known.iter().map(|(name, _)| *name);
-    let expected = crate::near::expected(&word, names());
+    let expected = crate::suggestions::expected(&word, names());
     Err(Error::new(at, format!("`{key}` cannot be {word:?}{expected}")))
 }
 

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::terminal::Terminal;
 use ::fleet::Word;
 use ::fleet::bus::{BusEvent, Read};
-use ::fleet::lead::{In, Lead};
+use ::fleet::controller_driver::{In, Lead};
 use ::fleet::nats::{Heard, Order};
 use ::fleet::protocol::{Entry, Name, Plan, Subject};
 use record::{AgentTask, Kind};

@@ -1,6 +1,6 @@
 //! `wirebench fleet up --local N`: a NATS server and agents on this machine, until Ctrl-C.
 
-use super::super::places;
+use super::super::subject_folders;
 use crate::exit::{Exit, Failure};
 use crate::signals;
 use crate::terminal::{Label, Terminal};
@@ -46,7 +46,7 @@ struct Running {
 impl Up {
     pub(super) fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let wish = signals::listen()?;
-        let launch = places::launch()?;
+        let launch = subject_folders::launch()?;
         let program = self.program(&launch, terminal)?;
         let mut running = self.start(&program, &launch)?;
         let agents = if self.local == 1 { "agent" } else { "agents" };
@@ -95,7 +95,7 @@ impl Up {
                 ))),
             };
         }
-        let folder = places::tools().join(VERSION);
+        let folder = subject_folders::tools().join(VERSION);
         let built = folder.join("nats-server");
         if built.is_file() {
             return Ok(built);

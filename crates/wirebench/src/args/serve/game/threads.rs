@@ -1,7 +1,7 @@
 //! The additional threads of a game server, each with a front and an engine of its own.
 
-use crate::args::places;
 use crate::args::serve::listening::cannot_listen;
+use crate::args::subject_folders;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use engine::clock::Clock;
@@ -34,7 +34,8 @@ pub(super) fn start(count: u32, plan: &Plan<'_>, engine: &mut Epoll) -> Result<F
     if count == 0 {
         return Ok(Fronts(Vec::new()));
     }
-    let folder = PrivateFolder::new(&places::scratch(), "game").map_err(anyhow::Error::msg)?;
+    let folder =
+        PrivateFolder::new(&subject_folders::scratch(), "game").map_err(anyhow::Error::msg)?;
     let world = Address::Unix(folder.path("world"));
     engine.listen(&world).map_err(|error| cannot_listen(&world, error))?;
     let (ready, is_ready) = channel();

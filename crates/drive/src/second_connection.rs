@@ -5,7 +5,7 @@
 
 use crate::Worker;
 use crate::connections::State;
-use crate::end::End;
+use crate::peer_end::End;
 use crate::recorder::Observer;
 use engine::{Completion, ConnectionId, Metered};
 use std::net::IpAddr;

@@ -1,9 +1,9 @@
 //! Machines that measure instead of this one: the blocks that they are asked for, and the merged parts.
 
 use crate::RunError;
+use crate::behind_schedule::due_per_s;
 use crate::feed::{Cores, Tick};
 use crate::plan::{Measurement, Place};
-use crate::pursuit::due_per_s;
 use crate::reach::Context;
 use drive::Phase;
 use engine::clock::Clock;

@@ -2,7 +2,7 @@
 //! those of each measurement so far ([`Measured`]).
 
 use crate::feed::{Cores, Tick};
-use crate::heat::Heat;
+use crate::latency_over_time::Heat;
 use crate::live::LiveView;
 use drive::Phase;
 use record::{Live, Traffic};
