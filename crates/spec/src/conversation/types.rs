@@ -480,16 +480,20 @@ impl Conversation {
 
     /// True if a message has a `${payload}`, which options fill.
     pub fn has_payload(&self) -> bool {
-        let of_publishers = self.publishers.iter().flat_map(|it| &it.requests);
-        self.requests.iter().chain(of_publishers).any(Request::has_payload)
+        self.all_requests().any(Request::has_payload)
     }
 
     /// True if requests are bytes, so that all messages are shown as bytes.
     pub fn has_bytes(&self) -> bool {
         let is_bytes =
             |request: &Request| matches!(&request.send, Send::Message(it) if it.is_bytes());
+        self.all_requests().any(is_bytes)
+    }
+
+    /// Its requests, and those of its publishers.
+    fn all_requests(&self) -> impl Iterator<Item = &Request> {
         let of_publishers = self.publishers.iter().flat_map(|it| &it.requests);
-        self.requests.iter().chain(of_publishers).any(is_bytes)
+        self.requests.iter().chain(of_publishers)
     }
 
     /// The values of the secrets that were read, and of the columns that are named like secrets.
