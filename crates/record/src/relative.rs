@@ -9,7 +9,7 @@
 //! Without a row that is unchanged in both records, a change of the machine cannot be told from one of the server: no
 //! ratio of times, rates or CPU decides then.
 //!
-//! Where two sides took turns, BASE is the baseline of HEAD: the ratio is that of one run, and the same rule applies.
+//! If two sides took turns, BASE is the baseline of HEAD: the ratio is that of one run, and the same rule applies.
 //!
 //! Start reading at [`relative`].
 

@@ -8,8 +8,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// The CPUs that the calling thread may use now; call before pinning anything.
 ///
-/// Where the kernel does not describe the topology, every CPU counts as a core and all are in one package. Empty only
-/// where `/proc` is missing.
+/// Every CPU counts as a core, and all are in one package, if the kernel does not describe the topology. Empty only if
+/// `/proc` is missing.
 pub fn topology() -> Topology {
     topology_of(&Machine)
 }
