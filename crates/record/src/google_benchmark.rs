@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// # Errors
 ///
 /// [`ReadError::Invalid`] for text that is not JSON or not of that shape, [`ReadError::Empty`] for a file without
-/// benchmarks, [`ReadError::Impossible`] for a time that is negative, not finite or missing.
+/// benchmarks, [`ReadError::Impossible`] for a time that is negative, missing, or longer than 584 years.
 pub fn read(json: &str) -> Result<File, ReadError> {
     let raw: RawFile = serde_json::from_str(json).map_err(|error| ReadError::Invalid {
         line: error.line(),
@@ -142,10 +142,15 @@ impl Entry {
     }
 
     fn factor(&self) -> f64 {
-        match self.aggregate_unit {
-            Some(AggregateUnit::Percentage) => 1.0,
-            Some(AggregateUnit::Time) | None => self.time_unit.nanoseconds(),
-        }
+        factor(self.aggregate_unit, self.time_unit)
+    }
+}
+
+/// The nanoseconds that 1 means, for a time; 1 for a share.
+fn factor(aggregate_unit: Option<AggregateUnit>, time_unit: TimeUnit) -> f64 {
+    match aggregate_unit {
+        Some(AggregateUnit::Percentage) => 1.0,
+        Some(AggregateUnit::Time) | None => time_unit.nanoseconds(),
     }
 }
 
@@ -266,10 +271,11 @@ impl RawEntry {
             index,
             name: self.name.clone(),
             field,
-            value: value.map_or_else(|| "missing".to_owned(), |value| value.to_string()),
+            value: value.map_or_else(|| "missing".to_owned(), |value| format!("{value:?}")),
         };
+        let possible = 0.0..=LONGEST_NS / factor(self.aggregate_unit, self.time_unit);
         let time = |field, value: Option<f64>| match value {
-            Some(value) if value >= 0.0 && value.is_finite() => Ok(value),
+            Some(value) if possible.contains(&value) => Ok(value),
             None if self.error_occurred => Ok(0.0),
             Some(_) | None => Err(impossible(field, value)),
         };
@@ -303,6 +309,10 @@ fn without_position(error: &serde_json::Error) -> String {
     let position = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&position).unwrap_or(&text).to_owned()
 }
+
+/// The longest time, 584 years: records count whole nanoseconds in 64 bits.
+#[expect(clippy::cast_precision_loss, reason = "a limit that may be rounded")]
+const LONGEST_NS: f64 = u64::MAX as f64;
 
 /// Aggregates that are not times: how the time grows with the argument, and the error of that fit.
 const COMPLEXITY: [&str; 2] = ["BigO", "RMS"];

@@ -139,6 +139,9 @@ fn workload(entry: &Entry) -> Workload {
     }
 }
 
+/// The shortest time that has a throughput: no clock tells a shorter one from 0.
+const SHORTEST_NS: f64 = 1e-9;
+
 /// The program that measured, instead of a protocol.
 const PROGRAM: &str = "google-benchmark";
 
@@ -148,7 +151,7 @@ fn block(entry: &Entry, workload: usize, round: usize) -> Block {
     });
     let iterations = if failed.is_some() { 0 } else { entry.iterations };
     let wall_ns = nanoseconds(entry.real_time_ns(), iterations);
-    let is_timed = failed.is_none() && entry.real_time_ns() > 0.0;
+    let is_timed = failed.is_none() && entry.real_time_ns() >= SHORTEST_NS;
     let report = ClientReport {
         wall_ns,
         cpu_ns: Some(nanoseconds(entry.cpu_time_ns(), iterations)),

@@ -72,7 +72,11 @@ fn what_is_not_of_that_shape_says_where_and_why() {
         (r#"{"benchmarks": [{"name": "a", "real_time": 1}]}"#,
          r#"benchmarks[0] ("a"): cpu_time is missing, which is not a time"#),
         (r#"{"benchmarks": [{"name": "a", "real_time": -1, "cpu_time": 1}]}"#,
-         r#"benchmarks[0] ("a"): real_time is -1, which is not a time"#),
+         r#"benchmarks[0] ("a"): real_time is -1.0, which is not a time"#),
+        (r#"{"benchmarks": [{"name": "a", "real_time": 1, "cpu_time": 2e10, "time_unit": "s"}]}"#,
+         r#"benchmarks[0] ("a"): cpu_time is 20000000000.0, which is not a time"#),
+        (r#"{"benchmarks": [{"name": "a", "real_time": 1e300, "cpu_time": 1}]}"#,
+         r#"benchmarks[0] ("a"): real_time is 1e300, which is not a time"#),
         (r#"{"benchmarks": [{"name": "a", "real_time": 1, "cpu_time": 1, "time_unit": "h"}]}"#,
          "line 1, column 77: unknown variant `h`, expected one of `ms`, `ns`, `s`, `us`"),
     ];

@@ -42,6 +42,20 @@ fn times_in_other_units_are_the_same_times() {
 }
 
 #[test]
+fn a_time_that_no_clock_tells_from_0_has_no_throughput() {
+    let with_time = |time: &str| {
+        let json = format!(
+            r#"{{"benchmarks": [{{"name": "a", "iterations": 1, "real_time": {time}, "cpu_time": 0}}]}}"#
+        );
+        let record = read(&json).unwrap();
+        assert_eq!(RunRecord::from_json(&record.to_json()).unwrap(), record);
+        record.blocks[0].messages_per_s
+    };
+    assert_eq!([with_time("0"), with_time("5e-324"), with_time("1e-10")], [0.0; 3]);
+    assert!((with_time("1e-9") / 1e18 - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn what_is_worked_out_is_worked_out_anew() {
     let record = read(PRINTED).unwrap();
     // All iterations by all time.
@@ -82,8 +96,9 @@ fn aggregates_alone_are_no_measurement() {
 #[test]
 fn the_largest_numbers_are_still_a_record() {
     let entry = r#"{"benchmarks": [{"name": "a", "threads": 18446744073709551615, "iterations":
-        18446744073709551615, "real_time": 1e308, "cpu_time": 1e308, "time_unit": "s"}]}"#;
+        18446744073709551615, "real_time": 18446744073, "cpu_time": 18446744073, "time_unit": "s"}]}"#;
     let record = read(entry).unwrap();
+    assert_eq!(RunRecord::from_json(&record.to_json()).unwrap(), record);
     assert_eq!(record.duration_ns, u64::MAX);
     let zero = r#"{"benchmarks": [{"name": "a", "iterations": 0, "real_time": 0, "cpu_time": 0}]}"#;
     let record = read(zero).unwrap();
