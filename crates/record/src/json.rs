@@ -49,8 +49,13 @@ impl RunRecord {
         json
     }
 
-    /// Checks that all indexes of workloads point into the plan.
-    fn check_indexes(&self) -> Result<(), ReadError> {
+    /// Checks that all indexes of workloads point into the plan, and those of steps into their sweep, as in every
+    /// record that was read.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::NoSuchWorkload`] or [`ReadError::NoSuchPart`] for the first that does not.
+    pub fn check_indexes(&self) -> Result<(), ReadError> {
         let count = self.plan.workloads.len();
         let blocks = self.blocks.iter().map(|block| block.workload);
         let results = self.results.iter().map(|result| result.workload);

@@ -11,7 +11,7 @@ pub const TARGETS: &[Target] = &[("journal", journal)];
 
 /// A journal: the record recovered from it can be read back.
 fn journal(bytes: &[u8]) {
-    let Some(record) = recovered(bytes) else { return };
+    let Ok(record) = recovered(bytes) else { return };
     let json = record.to_json();
     let read = RunRecord::from_json(&json).unwrap_or_else(|error| panic!("{error}: {json}"));
     assert_eq!(read.to_json(), json);

@@ -11,7 +11,7 @@
 use crate::results::Kept;
 use crate::{Feed, ending};
 use lab::Locked;
-use record::{Block, RunRecord, Subject};
+use record::{Block, ReadError, RunRecord, SCHEMA_VERSION, Subject};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -181,20 +181,49 @@ impl Journal for JournalFile {
 }
 
 /// The record of a run that was killed, from the text of its journal: every block that had ended, and their results.
-/// `None` if the text is not a journal, or has no block.
-pub fn recovered(text: &[u8]) -> Option<RunRecord> {
-    let Found { frame, entries, .. } = Found::read(text);
-    let mut frame = frame?;
+///
+/// # Errors
+///
+/// [`RecoverError`] if the text is not a journal, has no block, or was written by another version of the program.
+pub fn recovered(text: &[u8]) -> Result<RunRecord, RecoverError> {
+    let Found { frame, entries, other_version, .. } = Found::read(text);
+    if let Some(version) = other_version {
+        return Err(RecoverError::OtherVersion { version });
+    }
+    let mut frame = frame.ok_or(RecoverError::NoBlock)?;
     let mut kept = Vec::new();
     for Entry { block, server, client } in entries {
         let Some(workload) = frame.plan.workloads.get_mut(block.workload) else { continue };
         (workload.server, workload.client) = (server, client);
         kept.extend(Kept::of(&workload.spec.load, block));
     }
-    let ends = kept.iter().map(|kept| kept.block.started_at_ns + kept.block.measured_ns);
-    frame.duration_ns = ends.max()?;
+    let ends =
+        kept.iter().map(|kept| kept.block.started_at_ns.saturating_add(kept.block.measured_ns));
+    frame.duration_ns = ends.max().ok_or(RecoverError::NoBlock)?;
+    let record = ending::with_blocks(frame, kept);
+    record.check_indexes()?;
     // The baseline file may have changed since.
-    Some(ending::judge(ending::with_blocks(frame, kept), None, &Feed::default()))
+    Ok(ending::judge(record, None, &Feed::default()))
+}
+
+/// The reason why no record can be recovered from a text.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    /// There is nothing to recover.
+    #[error("not a journal, or it has no finished block")]
+    NoBlock,
+    /// It was written by another version of the program, whose blocks may mean something else.
+    #[error(
+        "a journal of records of schema version {version}, but this program writes {SCHEMA_VERSION}: recover it with \
+         the version of the program that wrote it"
+    )]
+    OtherVersion {
+        /// The schema version of its records.
+        version: u32,
+    },
+    /// Its plan or sweep contradicts itself.
+    #[error("a damaged journal: {0}")]
+    Damaged(#[from] ReadError),
 }
 
 /// The content of a journal.
@@ -204,6 +233,8 @@ struct Found {
     /// The last frame with a block after it: that of a sweep already counts the block that follows.
     frame: Option<RunRecord>,
     entries: Vec<Entry>,
+    /// The schema version of a frame that is not of this program's; nothing after it was read.
+    other_version: Option<u32>,
     /// The length in bytes of all complete lines.
     good_len: u64,
 }
@@ -220,13 +251,33 @@ impl Found {
                     found.entries.push(*entry);
                     found.frame = next_frame.take().or(found.frame);
                 }
-                (_, Ok(Line::Frame(frame))) => next_frame = Some(*frame),
-                (_, Err(_)) => break,
+                (_, Ok(Line::Frame(frame))) if frame.schema_version == SCHEMA_VERSION => {
+                    next_frame = Some(*frame);
+                }
+                // A frame of another version need not have the shape of ours.
+                (_, Ok(Line::Frame(_)) | Err(_)) => {
+                    found.other_version = other_version(whole);
+                    break;
+                }
             }
             found.good_len += line.len() as u64;
         }
         found
     }
+}
+
+/// The schema version of a frame, unless it is this program's.
+fn other_version(line: &str) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        frame: Version,
+    }
+    #[derive(Deserialize)]
+    struct Version {
+        schema_version: u32,
+    }
+    let Versioned { frame } = serde_json::from_str(line).ok()?;
+    Some(frame.schema_version).filter(|version| *version != SCHEMA_VERSION)
 }
 
 /// True if there is no such file, or not even its folder.

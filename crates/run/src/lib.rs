@@ -66,7 +66,7 @@ pub use error::RunError;
 pub use feed::{Behind, Commands, Cores, Event, Feed, Heard, Listener, RateWish, Tick};
 pub use host::Host;
 pub use intervals::RawTimes;
-pub use journal::{Entry, Journal, JournalFile, NoJournal, recovered};
+pub use journal::{Entry, Journal, JournalFile, NoJournal, RecoverError, recovered};
 pub use latency_over_time::{Heat, HeatLine};
 pub use live::LiveView;
 pub use live_board::{Board, Measured};

@@ -2,7 +2,7 @@
 
 use crate::plans::{execute_with, plan, workload};
 use crate::scripts::{Script, state};
-use record::RunRecord;
+use record::{RunRecord, SCHEMA_VERSION};
 use run::{Entry, Journal, JournalFile, NoJournal, Plan, recovered};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
@@ -11,6 +11,7 @@ crate::tests![
     a_plan_that_was_interrupted_runs_exactly_what_is_missing,
     a_journal_is_read_back_as_far_as_it_was_written,
     a_run_that_was_killed_is_recovered_from_its_journal,
+    a_journal_of_another_version_is_refused,
     servers_are_stopped_when_it_is_not_their_turn,
 ];
 
@@ -136,7 +137,36 @@ fn a_run_that_was_killed_is_recovered_from_its_journal() {
     }
     assert!(blocks.is_sorted_by(|more, fewer| more >= fewer), "{blocks:?}");
     assert_eq!((blocks[0], blocks.last().copied()), (3, Some(0)));
-    assert_eq!(recovered(b"no journal"), None);
+    let error = |text: &[u8]| recovered(text).unwrap_err().to_string();
+    assert_eq!(error(b"no journal"), "not a journal, or it has no finished block");
+}
+
+fn a_journal_of_another_version_is_refused() {
+    let (_server, _client, plan) = two(1);
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("journal");
+    let mut journal = JournalFile::open(&path, "plan 1").unwrap();
+    execute_with(&plan, &mut journal, &AtomicUsize::new(0)).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let version = format!("\"schema_version\":{SCHEMA_VERSION}");
+    let changed = |to: &str| {
+        let changed = text.replacen(&version, to, 1);
+        assert_ne!(changed, text);
+        recovered(changed.as_bytes()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        changed("\"schema_version\":4"),
+        "a journal of records of schema version 4, but this program writes 2: recover it with the version of the \
+         program that wrote it"
+    );
+    let other_shape = changed("\"schema_version\":1,\"plan\":7");
+    assert!(other_shape.starts_with("a journal of records of schema version 1,"), "{other_shape}");
+    // A plan that names a workload that it does not have.
+    let damaged = text.replacen("\"rounds\":[[", "\"rounds\":[[9,", 1);
+    assert_eq!(
+        recovered(damaged.as_bytes()).unwrap_err().to_string(),
+        "a damaged journal: workload 9 is named, but the plan has 2 (counted from 0)"
+    );
 }
 
 /// Looks at processes when a block has ended.

@@ -129,9 +129,8 @@ fn recover(journal: Option<&Path>, terminal: &Terminal) -> Result<(PathBuf, RunR
     let name = journal.display();
     let text = text_of(&journal, "a journal", RECORD_SIZE_MAX).1;
     let text = text.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-    let mut record = run::recovered(text.as_bytes()).ok_or_else(|| {
-        Failure::usage(format!("{name}: not a journal, or it has no finished block"))
-    })?;
+    let mut record = run::recovered(text.as_bytes())
+        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     record.conclusion = report::conclusion(&record);
     let Ok(Some(_claim)) = lab::claim(&journal) else {
         terminal.say(&format!("{name}: its run is not over; this is what it has measured so far"));
