@@ -121,7 +121,7 @@ fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
 }
 
 /// Returns the smallest input that libFuzzer makes of a failing one within a minute, or the file itself if it makes
-/// none: an input that takes too long or too much memory is not tried again and again.
+/// none that still fails: an input that takes too long or too much memory is not tried again and again.
 fn smallest(program: &Path, target: &str, failing: &Path) -> PathBuf {
     let name = failing.file_name().unwrap_or_default().to_string_lossy();
     let smaller = failing.with_file_name(format!("smallest-{name}"));
@@ -131,10 +131,13 @@ fn smallest(program: &Path, target: &str, failing: &Path) -> PathBuf {
     let mut command = shell::command(program);
     command.env("FUZZ_TARGET", target).args(["-minimize_crash=1", MINIMIZING]).args(LIMITS);
     command.arg(format!("-exact_artifact_path={}", smaller.display())).arg(failing);
-    // However it ends, what it has made fails too.
+    // However it ends: of what it has made, some never fail, such as a file that it did not finish writing.
     shell::works(&mut command);
     let len = |path: &Path| fs::metadata(path).map_or(u64::MAX, |found| found.len());
-    if len(&smaller) < len(failing) { smaller } else { failing.to_owned() }
+    let mut replay = shell::command(program);
+    replay.env("FUZZ_TARGET", target).args(LIMITS).arg(&smaller);
+    let is_smaller = len(&smaller) < len(failing) && !shell::works(&mut replay);
+    if is_smaller { smaller } else { failing.to_owned() }
 }
 
 /// Asks a process of ours to end after `seconds` of CPU time. Returns once it has asked, or once the process has ended
@@ -265,6 +268,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn cpu_time_is_read_until_the_process_has_ended() {
@@ -279,6 +283,25 @@ mod tests {
         let told = "rustc 1.95.0 (59807616e 2026-04-14)\nhost: x86_64\nLLVM version: 22.1.2\n";
         assert_eq!(llvm_major(told), Some("22"));
         assert_eq!(llvm_major("host: x86_64\n"), None);
+    }
+
+    /// A fuzz program that makes of each failing input a file with one line less, and fails on those with a "b".
+    #[test]
+    fn a_smaller_input_is_taken_only_if_it_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("fuzz");
+        let script = "#!/bin/sh\nfor last; do case $last in -exact_artifact_path=*) to=${last#*=};; esac; done\n\
+             if [ \"$to\" ]; then sed 1d \"$last\" > \"$to\"; else ! grep -q b \"$last\"; fi\n";
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let failing = folder.path().join("crash-1");
+        for (input, expected) in
+            [("a\nb\n", "smallest-crash-1"), ("b\na\n", "crash-1"), ("b\n", "crash-1")]
+        {
+            fs::write(&failing, input).unwrap();
+            let found = smallest(&program, "url", &failing);
+            assert_eq!(found, folder.path().join(expected), "{input:?}");
+        }
     }
 
     #[test]
