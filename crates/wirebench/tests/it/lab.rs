@@ -135,13 +135,18 @@ fn every_relay_delivers_what_is_published_to_every_receiver_once() {
             let workload = &record.plan.workloads[block.workload];
             let name = workload.name();
             assert_eq!(block.failed, None, "{name}");
-            let counts = block.deliveries.as_ref().unwrap().counts;
+            let deliveries = block.deliveries.as_ref().unwrap();
+            let counts = deliveries.counts;
             counts.check().unwrap();
             let rooms = workload.spec.load.rooms().unwrap();
             assert!(receivers.contains(&rooms.receivers.get()), "{name}");
             let all = counts.published * u64::from(rooms.receivers.get());
             // What receivers are owed while they are away is apart, and adds up with the rest.
-            assert_eq!((counts.whole(), counts.missing()), (all, 0), "{name}: {counts:?}");
+            // Where half of the receivers waited as long as the edge, the machine stood still: what a receiver that
+            // leaves has not had by then is no omission of the relay.
+            let median_max = deliveries.median.as_ref().map_or(0, |median| median.max_ns);
+            let cut = if median_max >= EDGE_NS { counts.cut } else { 0 };
+            assert_eq!((counts.whole(), counts.missing()), (all, cut), "{name}: {counts:?}");
             let is_restored = name.contains("with recovery");
             assert_eq!(counts.restored > 0, is_restored, "{name}: {counts:?}");
             let is_steady = rooms.conduct.is_steady() || is_restored;
@@ -822,3 +827,5 @@ const CHATTERS: &str = "            await writer.drain()\n            os.write(2
 const SMOKE_PATIENCE: Duration = Duration::from_secs(600);
 /// So often it is looked whether all have ended: for 10 s.
 const LOOKS: usize = 2000;
+/// The age up to which a message counts as on its way to a receiver that leaves.
+const EDGE_NS: u64 = 250_000_000;
