@@ -5,7 +5,7 @@ use crate::{Environment, Level, Reason, RunRecord, TlsSeen, Workload};
 use serde::Serialize;
 use serde_json::Value;
 use spec::{Conversation, Expect, Lifetime, Load};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 /// The reasons why `record` cannot be compared with `base`; none if it can.
@@ -26,7 +26,7 @@ pub fn incomparable(base: &RunRecord, record: &RunRecord) -> Vec<Reason> {
         if let Some(other) = partner(base, record, index) {
             shared += 1;
             reasons.extend(workloads(index, &base.plan.workloads[other], workload));
-            reasons.extend(handshakes(index, agreed(base, other), agreed(record, index)));
+            reasons.extend(handshakes(index, base, other, record));
         }
     }
     if shared == 0 {
@@ -185,20 +185,30 @@ fn headers(workload: &spec::Workload) -> Vec<&str> {
     workload.http.headers.iter().map(|header| &*header.name).collect()
 }
 
-/// The parameters that the handshakes of workload `index` agreed on: the requested ones often leave a choice.
-fn agreed(record: &RunRecord, index: usize) -> Option<&TlsSeen> {
-    let of_workload = record.blocks.iter().filter(|block| block.workload == index);
-    of_workload.filter_map(|block| block.tls.as_ref()).next()
-}
-
-fn handshakes(index: usize, base: Option<&TlsSeen>, record: Option<&TlsSeen>) -> Vec<Reason> {
+/// Differences in the parameters that the handshakes of workload `index` of `record` and `other` of `base` agreed on:
+/// the requested ones often leave a choice.
+fn handshakes(index: usize, base: &RunRecord, other: usize, record: &RunRecord) -> Vec<Reason> {
     let mut all = Differences { workload: Some(index), found: Vec::new() };
-    if let (Some(base), Some(record)) = (base, record) {
-        all.same("version of TLS", &base.version, &record.version);
-        all.same("cipher suite", &base.suite, &record.suite);
-        all.known("group of the key exchange", &base.group, &record.group);
+    let parameters: [(&str, Parameter); 3] = [
+        ("version of TLS", |tls| Some(&tls.version)),
+        ("cipher suite", |tls| Some(&tls.suite)),
+        ("group of the key exchange", |tls| tls.group.as_deref()),
+    ];
+    for (what, parameter) in parameters {
+        all.known(what, &agreed(base, other, parameter), &agreed(record, index, parameter));
     }
     all.found
+}
+
+/// A parameter of TLS; `None` where the handshakes had none.
+type Parameter = fn(&TlsSeen) -> Option<&str>;
+
+/// The values that the blocks of a workload have of `parameter`; `None` if they have none.
+fn agreed(record: &RunRecord, index: usize, parameter: Parameter) -> Option<BTreeSet<&str>> {
+    let of_workload = record.blocks.iter().filter(|block| block.workload == index);
+    let values: BTreeSet<&str> =
+        of_workload.filter_map(|block| block.tls.as_ref()).filter_map(parameter).collect();
+    (!values.is_empty()).then_some(values)
 }
 
 struct Differences {

@@ -1676,6 +1676,18 @@ fn another_way_of_encrypting_or_compressing_makes_records_incomparable() {
 }
 
 #[test]
+fn the_handshakes_of_all_blocks_count() {
+    let mut other = good::ladder();
+    let mut of_second = other.blocks.iter_mut().filter(|block| block.workload == 1);
+    let last = of_second.next_back().and_then(|block| block.tls.as_mut()).unwrap();
+    last.group = Some("X25519".to_owned());
+    let reasons = incomparable(&good::ladder(), &other);
+    assert_eq!(reasons.len(), 1, "{reasons:?}");
+    assert_eq!(reasons[0].message, "the two differ in: group of the key exchange");
+    assert_eq!(reasons[0].evidence, "X25519MLKEM768 against X25519, X25519MLKEM768");
+}
+
+#[test]
 fn another_conversation_and_other_rooms_make_records_incomparable() {
     let differences = |base: &RunRecord, record: &RunRecord| -> Vec<String> {
         let all = incomparable(base, record).into_iter();
