@@ -84,11 +84,11 @@ fn asks_for_less(cause: &Cause) -> bool {
     }
 }
 
-/// Advice for a server that refuses the upgrade because it wants a login.
+/// Advice for a server that wants a login.
 const WANTS_LOGIN: &str =
     "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`";
 
-/// Advice for a server that forbids the upgrade.
+/// Advice for a server that denies access.
 const FORBIDS: &str = "Access is denied without a reason: check the path, or pass a login or an Origin with -H @FILE, \
                        a file with a line such as `Authorization: Bearer …`";
 
@@ -206,13 +206,8 @@ fn next_of_refusal(peer: &Peer, cause: &Cause) -> Option<String> {
                  reply with --expect-status {code}"
             )
         }
-        403 => "Access is denied without a reason: check the path, or pass a login with -H @FILE, a file with a \
-                line such as `Authorization: Bearer …`; or take that for a reply with --expect-status 403"
-            .to_owned(),
-        401 => format!(
-            "It wants a login: give it with -H @FILE, a file with a line such as `Authorization: Bearer …`; or take \
-             that for a reply with --expect-status {code}"
-        ),
+        401 => format!("{WANTS_LOGIN}; or take that for a reply with --expect-status {code}"),
+        403 => format!("{FORBIDS}; or take that for a reply with --expect-status {code}"),
         404 => "Nothing is there: name the path in the URL, as in http://127.0.0.1:8080/health; or take that for a \
                 reply with --expect-status 404"
             .to_owned(),
