@@ -1,4 +1,4 @@
-//! A folder of subjects: read, searched, and its faults told.
+//! A folder of subjects: read, searched, and its faults reported.
 
 use crate::manifest::{MANIFEST, write};
 use lab::Catalogue;
@@ -109,7 +109,7 @@ fn a_folder_that_is_not_there_is_named() {
 fn the_subjects_of_this_repository_can_be_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects");
     let mut catalogue = Catalogue::read(&folder).unwrap();
-    // A folder without one is somebody's work that has just begun.
+    // A folder without a manifest is work that has just begun.
     catalogue.broken.retain(|error| error.file.exists());
     assert_eq!(catalogue.broken, []);
 }

@@ -1,4 +1,4 @@
-//! The lab's folders: subjects that are read.
+//! The lab's folders: reading subjects.
 
 mod catalogue;
 #[path = "../shared/manifest.rs"]

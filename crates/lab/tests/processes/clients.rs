@@ -55,7 +55,7 @@ fn a_client_does_block_after_block() {
 fn a_client_that_is_paused_ends_by_itself_too() {
     let (_script, mut client) = client("while read line; do :; done\nexit 7\n");
     client.process().pause();
-    // Had it been asked to by SIGTERM, that would be its code.
+    // SIGTERM would have given the exit code 128 + 15 instead.
     assert_eq!(client.end().code, Some(7));
 }
 
@@ -87,7 +87,7 @@ fn a_line_without_end_is_refused() {
 }
 
 fn words_outside_of_a_block_are_refused() {
-    // A line is passed on before the next one is read, and each is awaited until it has been read.
+    // Each line is passed on before the next one is read; the script waits until each has been read.
     let script = Script::python(
         Role::Client,
         "import array, fcntl, termios, time\n\

@@ -1,13 +1,13 @@
-//! Runs the tests of a binary that is the keeper of its own subjects, and so has no harness; the tests of `run` have it
+//! Runs the tests of a binary that is the keeper of its own subjects and so has no harness. The tests of `run` use it
 //! too.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The name of a test, and what it does.
+/// The name of a test and its function.
 pub(crate) type Test = (&'static str, fn());
 
-/// Runs those of `all` whose names have one of the words in them, each on a thread of its own; or is the keeper, if the
+/// Runs the tests of `all` whose names contain one of the words, each on its own thread; or acts as the keeper, if the
 /// first word says so.
 pub(crate) fn run<'a>(
     words: impl Iterator<Item = OsString>,

@@ -1,4 +1,4 @@
-//! Subjects are installed: once, wholly, and with reasons where they are not.
+//! Installing subjects: once, completely, and with a reason where it fails.
 
 use crate::manifest::{MANIFEST, write};
 use crate::scripts::launch;
@@ -91,15 +91,15 @@ fn it_is_installed_once_and_again_when_it_has_changed() {
     assert_eq!(place.installed("built"), "fetched\na b\n");
     assert!(!place.folder.path().join("home/echo/node_modules").exists());
     assert!(matches!(place.state(), State::Installed(_)));
-    assert_eq!(place.install().unwrap(), [] as [&str; 0], "it is installed");
+    assert_eq!(place.install().unwrap(), [] as [&str; 0], "it is already installed");
 
     place.write("server.sh", "echo changed");
     assert_eq!(place.state(), State::Outdated);
     write(&place.folder.path().join("home/echo"), &[("old", "")]);
     assert_eq!(place.install().unwrap().len(), 2);
-    assert!(!place.folder.path().join("home/echo/old").exists(), "it is installed from nothing");
+    assert!(!place.folder.path().join("home/echo/old").exists(), "it is installed from scratch");
     std::fs::set_permissions(&build, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
-    assert_eq!(place.state(), State::Outdated, "what may run is part of it");
+    assert_eq!(place.state(), State::Outdated, "the execute permission counts");
 }
 
 fn shared_folders_lie_beside_its_own_files() {
@@ -145,7 +145,7 @@ fn what_is_missing_is_named_with_the_packages_that_bring_it() {
         "no-such-program, /no/such/header.h are missing: apt-get install no-such-package";
     let error = place.refused();
     assert!(matches!(error, InstallError::Missing { .. }), "{error}");
-    // Where there is no dpkg, packages cannot be asked for.
+    // Without dpkg, packages cannot be queried.
     let has_dpkg = Path::new("/usr/bin/dpkg-query").exists();
     let expected = if has_dpkg { expected } else { expected.split(':').next().unwrap() };
     assert_eq!(error.to_string(), expected);
@@ -201,8 +201,8 @@ fn cargo_is_not_told_what_holds_for_this_workspace() {
     assert!(seen.lines().any(|line| line.starts_with("PATH=")));
 }
 
-/// A machine of Debian's where only `installed` packages are installed, as scripts: what `apt-get` was asked is in a
-/// file.
+/// A Debian machine made of scripts, where only `installed` packages are installed. The arguments of `apt-get` are
+/// logged to a file.
 struct Debian {
     folder: TempDir,
 }
@@ -247,7 +247,7 @@ impl Debian {
         std::fs::read_to_string(self.folder.path().join("asked")).unwrap_or_default()
     }
 
-    /// `[needs]` of a subject of a browser, which is driven by a program that came without Debian's packages.
+    /// `[needs]` of a browser subject, driven by a program that was installed without Debian's packages.
     fn needs(&self) -> String {
         let browser = self.folder.path().join("browser");
         format!(

@@ -70,7 +70,7 @@ fn what_ignores_sigterm_is_killed_and_named() {
     assert!(!pids.iter().any(|pid| runs(*pid)), "{pids:?}");
 }
 
-/// Goes away as far as a process can, and stays deaf.
+/// Detaches as far as a process can, and ignores SIGTERM and SIGHUP.
 const DAEMON: &str = "\
 import os, signal, sys, time
 if os.fork() == 0:
@@ -265,5 +265,5 @@ fn a_subject_says_its_version() {
     let hangs = version("echo thinking >&2; sleep 60").unwrap_err();
     let expected = format!("it did not end within {}; it said:\nthinking", lab::VERSION_TIMEOUT);
     assert!(hangs.ends_with(&expected), "{hangs}");
-    assert!(clock.now().0 < units::Nanos::from_secs(30).0, "it is waited for only so long");
+    assert!(clock.now().0 < units::Nanos::from_secs(30).0, "the wait for a version is limited");
 }

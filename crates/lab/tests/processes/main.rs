@@ -1,7 +1,7 @@
 //! Subjects as processes: small scripts that behave, and others that do not.
 //!
-//! This binary has a `main` of its own because it is also the keeper: it starts itself again for that, and a test
-//! harness would say things on stdout. The arguments are words that the names of tests must have.
+//! This binary has a `main` of its own because it is also the keeper: it starts itself again as one, and a test harness
+//! would print to stdout. The arguments are words: a test runs if its name contains one of them.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,

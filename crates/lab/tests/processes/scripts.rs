@@ -43,7 +43,7 @@ impl Script {
     }
 }
 
-/// As this binary starts subjects.
+/// The settings to start subjects, with this binary as the keeper.
 pub(crate) fn launch() -> Launch {
     let inherited = ["PATH", "HOME"].map(|name| (name.into(), std::env::var_os(name).unwrap()));
     Launch::new(std::env::current_exe().unwrap(), inherited.to_vec(), std::env::temp_dir())
@@ -62,13 +62,13 @@ pub(crate) fn settings() -> ClientSettings {
     }
 }
 
-/// True if there is such a process, and it has not ended.
+/// True if the process exists and has not ended.
 pub(crate) fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
 }
 
-/// Waits until something is so, which takes a moment.
+/// Waits until `is_so` returns true, at most 30 s.
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..6000 {
         if is_so() {

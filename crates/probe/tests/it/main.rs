@@ -34,7 +34,7 @@ fn every_fact_of_this_machine_is_there_or_has_a_reason() {
 #[test]
 fn the_topology_is_of_the_allowed_cpus_and_has_a_place_for_everybody() {
     let topology = probe::topology();
-    // The standard library counts a quota of CPU time too.
+    // The standard library also takes a quota of CPU time into account.
     assert!(topology.cpu_count() >= std::thread::available_parallelism().unwrap().get());
     let placement = place(&topology, NonZeroUsize::new(3).unwrap()).unwrap();
     assert_eq!(placement.generator.len(), 3);

@@ -1,4 +1,4 @@
-//! Nothing may be lost from sight.
+//! No message may go missing from the counts.
 
 use record::{CountError, Counts};
 

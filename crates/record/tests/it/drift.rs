@@ -13,7 +13,7 @@ fn a_leak_is_named_with_its_size_and_nothing_else_is() {
     assert!(leak.low <= 1.2e6 && 1.2e6 <= leak.high && leak.high - leak.low < 1e5, "{leak:?}");
     assert_eq!(leak.blocks, 50, "the first sixth is left out");
     assert!((leak.span_minutes - 49.0 / 30.0).abs() < 1e-9, "{leak:?}");
-    assert!(all.len() >= 3, "the other numbers are asked too: {all:?}");
+    assert!(all.len() >= 3, "the other numbers are checked too: {all:?}");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn float(number: usize) -> f64 {
     number as f64
 }
 
-/// A run whose blocks begin every two seconds, each as `change` makes it, by the minute in which it begins.
+/// A run whose blocks begin every two seconds; `change` gets the minute in which a block begins, and the block.
 fn soak(blocks: usize, change: impl Fn(f64, &mut Block)) -> RunRecord {
     let mut record = good::closed();
     let first = record.blocks[0].clone();
@@ -52,7 +52,7 @@ fn soak(blocks: usize, change: impl Fn(f64, &mut Block)) -> RunRecord {
         let minute = float(round) / 30.0;
         let mut block = Block { round, started_at_ns, ..first.clone() };
         change(minute, &mut block);
-        // As blocks differ from one another.
+        // The noise between blocks.
         let noise = 1.0 + 0.01 * float((round * 7) % 5);
         block.cpu.server_us_per_message = Some(5.0 * noise);
         block

@@ -214,7 +214,7 @@ pub(crate) fn closed(connections: u32) -> Load {
     Load::Closed { connections, in_flight: NonZeroU32::MIN, in_flight_max: None }
 }
 
-/// 50 clients at a time, each with so many round trips.
+/// 50 clients at a time, each with that many round trips.
 pub(crate) fn clients(round_trips: u32) -> Load {
     Load::Clients {
         concurrency: NonZeroU32::new(50).expect("it is not zero"),
@@ -234,7 +234,7 @@ pub(crate) fn open(rate: &str, spacing: Spacing) -> Load {
     }
 }
 
-/// 50 bots that send at equal distances.
+/// 50 bots that send at equal intervals.
 pub(crate) fn bots(every: Nanos) -> Load {
     Load::Bots {
         bots: NonZeroU32::new(50).expect("it is not zero"),

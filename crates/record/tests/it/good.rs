@@ -9,7 +9,7 @@ use stats::Histogram;
 use units::Nanos;
 
 /// 2000 messages a second for ten seconds over 50 connections: service times of 1.0 to 1.4 ms, sent 5 us late, decoded
-/// 3 us after they came.
+/// 3 us after they arrived.
 pub(crate) fn open() -> RunRecord {
     let mut record = closed();
     record.plan.workloads[0].spec.load = example::open("2000/s", Spacing::Uniform);

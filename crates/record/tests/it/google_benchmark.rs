@@ -2,7 +2,7 @@
 
 use record::google_benchmark::{AggregateUnit, ReadError, RunType, TimeUnit, read};
 
-/// As version 1.7.1 prints it, shortened.
+/// The output of version 1.7.1, shortened.
 const PRINTED: &str = r#"{
   "context": {
     "date": "2026-11-21T10:00:00+00:00",

@@ -3,7 +3,7 @@
 use record::{Importer, Kind, Level, RunRecord, google_benchmark, imported};
 use units::Nanos;
 
-/// As google-benchmark 1.7.1 of Debian 12 printed it: three repetitions each of `echo/64` and `echo/65536`, one of
+/// The output of google-benchmark 1.7.1 of Debian 12: three repetitions each of `echo/64` and `echo/65536`, one of
 /// `once` in microseconds, and `refused`, which failed.
 const PRINTED: &str = include_str!("google_benchmark_1.7.1.json");
 
@@ -58,7 +58,7 @@ fn a_time_that_no_clock_tells_from_0_has_no_throughput() {
 #[test]
 fn what_is_worked_out_is_worked_out_anew() {
     let record = read(PRINTED).unwrap();
-    // All iterations by all time.
+    // All iterations divided by all time.
     let rate = record.results[0].pooled.messages_per_s.unwrap();
     let repetitions: Vec<(f64, f64)> = record.blocks[..3]
         .iter()

@@ -17,7 +17,7 @@ fn a_record_of_the_first_version_is_read_for_ever_and_nothing_of_it_is_lost() {
     let read = RunRecord::from_json(json).unwrap();
     let mut then: Value = serde_json::from_str(json).unwrap();
     let now = serde_json::to_value(&read).unwrap();
-    // Since version 2 the `spec` of a workload tells its settings.
+    // Since version 2 the `spec` of a workload has its settings.
     then["schema_version"] = json!(2);
     for old in then["plan"]["workloads"].as_array_mut().unwrap() {
         let found = ["target", "transport", "source_addresses", "pinning"];

@@ -1,4 +1,4 @@
-//! The record: written, read back, held against its schema, refused where it cannot be read.
+//! The record: written, read back, checked against its schema, refused where it cannot be read.
 
 mod counts;
 mod drift;

@@ -85,7 +85,7 @@ fn a_run_of_before_can_be_repeated() {
     }
     let closed = read("run-closed").spec.unwrap();
     assert_eq!(closed.workloads[0].phases.stop, Stop::After(Nanos::from_millis(200)));
-    // Of secrets the names alone.
+    // Only the names of secrets are kept.
     let authorization = Header { name: "Authorization".to_owned(), value: None };
     assert_eq!(closed.workloads[0].http.headers, [authorization]);
 }

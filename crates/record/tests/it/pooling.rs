@@ -1,4 +1,4 @@
-//! The numbers that blocks come to: one for each question, and nothing vanishes from it.
+//! The numbers that are pooled from blocks: one for each question, and none leaves anything out.
 
 use crate::good;
 use record::{
@@ -54,7 +54,7 @@ fn a_server_that_is_silent_in_half_of_the_blocks_has_half_the_throughput() {
     let [tcp, ws] = two(&record);
     let rate = |result: &WorkloadResult| result.pooled.messages_per_s.unwrap().value;
     assert!((rate(&ws) / rate(&tcp) - 0.5).abs() < 1e-9, "{} {}", rate(&ws), rate(&tcp));
-    // Its 150 messages waited for the time-out at least.
+    // Its 150 messages waited at least until the timeout.
     let all = ws.round_trip.unwrap();
     assert_eq!(all.count, 3 * 1000 + 150);
     assert!(all.p99_ns.unwrap() >= TIME_OUT.0 - TIME_OUT.0 / 1000, "{:?}", all.p99_ns);
@@ -74,9 +74,9 @@ fn a_row_that_connected_in_one_block_of_four_has_a_quarter_of_its_rate() {
     let rate = |result: &WorkloadResult| result.pooled.messages_per_s.unwrap().value;
     assert!((rate(&ws) / rate(&tcp) - 0.25).abs() < 1e-9, "{} {}", rate(&ws), rate(&tcp));
     assert!(ws.round_trip.unwrap().max_ns >= TIME_OUT.0);
-    // CPU time is that of replies, whoever gave them.
+    // CPU time is per reply, and blocks without replies do not change it.
     assert_eq!(ws.pooled.server_cpu_us_per_message.unwrap().value, 5.0);
-    // A block that an interruption ended before its measurement is no block in which nobody answered.
+    // A block that was interrupted before its measurement does not count as a block without replies.
     let mut interrupted = ladder(4);
     interrupted.blocks[7] = Block::empty(1, 3, 0, "it was interrupted");
     let [tcp, ws] = two(&interrupted);
@@ -100,7 +100,7 @@ fn a_layer_costs_the_difference_of_two_numbers_in_whose_interval_drift_cancels()
     assert!(near(cpu.value) && near(cpu.low.unwrap()) && near(cpu.high.unwrap()), "{cpu:?}");
     assert_eq!(cost.sent_bytes_per_message, Some(6.5));
     assert!(cost.round_trip_p50_ns.unwrap().low.unwrap() > 0.0);
-    // The server of one is not ours to look into.
+    // The CPU time of the server is not known.
     record.blocks.iter_mut().for_each(|block| block.cpu.server_us_per_message = None);
     let [cost] = &added(&record.plan, &record.blocks)[..] else { panic!("one layer") };
     assert_eq!(cost.cpu_us_per_message, None);
@@ -120,7 +120,7 @@ fn medians_of_a_record_of_before_are_worked_out_again() {
         RunRecord::from_json(&old.to_json().replace("\"pooled\"", "\"medians\"")).unwrap().results
     };
     assert_eq!(ours(&record), now);
-    // A block whose distribution is not there says nothing better.
+    // Without the distributions of the blocks, the old number stays.
     record.blocks.iter_mut().for_each(|block| {
         block.round_trip.iter_mut().for_each(|times| times.histogram = String::new());
     });
@@ -129,7 +129,7 @@ fn medians_of_a_record_of_before_are_worked_out_again() {
 
 const OLD: Estimate = Estimate { value: 1.5, low: None, high: None };
 
-/// A ladder of tcp and ws, whose messages take a fifth longer; blocks differ a little.
+/// A ladder of tcp and ws, where messages over ws take a fifth longer; blocks differ a little.
 fn ladder(rounds: usize) -> RunRecord {
     let mut record = good::ladder();
     let template = record.blocks[0].clone();

@@ -18,18 +18,18 @@ fn a_change_of_the_machine_is_taken_out_and_what_is_left_is_held_against_the_fac
     assert_eq!((finding, relative.machine), (Finding::Met, Some(1.0)));
     assert!((relative.ratio.value - 1.0).abs() < 1e-9, "{relative:?}");
     assert!(relative.ratio.low < Some(1.0) && Some(1.0) < relative.ratio.high, "{relative:?}");
-    // The row became slower, and the one beside it did not.
+    // The row became slower, and its baseline did not.
     let (finding, relative) = found([1.0, 0.5], "messages/s >= baseline * 0.95");
     assert_eq!((finding, relative.machine), (Finding::NotMet, Some(1.0)));
     assert!((relative.ratio.value - 0.5).abs() < 1e-9, "{relative:?}");
-    // Both became slower by half: it is the machine, and what it did to the row is less certain for it.
+    // Both became slower by half: that is the machine, and its effect on the row adds uncertainty.
     let (finding, relative) = found([0.5, 0.5], "messages/s >= baseline * 0.95");
     assert_eq!(finding, Finding::Noisy);
     assert!((relative.ratio.value - 1.0).abs() < 1e-9, "{relative:?}");
     assert!((relative.machine.unwrap() - 0.5).abs() < 1e-9, "{relative:?}");
     assert_eq!(found([0.5, 0.5], "messages/s >= baseline * 0.7").0, Finding::Met);
 
-    // Without such a row its change is part of the ratio, which decides nothing but what no machine moves.
+    // Without a baseline the machine's change is part of the ratio, which then decides only what no machine moves.
     let alone = |scale| {
         let mut record = ladder([1.0, scale], 0.01);
         record.plan.workloads.remove(0);
@@ -181,7 +181,7 @@ fn checked(mut record: RunRecord, base: Option<&RunRecord>, require: &str) -> Re
     checks(&record, base).remove(0)
 }
 
-/// Ten rounds of two rows, whose replies a second are so many times the usual, and vary by `noise` from round to round.
+/// Ten rounds of two rows; their replies per second are `scale` times the usual and vary by `noise` between rounds.
 fn ladder(scale: [f64; 2], noise: f64) -> RunRecord {
     let mut record = good::ladder();
     record.verdict = Some(Verdict::default());

@@ -58,7 +58,7 @@ fn the_error_rate_has_all_ends_but_good_ones_and_those_in_flight() {
     let findings = checks.iter().map(|check| check.finding);
     assert!(findings.eq([Finding::Met, Finding::NotMet, Finding::Met]), "{checks:?}");
 
-    // Deliveries that were owed and did not come are errors, too, of those that were owed.
+    // Deliveries that were owed and did not arrive are errors too, as a share of those that were owed.
     let counts =
         DeliveryCounts { owed: 10_000, delivered: 9880, lost: 120, ..DeliveryCounts::default() };
     record.blocks[0].deliveries = Some(Deliveries { counts, ..Deliveries::default() });
@@ -71,7 +71,7 @@ fn the_error_rate_has_all_ends_but_good_ones_and_those_in_flight() {
 fn the_recovery_time_is_that_of_99_percent_of_receivers_in_each_block() {
     let mut record = good::open();
     record.verdict = Some(Verdict::default());
-    // So many receivers, of which each is back 10 ms after the one before, the first of them after `first`.
+    // `recovered` of `torn_off` receivers come back: the first after `first` ms, each other 10 ms after the one before.
     let block = |round: usize, first: u64, torn_off: u64, recovered: u64| {
         let mut times = Histogram::new();
         (0..recovered).for_each(|nth| times.record(Nanos::from_millis(first + 10 * nth)));
@@ -90,7 +90,7 @@ fn the_recovery_time_is_that_of_99_percent_of_receivers_in_each_block() {
     assert!((found.value / 2.47e9 - 1.0).abs() < 1e-3 && found.low.is_none(), "{found:?}");
     let one = of(vec![block(0, 500, 200, 200)], "recovery < 2.46s");
     assert_eq!(one.finding, Finding::NotMet, "{one:?}");
-    // Whoever is back later is not waited for.
+    // The last 1 % of receivers need not be back.
     let late = of(vec![block(0, 500, 200, 198)], "recovery < 2.48s");
     assert_eq!(late.finding, Finding::Met, "{late:?}");
 
@@ -154,7 +154,7 @@ fn a_number_of_too_few_messages_is_unknown() {
 
 #[test]
 fn a_number_that_the_verdict_calls_invalid_never_passes() {
-    // So many of 20 000 messages are late by 5 ms of our own, which is most of their response.
+    // `count` of 20 000 messages are late by 5 ms because of us, which is most of their response time.
     let late = |count: u64| {
         let mut record = good::open();
         let lag = move |index| if index < count { 5_000_000 } else { 5_000 };
@@ -212,7 +212,7 @@ fn counts(all: u64) -> Counts {
     Counts { planned: all, sent: all, ok: all, ..Counts::default() }
 }
 
-/// Response times of 1.0 to 1.4 ms, and so much more.
+/// Response times of 1.0 to 1.4 ms, plus `more`.
 fn times(count: u64, more: impl Fn(u64) -> u64) -> Option<Summary> {
     histogram(count, |index| 1_000_000 + index * 400_000 / count + more(index))
 }

@@ -1,4 +1,4 @@
-//! The published schema says what records are, and says it of every field.
+//! The published schema describes records, and every field of them.
 
 use crate::example;
 use expect_test::expect_file;
@@ -45,7 +45,7 @@ fn every_field_is_described() {
     assert_eq!(undescribed, Vec::<String>::new());
 }
 
-/// The places at which `value` does not match the schema of the record.
+/// The places where `value` does not match the schema of the record.
 fn faults(value: &Value) -> Vec<String> {
     let root: Value = serde_json::from_str(&record::schema()).expect("a schema is JSON");
     let mut faults = Vec::new();
@@ -53,7 +53,7 @@ fn faults(value: &Value) -> Vec<String> {
     faults
 }
 
-/// As much of JSON schema as our schema uses; stricter in that fields must be known.
+/// The part of JSON schema that our schema uses; stricter in that fields must be known.
 struct Validator<'a> {
     root: &'a Value,
 }
@@ -106,7 +106,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Type, choice of texts, constant.
+    /// Checks the type, the choice of texts and the constant.
     fn is_simple(&self, schema: &Value, value: &Value) -> bool {
         let is = |kind: &Value| match kind.as_str() {
             Some("null") => value.is_null(),

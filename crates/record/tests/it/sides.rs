@@ -1,4 +1,4 @@
-//! Two servers that took turns: what is claimed of them, and what a limit says to that.
+//! Two servers that took turns: what is claimed about them, and how limits are answered.
 
 use crate::good;
 use record::{
@@ -75,9 +75,9 @@ fn a_server_against_itself_gives_a_false_alarm_in_two_of_forty_runs_at_most() {
         found.claimed().any(|it| metric(it.metric))
     };
     let alarms = (0..40).filter(|seed| claims(1.0, *seed, &|_| true)).count();
-    // Fewer than one is expected; by intervals of 95 % of each number alone there would be eight.
+    // Fewer than one is expected; with a separate 95 % interval for each number there would be eight.
     assert!(alarms <= 2, "{alarms} of 40");
-    // The width that this takes hides no 5 % of CPU time.
+    // The wider intervals do not hide 5 % of CPU time.
     let is_cpu = |metric| metric == Metric::CpuPerMessage;
     let found = (0..20).filter(|seed| claims(1.05, *seed, &is_cpu)).count();
     assert!(found >= 18, "{found} of 20");
@@ -109,7 +109,7 @@ fn both_sides_are_the_same_where_one_url_or_one_command_is_measured_twice() {
         let found = sides(&asked, &record.plan, &record.blocks).unwrap();
         assert_eq!(found.is_same, expected, "{asked:?}");
     }
-    // A server of ours is no side, nor is a row beside two.
+    // With a third row there are no two sides.
     let record = record(6, 1.0, 1);
     let mut three = asked(&record);
     three.workloads.push(three.workloads[0].clone());
@@ -133,7 +133,7 @@ fn asked(record: &RunRecord) -> Experiment {
     Experiment { workloads, baseline: Some(0), ..Experiment::default() }
 }
 
-/// Rounds of two servers that differ by noise of 2 %, and the CPU time of the second by a factor.
+/// Rounds of two servers that differ by noise of 2 %; the CPU time of the second is `factor` times that of the first.
 fn record(rounds: usize, factor: f64, seed: u64) -> RunRecord {
     let mut record = good::ladder();
     let template = record.blocks[0].clone();

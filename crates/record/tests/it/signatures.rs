@@ -13,7 +13,7 @@ fn good_records_show_none() {
 
 #[test]
 fn replies_of_40_ms_are_a_delayed_ack() {
-    // One of a hundred, beside the usual ones.
+    // One reply in a hundred, besides the usual ones.
     assert_eq!(codes(&slow_replies(400, 40_300_000)), ["delayed_ack"]);
     assert_eq!(codes(&slow_replies(399, 40_300_000)), [""; 0]);
     assert_eq!(codes(&slow_replies(400, 36_000_000)), [""; 0]);
@@ -22,7 +22,7 @@ fn replies_of_40_ms_are_a_delayed_ack() {
     let mut record = slow_replies(0, 40_300_000);
     record.blocks[0].round_trip = times(40_000, tail);
     assert_eq!(codes(&record), [""; 0]);
-    // Nor has a Unix socket ACKs.
+    // A Unix socket has no ACKs either.
     let mut record = slow_replies(400, 40_300_000);
     record.blocks[0].tcp = None;
     assert_eq!(codes(&record), [""; 0]);
@@ -35,7 +35,7 @@ fn a_pause_is_no_delayed_ack() {
     record.blocks[0].round_trip =
         times(437_362, |index| if index < 10 { 40_300_000 } else { 200_000 + index });
     assert_eq!(codes(&record), [""; 0]);
-    // The same where ten are a hundredth of all, at a rate at which ten are due in three pauses.
+    // The same where ten are a hundredth of all, at a rate that makes ten due in three pauses.
     let rare = |slow_seconds: usize| {
         let mut record = slow_replies(10, 40_300_000);
         let block = &mut record.blocks[0];
@@ -49,7 +49,7 @@ fn a_pause_is_no_delayed_ack() {
     assert_eq!(codes(&rare(1)), [""; 0]);
     assert_eq!(codes(&rare(2)), [""; 0]);
     assert_eq!(codes(&rare(3)), ["delayed_ack"]);
-    // A block of a second, and so many that they fit in no pause.
+    // In a block of one second, only their number shows that slow replies do not fit in a pause.
     let mut short = slow_replies(400, 40_300_000);
     short.blocks[0].series.truncate(1);
     assert_eq!(codes(&short), [""; 0], "184 are under way in a pause");
@@ -71,7 +71,7 @@ fn what_takes_as_long_without_its_cause_is_something_else() {
     };
     let (here, there) = ("ws://127.0.0.1:8080", "ws://192.0.2.7:8080");
     let acks = |count| TcpEvents { delayed_acks: Some(count), ..TcpEvents::default() };
-    // A server that takes 42 ms for one of a hundred.
+    // A server that takes 42 ms for one reply in a hundred.
     assert_eq!(counted(42_000_000, acks(20), there), [""; 0]);
     assert_eq!(counted(42_000_000, acks(200), there), ["delayed_ack"]);
     let again = |count| TcpEvents { retransmitted_segments: Some(count), ..TcpEvents::default() };
@@ -99,7 +99,7 @@ fn the_service_time_of_an_open_loop_is_looked_at_and_not_its_response() {
         codes(&record)
     };
     assert_eq!(with(|times_of, slow| times_of.service = slow), ["delayed_ack"]);
-    // A response is longer than its reply by the wait for a connection.
+    // A response time is longer than its service time by the wait for a connection.
     assert_eq!(with(|times_of, slow| times_of.response = slow), ["waiting_for_connections"]);
 }
 
@@ -181,17 +181,17 @@ fn messages_that_wait_for_a_connection_are_told_from_a_late_generator() {
     assert_eq!(codes(&slow(200_000, 5_000)), ["waiting_for_connections"]);
     assert_eq!(codes(&slow(100_000, 5_000)), [""; 0]);
     assert_eq!(codes(&slow(0, 15_000_000)), [""; 0]);
-    // After one pause of the server as many wait, in a second or two.
+    // After one pause of the server as many messages wait, but only for a second or two.
     assert_eq!(codes(&slow_in(2, 200_000, 5_000)), [""; 0]);
     assert_eq!(codes(&slow_in(3, 200_000, 5_000)), ["waiting_for_connections"]);
     let mut short = slow_in(3, 200_000, 5_000);
     short.blocks[0].series.truncate(1);
     assert_eq!(codes(&short), ["waiting_for_connections"], "a block of a second");
-    // After a gap of our own loop many wait.
+    // After a gap in our own loop, many messages wait.
     let mut stalled = slow(200_000, 5_000);
     stalled.blocks[0].stalls.affected = 201;
     assert_eq!(codes(&stalled), [""; 0]);
-    // A message that failed is in the response alone.
+    // A message that failed counts in the response times only.
     let mut failed = slow(200_000, 5_000);
     failed.blocks[0].counts.ok -= 1;
     assert_eq!(codes(&failed), [""; 0]);
@@ -254,7 +254,7 @@ fn codes(record: &RunRecord) -> Vec<String> {
     signatures(record).into_iter().map(|warning| warning.code).collect()
 }
 
-/// Ten seconds with a slow reply in each, and as many events of TCP as anything takes.
+/// Ten seconds with a slow reply in each, and enough TCP events for every signature.
 fn counted(slow_ns: u64) -> RunRecord {
     let mut record = good::closed();
     let block = &mut record.blocks[0];
@@ -295,14 +295,14 @@ fn connections_that_are_opened_again_all_the_time_are_named() {
     assert_eq!(reopened(399), [""; 0]);
     assert_eq!(reopened(400), ["reopened_connections"]);
     assert_eq!(reopened(39_950), ["reopened_connections"]);
-    // A server that starts anew ends all 50 at once, however few replies there are.
+    // A server that restarts ends all 50 connections at once, however few replies there are.
     let mut short = good::closed();
     short.blocks[0].counts.ok = 4000;
     short.blocks[0].connections.reconnects = 100;
     assert_eq!(codes(&short), [""; 0]);
     short.blocks[0].connections.reconnects = 150;
     assert_eq!(codes(&short), ["reopened_connections"]);
-    // The server has died, and nobody answers there any more.
+    // The server has died, and every later connect fails.
     assert_eq!(opened_again(4019, 4019), [""; 0]);
 }
 

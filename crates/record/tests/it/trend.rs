@@ -5,7 +5,7 @@ use record::{Changed, Entry, EntryRow, Kind, Level, Number, RowVerdict, Trend, V
 use spec::Metric;
 use units::Random;
 
-/// A record number `index` of a machine, with this p50.
+/// The entry of record number `index` of a machine, with this p50.
 fn entry(index: usize, p50_ns: f64) -> Entry {
     Entry {
         id: format!("{index:016}"),
@@ -24,7 +24,7 @@ fn entry(index: usize, p50_ns: f64) -> Entry {
     }
 }
 
-/// A history of levels, each of so many records, which vary by 1 %.
+/// A history of levels, each with its number of records, which vary by 1 %.
 fn history(levels: &[(usize, f64)], seed: u64) -> Vec<Entry> {
     let mut random = Random::new(seed);
     let all = levels.iter().flat_map(|(count, level)| vec![*level; *count]);

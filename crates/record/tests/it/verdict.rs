@@ -38,7 +38,7 @@ fn a_sweep_is_judged_by_the_steps_that_were_carried_and_each_reason_once() {
     use Level::{Degraded, Trusted};
     let idle = [0.5; 4];
     assert_eq!(codes(idle, [0; 4]), (vec![], vec![Trusted; 4]));
-    // The last step is above the knee: that it was not carried is what was looked for.
+    // The last step is above the knee: it is not supposed to be carried.
     assert_eq!(codes(idle, [0, 0, 0, 20_000]), (vec![], vec![Trusted; 4]));
     assert_eq!(
         codes([0.5, 0.5, 0.5, 0.95], [0; 4]),
@@ -87,20 +87,20 @@ fn a_knee_is_trusted_as_the_steps_on_either_side_of_it_are() {
             }
         }
     };
-    // Carried were 100, 200 and 400 /s, within the objective 100 and 200.
+    // 100, 200 and 400/s were carried, 100 and 200/s of them within the objective.
     assert_eq!(found(None, &|_, _| ()), (Trusted, Trusted));
     assert_eq!(found(None, &busy(0)), (Trusted, Trusted), "it rests on larger loads");
     assert_eq!(found(None, &busy(1)), (Trusted, Degraded));
     assert_eq!(found(None, &busy(2)), (Degraded, Degraded));
     assert_eq!(found(None, &busy(3)), (Degraded, Trusted), "it may be the generator that bends");
-    // What an overload does is no doubt.
+    // The effects of an overload are no reason for doubt.
     let failed = |index: usize, block: &mut Block| {
         if index == 3 {
             (block.counts.ok, block.counts.timed_out) = (10_000, 10_000);
         }
     };
     assert_eq!(found(None, &failed), (Trusted, Trusted));
-    // Lateness that is most of the p99 alone.
+    // Lateness that makes up most of the p99 only.
     let late = |index: usize, block: &mut Block| {
         if index == 1 {
             let lag = |message| if message < 300 { 5_000_000 } else { 1_000 };
@@ -111,7 +111,7 @@ fn a_knee_is_trusted_as_the_steps_on_either_side_of_it_are() {
     };
     assert_eq!(found(Some("p50 < 5ms"), &late), (Trusted, Trusted));
     assert_eq!(found(Some("p99 < 5ms"), &late), (Trusted, Invalid));
-    // Of half of the messages: the times are no result, and the counts stay one.
+    // Lateness that makes up most of the p50: the times are no result, but the counts still are.
     let later = |index: usize, block: &mut Block| {
         if index == 2 {
             let times_of = block.open_loop.as_mut().unwrap();
@@ -120,7 +120,7 @@ fn a_knee_is_trusted_as_the_steps_on_either_side_of_it_are() {
         }
     };
     assert_eq!(found(None, &later).0, Degraded);
-    // Without a knee a step above says nothing.
+    // Without a knee, the step above it does not count.
     let mut record = sweep(busy(3));
     record.sweep.as_mut().unwrap().lines[0].knee =
         Knee::NotReached { offered_max_per_s: 400.0, reason: "the generator".to_owned() };
@@ -223,7 +223,7 @@ fn a_percentile_that_is_mostly_our_own_lateness_is_doubted_alone() {
     };
     use Level::{Degraded, Invalid, Trusted};
     let doubted = |numbers: &[Number]| numbers.iter().map(|it| (*it, Invalid)).collect();
-    // One message of two hundred, of fifty, of five, and most of them.
+    // One message in 200, in 50, in 5, and most of them are late.
     assert_eq!(judged(100), (Trusted, Trusted, doubted(&[])));
     assert_eq!(judged(400), (Degraded, Trusted, doubted(&[Number::P99, Number::Tail])));
     assert_eq!(
@@ -266,7 +266,7 @@ fn a_comparison_is_as_good_as_the_rows_that_answer_it() {
     };
     #[rustfmt::skip]
     let table = [
-        // kind,       rows, that which all are compared with first,  the record
+        // kind,       rows, the baseline first,                      the record
         (Kind::Ladder, &[Trusted,  Trusted,  Trusted][..],            Trusted),
         (Kind::Ladder, &[Trusted,  Invalid,  Trusted],                Trusted),
         (Kind::Ladder, &[Trusted,  Invalid,  Degraded],               Degraded),
@@ -283,7 +283,7 @@ fn a_comparison_is_as_good_as_the_rows_that_answer_it() {
     for row @ (kind, rows, level) in table {
         assert_eq!(judged(kind, rows), level, "{row:?}");
     }
-    // A row that is compared with none was asked for by itself.
+    // A row that is compared with no other was asked for on its own.
     let mut alone = good::ladder();
     (alone.kind, alone.plan.baseline) = (Kind::Run, None);
     alone.plan.workloads.iter_mut().for_each(|workload| workload.spec.baseline = None);
@@ -301,7 +301,7 @@ fn a_comparison_is_as_good_as_the_rows_that_answer_it() {
 #[test]
 fn a_record_is_as_good_as_the_percentiles_that_its_answer_needs() {
     use Level::{Degraded, Invalid, Trusted};
-    // So many of 20 000 messages are late by 5 ms, which is most of their response.
+    // `count` of 20 000 messages are late by 5 ms, which is most of their response time.
     let late = |count: u64| {
         move |block: &mut Block| {
             let lag = move |index| if index < count { 5_000_000 } else { 5_000 };
@@ -339,7 +339,7 @@ fn rows_of_a_verdict_from_before_they_were_judged_follow_from_its_reasons() {
     let verdict = judge(&record);
     let old = Verdict { rows: Vec::new(), ..verdict.clone() };
     assert_eq!([old.row(0), old.row(1)], verdict.rows[..]);
-    // Steal is one of the run, and marks no row.
+    // Steal is a reason of the whole run, and marks no row.
     assert_eq!([old.row(0).level, old.row(1).level], [Level::Trusted, Level::Degraded]);
 }
 
@@ -351,7 +351,7 @@ fn a_slow_server_makes_no_generator_bound() {
         block.cpu.busiest_worker_fraction = Some(0.1);
     });
     assert_eq!(codes(&waiting), []);
-    // It is slow, and we are late by what would be much for a fast one.
+    // The server is slow, and we are late by what would be much for a fast one.
     let slow = open(|block, times_of| {
         times_of.send_lag = times(20_000, |_| 10_000_000);
         times_of.service = times(20_000, |index| 200_000_000 + index * 20);
@@ -371,7 +371,7 @@ fn a_worker_without_rest_is_bound_even_if_it_still_keeps_up() {
     };
     assert_eq!(codes(&busy(0.91, 0)), [("generator_bound", Level::Degraded)]);
     assert_eq!(codes(&busy(0.89, 0)), []);
-    // Who polls is always busy.
+    // A worker that polls is always busy.
     assert_eq!(codes(&busy(1.0, 10_000)), []);
 }
 
@@ -388,12 +388,12 @@ fn a_closed_loop_is_generator_bound_only_where_the_server_has_slack() {
     assert_eq!(codes(&used(0.99, Some(0.8))), [("generator_bound", Level::Degraded)]);
     assert_eq!(codes(&used(0.99, Some(0.91))), []);
     assert_eq!(codes(&used(0.85, Some(0.2))), []);
-    // Of a server that is not ours, all that was used besides us: 2 cores, 20 % idle, 0.99 us.
+    // For a server that is not ours, all CPU time but our own counts: 2 cores, 20 % idle, 0.99 of a core ours.
     assert_eq!(codes(&used(0.99, None)), [("generator_bound", Level::Degraded)]);
     let mut busy = used(0.99, None);
     busy.blocks[0].cpu.machine_idle_fraction = Some(0.01);
     assert_eq!(codes(&busy), []);
-    // On another machine nothing is known of it.
+    // Nothing is known about a server on another machine.
     busy.plan.workloads[0].target = "ws://10.0.0.7/".to_owned();
     assert_eq!(codes(&busy), [("generator_bound", Level::Degraded)]);
 }
@@ -410,7 +410,7 @@ fn stalls_count_by_the_messages_they_touched() {
     assert_eq!(codes(&stalled(1, 20_000_000)), [("generator_stalled", Level::Degraded)]);
     assert_eq!(codes(&stalled(399, 20_000_000)), [("generator_stalled", Level::Degraded)]);
     assert_eq!(codes(&stalled(400, 20_000_000)), [("generator_stalled", Level::Invalid)]);
-    // 140 us is not above 10 % of a p99 of 1.4 ms.
+    // 130 us is not above 10 % of a p99 of 1.4 ms.
     assert_eq!(codes(&stalled(400, 130_000)), [("generator_stalled", Level::Degraded)]);
     let numbers = |affected| judge(&stalled(affected, 20_000_000)).reasons.remove(0).numbers;
     assert_eq!(numbers(399), [(Number::Tail, Level::Degraded)].into());
@@ -503,7 +503,7 @@ fn a_generator_is_at_fault_where_a_run_of_its_block_alone_would_be_invalid() {
     assert_eq!(faults(&late(20_000, 1_300_000)), [words]);
     assert_eq!(faults(&late(100, 5_000_000)), [""; 0], "one message of two hundred moves no p99");
     assert_eq!(faults(&late(400, 5_000_000)).len(), 1);
-    // Timers of this machine that are as late.
+    // The timers of this machine explain it.
     let mut coarse = late(20_000, 1_300_000);
     let floor = coarse.environment.timer_floor.as_mut().unwrap();
     (floor.overshoot_p50_ns, floor.overshoot_p99_ns) = (200_000, 200_000);
@@ -516,7 +516,7 @@ fn a_generator_is_at_fault_where_a_run_of_its_block_alone_would_be_invalid() {
     let words = "it stood still: 2 gaps, the longest 20 ms, 25 ms in all; 400 messages were due or in flight \
                  meanwhile (1.0 %)";
     assert_eq!(faults(&stood(20_000_000, 400)), [words]);
-    // The gaps explain the lag, which is told once.
+    // The gaps explain the lag, so there is only one fault.
     let mut both = late(1000, 500_000_000);
     both.blocks[0].stalls = gap(500_000_000, 1000);
     assert_eq!(faults(&both).len(), 1);
@@ -550,7 +550,7 @@ fn agents_that_are_not_trusted_are_left_out_unless_most_of_the_load_is_theirs() 
     let end = "; less than half of the load is trusted, so all parts count";
     assert!(most.evidence.ends_with(end), "{most:?}");
 
-    // Of a load without a message there is no half.
+    // A load without messages has no half.
     let one_left = planned_each(0, 3).unwrap();
     assert_eq!((one_left.level, &one_left.message), (Level::Degraded, &few.message));
     let none_left = planned_each(0, 4).unwrap();
@@ -726,14 +726,14 @@ fn what_a_client_subject_does_of_itself_is_no_limit_of_ours() {
         };
     });
     assert_eq!(codes(&gaps), [("littles_law", Level::Degraded)]);
-    // In an open loop it tells of right replies alone, and not how late it sent.
+    // In an open loop it reports right replies only, and not how late it sent.
     let mut open = good::open();
     open.plan.workloads[0].client = Some(Subject::default());
     let times = times_of(&mut open);
     times.send_lag = None;
     times.response = None;
     assert_eq!(codes(&open), []);
-    // Its omissions are named as ever.
+    // What it fails to do is still named.
     let failed = client(|block| {
         (block.counts.ok, block.counts.error) = (0, block.counts.sent);
         block.messages_per_s = 0.0;
@@ -750,7 +750,7 @@ fn counts_that_do_not_add_up_are_a_bug_of_ours() {
     let mut one_of_ten = good::ladder();
     one_of_ten.blocks[0].counts.ok -= 1;
     assert_eq!(codes(&one_of_ten), impossible);
-    // An error is in the response, and in no service time.
+    // An error counts in the response times, but not in the service times.
     let with_error = |responses| {
         codes(&open(move |block, times_of| {
             block.counts.ok -= 1;
@@ -810,7 +810,7 @@ fn a_response_is_the_sum_of_lag_service_and_the_wait_for_a_connection() {
     let mut lost = with(105_000, 5_000, 50);
     lost.blocks[0].connections.lost = 1;
     assert_eq!(codes(&lost), []);
-    // Timed from sent.
+    // Response times that were counted from the send.
     assert_eq!(codes(&with(0, 130_000, 50)), impossible);
     assert_eq!(codes(&with(0, 130_000, 5)), impossible);
 }
@@ -876,7 +876,7 @@ fn a_single_message_or_a_microsecond_shows_no_speed() {
     assert_eq!(of(50, 1_000), too_little);
     assert_eq!(of(4_000, 99_999_999), too_little);
     assert_eq!(of(4_000, 100_000_000), []);
-    // All blocks together.
+    // All blocks count together.
     let mut ladder = good::ladder();
     ladder.blocks.iter_mut().for_each(|block| block.measured_ns = 10_000_000);
     assert_eq!(codes(&ladder), []);
@@ -1018,7 +1018,7 @@ fn deliveries_that_did_not_come_or_went_astray_are_told() {
     assert_eq!(found(in_flight(40)), undelivered(Level::Degraded));
     assert_eq!(found(in_flight(41)), undelivered(Level::Invalid));
     assert_eq!(found(delivered(1)), [("impossible", Level::Invalid)]);
-    // All came, but half of them after the time in which they were due.
+    // All arrived, but half of them after the window in which they were due.
     let late = DeliveryCounts { owed: 40_000, delivered: 40_000, ..all };
     assert_eq!(found(late), [("asked_not_achieved", Level::Degraded)]);
     let astray = [("unreliable_replies", Level::Degraded)];
@@ -1095,7 +1095,7 @@ fn a_problem_of_some_blocks_is_one_of_the_percentiles_that_their_messages_move()
     assert_eq!(noisy(1), doubted(&[Number::P99, Number::Tail]));
     assert_eq!(noisy(3), doubted(&[Number::P99, Number::Tail]));
     assert_eq!(noisy(4), doubted(&[Number::P90, Number::P99, Number::Tail]));
-    assert_eq!(noisy(10), doubted(&[]), "of all numbers");
+    assert_eq!(noisy(10), doubted(&[]), "all numbers are doubted");
 }
 
 #[test]
@@ -1157,7 +1157,7 @@ fn fewer_cores_than_parties_are_named() {
     ] {
         assert_eq!(given(local, one_cpu), shared, "{local}");
     }
-    // Of a server elsewhere only the generator is here.
+    // With a server elsewhere, only the generator is here.
     let elsewhere = |record: &mut RunRecord| {
         record.environment.cpus_allowed = vec![0];
         record.blocks[0].cpu.busiest_worker_fraction = Some(0.5);
@@ -1196,7 +1196,7 @@ fn a_machine_that_does_other_things_is_noisy() {
         "other programs used 1.20 of 2 CPUs, beside 2 parties of ours; threads of the generator waited 0.2 % of the \
          time for a CPU; some program waited 1.0 % of it; the hypervisor took 0.1 % of all CPU time"
     );
-    // A reason that all rows share is told once, and marks none of them.
+    // A reason that all rows share is reported once, and marks none of them.
     let mut shared = good::ladder();
     shared.blocks.iter_mut().for_each(|block| block.cpu.others_cores_used = Some(0.5));
     let verdict = judge(&shared);
@@ -1235,7 +1235,7 @@ fn waits_for_a_cpu_doubt_the_percentiles_that_they_move() {
         }, None),
         // A server with many threads waits for itself.
         (|record| near(record).server_wait_fraction = Some(3.0),      None),
-        // Of kernels that do not count our waits, those of all; others may be ours to one in ten.
+        // If the kernel does not count our waits, those of all programs count, above 10 % only: they may not be ours.
         (|record| {
             near(record).generator_wait_fraction = None;
             near(record).pressure_fraction = Some(0.1);
@@ -1305,10 +1305,10 @@ fn a_row_over_tcp_that_is_faster_than_the_bare_socket_is_doubted() {
     assert_eq!(judged(faster, same_rate, unchanged), named("its p50"));
     assert_eq!(judged(same, more, unchanged), named("its throughput"));
     assert_eq!(judged(faster, more, unchanged), named("its p50 and throughput"));
-    // Slower is what a layer makes it, and within the noise nothing is shown: the smallest difference is 3 %.
+    // A layer makes a row slower, and within the noise nothing is shown: the smallest detectable difference is 3 %.
     assert_eq!(judged([1.1, 1.05, 1.15], [0.9, 0.85, 0.95], unchanged), []);
     assert_eq!(judged([0.975, 0.96, 0.99], same_rate, unchanged), []);
-    // Nothing is expected of rows that have less to do, or that something else was asked of.
+    // Rows that have less to do, or were asked to do something else, may be faster.
     let others: [fn(&mut RunRecord); 12] = [
         |it| row(it).server = Server::Embedded(Protocol::Unix.plain().into()),
         |it| row(it).server = subject("go-raw", Protocol::Tcp),
@@ -1383,7 +1383,7 @@ fn a_row_with_a_lower_p50_and_fewer_messages_a_second_is_uneven_and_not_faster()
     assert_eq!(codes(faster, [0.98, 0.95, 1.01], unchanged), ["faster_than_bare_tcp"]);
     assert_eq!(codes([0.98, 0.95, 1.01], fewer, unchanged), [""; 0]);
     assert_eq!(codes([1.1, 1.05, 1.15], fewer, unchanged), [""; 0]);
-    // What was in flight was not the same, or nobody knows: then fewer messages are no longer mean.
+    // If the number in flight differs or is not known, fewer messages do not imply a longer mean.
     let of_others: [fn(&mut RunRecord); 4] = [
         |it| {
             for workload in &mut it.plan.workloads {
@@ -1403,7 +1403,7 @@ fn a_row_with_a_lower_p50_and_fewer_messages_a_second_is_uneven_and_not_faster()
         let found = codes(faster, fewer, change);
         assert!(!found.contains(&"uneven".to_owned()), "number {index}: {found:?}");
     }
-    // A failed block tells nothing of the mean.
+    // A failed block says nothing about the mean.
     let without_blocks: fn(&mut RunRecord) = |it| {
         let of_base = it.blocks.iter_mut().filter(|block| block.workload == 0);
         of_base.for_each(|block| block.failed = Some("refused".to_owned()));
@@ -1411,7 +1411,7 @@ fn a_row_with_a_lower_p50_and_fewer_messages_a_second_is_uneven_and_not_faster()
     assert!(!codes(faster, fewer, without_blocks).contains(&"uneven".to_owned()));
 }
 
-/// A WebSocket row whose p50 and throughput are so many times those of the bare socket, each with its interval.
+/// A WebSocket row with these ratios of its p50 and throughput to those of the bare socket, each with its interval.
 fn beside_a_bare_socket(p50: [f64; 3], rate: [f64; 3]) -> RunRecord {
     let ratio = |[ratio, low, high]: [f64; 3]| Comparison {
         ratio,
@@ -1479,14 +1479,14 @@ fn late_wake_ups_of_an_idle_machine_are_no_limit_of_the_generator() {
         let reasons = judge(&record).reasons;
         reasons.into_iter().map(|reason| reason.code).collect::<Vec<_>>()
     };
-    // 4 % of a core, as an open loop of 500/s on an idle echo has it. Wake-ups are five timer floors late.
+    // 4 % of a core, as in an open loop of 500/s to an idle echo. Wake-ups are five timer floors late.
     let late: Message = |index| (100_000 + index * 2, 100_000);
     assert_eq!(judged(0.04, 0.95, late), ["below_the_floor"]);
     // A generator or a machine that has something to do is late for another reason.
     assert_eq!(judged(0.6, 0.95, late), ["generator_bound"]);
     assert_eq!(judged(0.04, 0.4, late), ["generator_bound"]);
     assert_eq!(judged(0.04, 0.95, |index| (100_000 + index * 2, 201_000)), ["generator_bound"]);
-    // The messages that were late are others than the slow ones: the p99 of the response is that of the service.
+    // The late messages are not the slow ones: the p99 of the response times is that of the service times.
     let others: Message = |index| match index {
         ..400 => (1_000_000, 0),
         400..800 => (100_000, 150_000),
@@ -1742,7 +1742,7 @@ fn what_was_agreed_on_counts_and_not_what_was_asked_for() {
     seen(&mut other, |tls| (tls.full, tls.resumed) = (1000, 0));
     workload(&mut other).spec.message.content = Content::Nothing;
     assert_eq!(incomparable(&good::ladder(), &other), []);
-    // Whether there is TLS at all says the transport.
+    // The transport says whether there is TLS at all.
     workload(&mut other).spec.tls = None;
     other.blocks.iter_mut().for_each(|block| block.tls = None);
     assert_eq!(incomparable(&good::ladder(), &other), []);
@@ -1838,7 +1838,7 @@ const CODES: [&str; 22] = [
     "tls_differs",
 ];
 
-/// Changes what was agreed on for the second workload.
+/// Changes the TLS parameters that the second workload agreed on.
 fn seen(record: &mut RunRecord, change: fn(&mut TlsSeen)) {
     let of_second = record.blocks.iter_mut().filter(|block| block.workload == 1);
     of_second.filter_map(|block| block.tls.as_mut()).for_each(change);

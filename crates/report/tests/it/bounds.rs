@@ -265,7 +265,7 @@ fn any_lab(random: &mut Random) -> RunRecord {
             (server.library, server.language) = (any_text(random), any_text(random));
         }
     }
-    // Intervals take their time, and few records need them.
+    // Intervals take long to compute, and few records need them.
     let rounds = if random.below(128) == 0 { 8 } else { random.below(4) };
     record.blocks.retain(|block| block.round < rounds);
     for block in &mut record.blocks {
@@ -374,7 +374,7 @@ fn any_count(random: &mut Random) -> u64 {
     random.next_u64() >> random.below(64)
 }
 
-/// A number of any magnitude, negative now and then, sometimes none at all.
+/// A number of any magnitude, now and then negative, infinite or NaN.
 fn any_number(random: &mut Random) -> f64 {
     match random.below(16) {
         0 => f64::NAN,
@@ -386,7 +386,7 @@ fn any_number(random: &mut Random) -> f64 {
     }
 }
 
-/// A text that a hostile peer might send, of up to some hundred letters.
+/// A text of up to 39 pieces that a hostile peer might send.
 fn any_text(random: &mut Random) -> String {
     const PIECES: [&str; 14] = [
         "a",

@@ -9,7 +9,7 @@ use units::Nanos;
 
 #[test]
 fn what_the_baseline_did_is_the_machine() {
-    // All of it takes a quarter longer than in the base.
+    // Everything takes a quarter longer than in the base.
     check(
         &with_rounds([200_000, 250_000]),
         &with_rounds([250_000, 312_500]),
@@ -45,7 +45,7 @@ fn what_the_baseline_did_is_the_machine() {
             record         2026-01-01T00:00:00Z: trusted
         "#]],
     );
-    // The second row alone takes a tenth longer, and so does the machine.
+    // The machine takes a tenth longer, and the second row another tenth.
     let page = page(&with_rounds([200_000, 250_000]), &with_rounds([220_000, 302_500]));
     let of_second = page.lines().filter(|line| line.starts_with("p50   ")).nth(1).unwrap();
     assert!(of_second.contains(" 1.10x 1.10x [1.0"), "{of_second}");
@@ -109,7 +109,7 @@ fn without_a_baseline_numbers_stand_side_by_side_and_claim_nothing() {
             record         2026-01-01T00:00:00Z: trusted
         "#]],
     );
-    // Nor is it one if the two compare with different rows.
+    // Nor is there a baseline if only one of the two has one.
     let mut other = with_rounds([200_000, 250_000]);
     other.plan.baseline = None;
     let page = page(&with_rounds([200_000, 250_000]), &other);
@@ -223,7 +223,7 @@ fn reasons_that_a_first_page_leaves_out_are_folded_in_a_browser_and_named_by_no_
     let reasons = ["it was busy", "it was far", "it was old"].map(reason).to_vec();
     record.verdict = Some(Verdict { level: Level::Degraded, reasons, ..Verdict::default() });
     let base = with_blocks(8, 250_000);
-    // Without the ends of its lines.
+    // The page as one line.
     let told = |depth| {
         let page = report::compare(&base, &record, depth, &Style::default());
         page.split_whitespace().collect::<Vec<&str>>().join(" ")
@@ -239,7 +239,7 @@ fn reasons_that_a_first_page_leaves_out_are_folded_in_a_browser_and_named_by_no_
     let folded = "<details><summary>it was old []</summary>\n<p>shown by: evidence that it was old<br>\
                   next: measure again</p></details>";
     assert!(page.contains(folded), "{page}");
-    // What a gate says of the record names no option either.
+    // What a gate says about the record names no option either.
     let cases = report::junit(&record);
     assert!(
         cases.contains("it was busy; 2 more reasons") && !cases.contains("--details"),
@@ -334,13 +334,13 @@ fn workloads_without_a_partner_are_left_out_and_none_at_all_is_incomparable() {
     let page = report::compare(&base, &other, Depth::Details, &Style::default());
     assert!(page.starts_with("incomparable: the two differ in: workloads\n"), "{page}");
     assert!(report::compares_nothing(&base, &other));
-    // Two single runs are of two servers, and each is named by its URL.
+    // Two single runs of different servers are comparable, though each is named by its URL.
     let mut single = with_blocks(8, 275_000);
     single.plan.workloads[0].spec.name = "ws://127.0.0.1:9090/".to_owned();
     assert!(!report::compares_nothing(&with_blocks(8, 250_000), &single));
 }
 
-/// Eight rounds of `tcp`, which is the baseline, and of `ws`, whose median round trips lie around these.
+/// Eight rounds of `tcp`, which is the baseline, and of `ws`, with median round trips near these.
 fn with_rounds(p50: [u32; 2]) -> RunRecord {
     let mut record = records::ladder(&["tcp", "ws"]);
     record.plan.baseline = Some(0);
@@ -358,7 +358,7 @@ fn with_rounds(p50: [u32; 2]) -> RunRecord {
     record
 }
 
-/// Round trips evenly between half and one and a half of `p50`.
+/// Round trips spread evenly between a half and one and a half times `p50`.
 fn times(p50: u32) -> Summary {
     let mut times = Histogram::new();
     (0..95_000).for_each(|index| {
@@ -371,7 +371,7 @@ fn page(base: &RunRecord, record: &RunRecord) -> String {
     report::compare(base, record, Depth::Details, &Style::default())
 }
 
-/// A closed loop of so many blocks whose median round trips lie around `p50`.
+/// A closed loop of `count` blocks with median round trips near `p50`.
 fn with_blocks(count: u32, p50: u32) -> RunRecord {
     let mut record = records::run();
     let block = record.blocks.remove(0);

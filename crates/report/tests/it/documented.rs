@@ -1,4 +1,4 @@
-//! Samples in README.md and pages of `docs`: each is what the program prints of a record with the same numbers.
+//! Samples in README.md and pages of `docs`: each is what the program prints for a record with the same numbers.
 
 use crate::{records, requirements, sides, sweeps};
 use record::{Block, Changed, Counts, Cpu, Drift, Drifting, Entry, EntryRow, Estimate, Exchange};
@@ -281,7 +281,7 @@ fn where_lines_of_a_sweep_bend_is_printed_as_the_page_on_experiments_shows_it() 
     check("docs/EXPERIMENTS.md", &lines(&page, &["bends at", "does not bend", "What ran out"]));
 }
 
-/// The page of a terminal that a run ends with.
+/// The page that a run prints to a terminal at its end.
 fn first_page(record: &RunRecord) -> String {
     report::terminal(record, Depth::First, &Style::default())
 }

@@ -180,14 +180,14 @@ fn of(times: &[u64]) -> Histogram {
     histogram
 }
 
-/// A histogram of a log, as the library of HdrHistogram reads it.
+/// A histogram of a log, as the HdrHistogram library reads it.
 fn of_log(text: &str) -> Histogram {
     let bytes = STANDARD.decode(text).expect("it is base64");
     let read: hdrhistogram::Histogram<u64> =
         Deserializer::new().deserialize(&mut bytes.as_slice()).expect("it is a histogram");
     let mut plain = Vec::new();
-    V2Serializer::new().serialize(&read, &mut plain).expect("memory takes it");
-    Histogram::from_base64(&STANDARD.encode(plain)).expect("it is one of ours")
+    V2Serializer::new().serialize(&read, &mut plain).expect("it is written to memory");
+    Histogram::from_base64(&STANDARD.encode(plain)).expect("it is one of our histograms")
 }
 
 fn without_histograms(log: &str) -> String {

@@ -1,4 +1,4 @@
-//! Records in formats of other programs: as google-benchmark prints them, as CSV, as Markdown.
+//! Records in other programs' formats: as google-benchmark and Go print them, as CSV, as Markdown.
 
 use crate::hostile::{EVIL, saying};
 use crate::records;
@@ -9,7 +9,7 @@ use report::ExportError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// As google-benchmark 1.7.1 itself printed it.
+/// The output of google-benchmark 1.7.1 itself.
 const PRINTED: &str = include_str!("../../../record/tests/it/google_benchmark_1.7.1.json");
 
 #[test]
@@ -50,7 +50,7 @@ fn what_google_benchmark_printed_is_written_as_it_was() {
     let ours = read(&report::google_benchmark(&record).unwrap()).unwrap();
     assert_eq!(names(&ours), names(&theirs));
     for (ours, theirs) in ours.benchmarks.iter().zip(&theirs.benchmarks) {
-        // Mean, median, standard deviation and variation are those that it worked out itself.
+        // Mean, median, standard deviation and coefficient of variation are those that google-benchmark worked out.
         for (ours, expected) in [
             (ours.real_time_ns(), theirs.real_time_ns()),
             (ours.cpu_time_ns(), theirs.cpu_time_ns()),
@@ -176,7 +176,7 @@ fn nothing_that_a_record_says_is_more_than_text_in_markdown() {
     assert_eq!(bars(&harmless), bars(&evil));
 }
 
-/// The keys with their types: those of the context, and those of entries by kind (iteration, aggregate or failed).
+/// The keys with their types: of the context, and of the entries by kind (iteration, aggregate or failed).
 fn shapes(json: &str) -> BTreeMap<&'static str, BTreeMap<String, &'static str>> {
     let file: Value = serde_json::from_str(json).expect("its shape");
     let shape = |object: &Map<String, Value>| {
@@ -211,7 +211,7 @@ fn names(file: &File) -> Vec<&str> {
     file.benchmarks.iter().map(|entry| entry.name.as_str()).collect()
 }
 
-/// The cells of a line as RFC 4180 has them.
+/// The cells of a line, as defined by RFC 4180.
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
@@ -250,7 +250,7 @@ fn a_benchmark_of_go_is_a_line_for_each_block_that_counts() {
         assert!(pairs.chunks(2).all(is_number), "{line}");
         assert_eq!(pairs[1], "ns/op");
     }
-    // Words of a peer end no line and no name.
+    // A peer's words end neither a line nor a name.
     let evil = report::go_benchmark(&saying(&records::lab(), EVIL)).unwrap();
     let kept = evil.lines().all(|line| {
         ["pkg: ", "cpu: ", "Unit ", "Benchmark/"].iter().any(|start| line.starts_with(start))

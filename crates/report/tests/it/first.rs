@@ -7,7 +7,7 @@ use record::{Level, Reason, RunRecord, Verdict};
 use report::{Depth, Style};
 use std::collections::BTreeMap;
 
-/// The lines of a page on a screen of 24: the others are for what stands below it.
+/// The lines of a page on a screen of 24: the others are for what is printed below it.
 const LINES: usize = 18;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Gates: JUnit XML, the summary of a step, annotations.
+//! Gates in CI: JUnit XML, the summary of a step, annotations.
 
 use crate::hostile::saying;
 use crate::records;
@@ -67,7 +67,7 @@ fn the_summary_begins_with_what_failed_and_has_a_bar_for_each_number() {
     let text = step_summary(&record);
     assert!(text.starts_with(expected), "{text}");
     assert!(text.contains("| ✓ | ws | p99 &lt; 20ms | 12.1 ms \\[11.8, 12.5\\] | ▇▇▍ |"), "{text}");
-    // The page follows, and does not say the same again.
+    // The page follows, and does not repeat the checks.
     assert_eq!(text.matches("p99 &lt; 20ms").count(), 1, "{text}");
     assert!(text.contains("Verdict: **"), "{text}");
     let text = step_summary(&relative(false));
@@ -116,7 +116,7 @@ fn nothing_that_a_peer_said_is_markup_or_a_command() {
         for line in annotations(&record) {
             assert!(line.starts_with("::error title=") || line.starts_with("::warning title="));
             assert!(!line.contains(['\n', '\r', '\u{1b}']), "{line:?}");
-            // Of the title nothing is left that would end it.
+            // The title contains nothing that would end it.
             let title = line.split_once("title=").unwrap().1.split_once("::").unwrap().0;
             assert!(!title.contains([':', ',']), "{line}");
         }

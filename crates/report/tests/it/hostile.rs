@@ -1,8 +1,8 @@
-//! Records in which everything that somebody else may have said is an attack.
+//! Records in which every text that somebody else may have supplied is an attack.
 
 use record::{Ended, ErrorCount, Knee, Level, Reason, RunRecord, Verdict, Warning};
 
-/// `record` with `text` in all that a peer, a user or another program may have said.
+/// `record` with `text` in everything that a peer, a user or another program may have supplied.
 pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
     let mut record = record.clone();
     let text = || text.to_owned();
@@ -84,7 +84,7 @@ pub(crate) fn saying(record: &RunRecord, text: &str) -> RunRecord {
     record
 }
 
-/// A text that, unescaped, breaks out of a text, an attribute, a script, a style and a comment, or moves a terminal's
+/// A text that, unescaped, breaks out of a text, an attribute, a script, a style or a comment, or moves a terminal's
 /// cursor.
 pub(crate) const EVIL: &str = "<img src=x onerror=\"alert(1)\">'\"</script><!--</style></title><svg onload=alert(1)>\
                     &lt;b&gt;\u{1b}[2J\0\u{202e}]]>{{ 1 }}\u{2028}";

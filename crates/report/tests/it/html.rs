@@ -1,4 +1,4 @@
-//! The page for a browser: what it holds, and what it never holds whatever a record says.
+//! The page for a browser: what it contains, and what it never contains whatever a record says.
 
 use crate::hostile::{EVIL, saying};
 use crate::{records, sides, sweeps};
@@ -75,7 +75,7 @@ fn names_of_knees_stay_in_the_plot_in_the_larger_letters_of_a_narrow_page_too() 
         let width = words.chars().map(|_| 6.7 * 1.15).sum::<f64>();
         let is_end = attribute("class", name).ends_with("end");
         let (from, to) = if is_end { (x - width, x) } else { (x, x + width) };
-        // Numbers of the axis stand to the left of the plot, names of lines to its right.
+        // Numbers of the axis are to the left of the plot, names of lines to its right.
         assert!(from >= 56.0 && to < 480.0, "{at}: {name}");
     }
 }
@@ -261,7 +261,7 @@ fn name_of(tag: &str) -> &str {
     tag.split([' ', '\n']).next().unwrap_or_default().trim_end_matches('/')
 }
 
-/// All texts between `<` and `>`, as a browser takes them: quotes keep a `>`, and a script or a style contains no
+/// All texts between `<` and `>`, as a browser reads them: a `>` may be quoted, and a script or a style contains no
 /// elements.
 fn all_tags(text: &str) -> Vec<String> {
     let mut tags = Vec::new();
@@ -293,7 +293,7 @@ fn all_tags(text: &str) -> Vec<String> {
     tags
 }
 
-/// Without what is built elsewhere, which the page has as it is.
+/// The page without scripts and styles, which are built elsewhere and embedded unchanged.
 fn redacted(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page;
@@ -306,7 +306,7 @@ fn redacted(page: &str) -> String {
     text += rest;
     let (before, policy) = text.split_once("script-src").unwrap_or((&text, ""));
     let (_, after) = policy.split_once("; base-uri").unwrap_or_default();
-    // Sources of scripts and styles are the hashes of what is left out.
+    // The policy names scripts and styles by the hashes of what is left out.
     format!("{before}script-src …; base-uri{after}")
 }
 

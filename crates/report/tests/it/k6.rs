@@ -14,7 +14,7 @@ fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// The parts of `value` by their kinds: all that a reader of k6's summaries may count on.
+/// The shape of `value`, with kinds for numbers and booleans: all that a reader of k6's summaries may count on.
 fn shape(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -31,7 +31,7 @@ fn shape(value: &Value) -> Value {
 #[test]
 fn a_summary_has_the_shape_of_what_k6_gives_to_handle_summary() {
     let summary = written(&records::open());
-    // As k6's documentation prints it (Grafana k6, custom summary).
+    // As printed in k6's documentation (Grafana k6, custom summary).
     let number = "number";
     let counter = |contains: &str| {
         json!({

@@ -1,4 +1,4 @@
-//! The page of a lab: what it answers, and what it says of what it cannot.
+//! The page of a lab: what it answers, and what it says about what it cannot answer.
 
 use crate::first::doubt;
 use crate::pages::details;
@@ -49,7 +49,7 @@ fn rows_of_unlike_conversations_are_not_said_to_be_compared_at_one_size() {
     expect!["On this machine no difference is shown between netty and node-ws, the fastest of 4, each with requests of its own, 50 connections, one message in flight (p50 round trip 201 us; 1.00x [1.00, 1.01]; 0.6 % would have shown)."].assert_eq(&report::conclusion(&record).unwrap());
     let page = page(&record);
     assert!(page.contains("each with requests of its own, 50 connections"), "{page}");
-    // Of one conversation alone the name tells more than the size of an echo that is not sent.
+    // With one conversation for all, its name says more than the size of an echo that is not sent.
     for row in &mut record.plan.workloads {
         row.spec.conversation = Some(spec::Conversation::read("json-rpc", text).unwrap());
     }
@@ -60,8 +60,8 @@ fn rows_of_unlike_conversations_are_not_said_to_be_compared_at_one_size() {
 #[test]
 fn a_load_with_work_for_each_message_says_what_is_left_of_the_differences() {
     let mut record = records::lab();
-    // The rows of the second load are those of the first, with work: of Play it leaves what Netty took without it, and
-    // of all others nothing.
+    // The rows of the second load are those of the first, with work: Play then takes what Netty took without work, and
+    // all others what raw TCP took.
     let half = record.plan.workloads.len() / 2;
     let at = |name: &str| record.plan.workloads.iter().position(|it| it.spec.name == name).unwrap();
     let [tcp, netty, play] = ["tcp, pings", "netty, pings", "play, pings"].map(at);
@@ -149,7 +149,7 @@ fn what_the_verdict_takes_away_is_no_answer() {
     assert!(page.contains(fastest), "{page}");
     assert!(row(&page, "netty").starts_with("x "), "{page}");
     assert!(page.contains("\nx netty                    38.3 invalid\n"), "{page}");
-    // Of the second load, what all are compared with; and nobody is ahead of another by chance.
+    // The baseline of the second load is invalid, too; and nobody is ahead of another by chance.
     assert!(page.contains("fastest, lives   netty or node-ws: p50 life 322 us\n"), "{page}");
     // An invalid record names nobody.
     record.verdict.as_mut().unwrap().level = Level::Invalid;
@@ -204,7 +204,7 @@ fn a_ratio_beside_a_published_one_is_that_of_the_two_numbers_beside_it() {
         let (_, page) = page.split_once("another machine, 2013.\n\n").unwrap();
         page.split_once("Machines and years").unwrap().0.to_owned()
     };
-    // Half of the messages, each of which took as long.
+    // Half the throughput, with unchanged round trips.
     expect![[r#"
                                           ratio of ratio of
                         wall by   wall by  wall by  wall by
@@ -217,7 +217,7 @@ fn a_ratio_beside_a_published_one_is_that_of_the_two_numbers_beside_it() {
 
     "#]]
     .assert_eq(&against(&|_| (), &|block| block.messages_per_s /= 2.0));
-    // One of eight blocks is three times as slow, which their median does not see.
+    // One of eight blocks is three times as slow, which their median does not show.
     let walls = |row: &mut PublishedRow| row.wall_us = row.wall_per_message_us.take();
     let slow = |block: &mut Block| {
         if block.round == 3 {
@@ -256,7 +256,7 @@ fn a_client_that_ran_google_benchmark_is_shown_as_that_found_it() {
         workload.spec.load = records::closed(1);
     }
     let page = page(&record);
-    // Of its 5 us 4.75 us on the CPU.
+    // 4.75 us of its 5 us are on the CPU.
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(" 5.00 5.00 0.016 4.75 4.75 0.015 40000 "), "{page}");
     assert!(page.contains("\nSpins: netty driven by Boost.Beast, pings"), "{page}");
@@ -351,13 +351,13 @@ fn page(record: &RunRecord) -> String {
 
 /// The first row of that name.
 fn row<'a>(page: &'a str, name: &str) -> &'a str {
-    // Behind its mark, or the room for one.
+    // After its mark, or the space for one.
     let is_it =
         |line: &&str| line.get(2..).is_some_and(|row| row.starts_with(&format!("{name}  ")));
     page.lines().find(is_it).expect("a row")
 }
 
-/// The lab with this view alone.
+/// The lab with only this view.
 fn shows(view: View) -> RunRecord {
     let mut record = records::lab();
     let lab = record.lab.as_mut().expect("a lab");

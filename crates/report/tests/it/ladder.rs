@@ -387,7 +387,7 @@ fn what_an_invalid_verdict_is_about_is_not_claimed() {
     .assert_eq(&page[page.find("verdict").unwrap()..]);
 }
 
-/// Rungs with the numbers that are doubted, none for all, and how much.
+/// Rungs, their doubted numbers (none: all of them), and the level of the doubt.
 type Doubts<'a> = &'a [(usize, &'a [Number], Level)];
 
 /// A ladder with a reason for doubt about some rungs, or some of their numbers.
@@ -478,7 +478,7 @@ fn doubt_stands_beside_the_row_and_the_number_that_it_is_about() {
     for cell in ["x unix", "? ws", "?355 [", "x486 ["] {
         assert!(html.contains(&format!(">{cell}")), "{cell}");
     }
-    // A row without a result is not drawn beside the others.
+    // A row without a result is not drawn with the others.
     let (_, ratios) = &report::figures(&record)[0];
     assert!(!ratios.contains(">unix<") && ratios.contains(">? ws<"), "{ratios}");
 }
@@ -488,7 +488,7 @@ fn lines_with(text: &str, start: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The name of a line of CSV, and what it says from the ratio on.
+/// The name in a line of CSV, and its cells from the ratio on.
 fn ends_of_line(line: &str) -> String {
     let cells: Vec<&str> = line.split(',').collect();
     format!("{}: {}\n", cells[0], cells[cells.len() - 8..].join(","))

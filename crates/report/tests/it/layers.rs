@@ -279,7 +279,7 @@ fn a_single_run_shows_what_compression_made_of_its_payload() {
     .assert_eq(&between(&page, "bytes/message", "Little's law   "));
 }
 
-/// The tables below that of the ladder.
+/// Checks the tables below that of the ladder.
 fn check(record: &RunRecord, expected: &Expect) {
     let page = details(record);
     expected.assert_eq(&between(&page, "What a layer adds", "Numbers of all blocks"));

@@ -75,7 +75,7 @@ fn an_open_loop_shows_how_far_it_keeps_up_with_its_schedule() {
     "#]]
     .assert_eq(&edged(&lines));
     assert!(lines.iter().all(|line| line.chars().count() <= 79), "{lines:?}");
-    // All of it where there is room.
+    // Everything, if there is room.
     let wide = [swamped, step].map(|live| report::live_line(&live, 120));
     expect![[r#"
         | 1m30s sent   1 % of 10.0 M/s p50  254 us p99 1.05 ms lag       - unsent 12M failed  12 in flight 50k
@@ -101,7 +101,7 @@ fn the_machine_is_told_in_a_line() {
     assert_eq!(report::machine_line(&Environment::default(), 80), "machine: unknown");
 }
 
-/// With their left edge, so that an expectation keeps the blanks there.
+/// The lines with a mark at their left edge, so that an expectation keeps leading spaces.
 fn edged(lines: &[String]) -> String {
     lines.iter().map(|line| format!("|{line}\n")).collect()
 }

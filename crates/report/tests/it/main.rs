@@ -1,4 +1,4 @@
-//! Made-up records: what a reader or a program gets of them, and that none makes a page leave its bounds.
+//! Made-up records: what a reader or a program gets from them; none makes a page leave its bounds.
 
 mod bounds;
 mod compare;

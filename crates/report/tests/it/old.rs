@@ -1,4 +1,4 @@
-//! Records that were written before experiments were embedded are shown, exported and compared like others.
+//! Records that were written before experiments were embedded are shown, exported and compared like newer ones.
 
 use record::RunRecord;
 use report::{Depth, Style};

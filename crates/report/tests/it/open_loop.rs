@@ -1,4 +1,4 @@
-//! Open loops, bots that rise, sessions: what a reader and a program get of them.
+//! Open loops, rising numbers of bots, sessions: their pages for readers and their exports for programs.
 
 use crate::pages::{check, details};
 use crate::records;
@@ -101,7 +101,7 @@ fn watching_the_clock_is_shown_with_its_cost() {
             CPU/message    generator 5.10 us [5.05, 5.15], server 5.00 us [4.95, 5.05]"#]]
         .assert_eq(facts.split("\n\n").next().unwrap());
     }
-    // All of it by all of the time: a block may have had no CPU to spare.
+    // The total over the total time: a block may have had no CPU to spare.
     let page_of_blocks = page(&[Some(0.08), None, Some(0.04)], Depth::First);
     assert!(page_of_blocks.contains("\npunctual       4.0 % of a core"), "{page_of_blocks}");
     let sleepy = page(&[None], Depth::Details);

@@ -9,7 +9,7 @@ pub(crate) fn details(record: &RunRecord) -> String {
     report::terminal(record, Depth::Details, &Style::default())
 }
 
-/// Holds that page against the expected one.
+/// Compares that page with the expected one.
 pub(crate) fn check(record: &RunRecord, expected: &Expect) {
     expected.assert_eq(&details(record));
 }

@@ -62,7 +62,7 @@ pub(crate) fn open() -> RunRecord {
     record
 }
 
-/// 100, 200 and 400 bots, the last of them too many.
+/// 100, 200 and 400 bots, the last of which are too many.
 pub(crate) fn bots() -> RunRecord {
     let steps = [100, 200, 400];
     let workloads = steps.map(|bots| {
@@ -81,7 +81,7 @@ pub(crate) fn bots() -> RunRecord {
     record
 }
 
-/// Ten seconds in which so many messages were due.
+/// A block of ten seconds in which `due` messages were due.
 fn open_block(workload: usize, due: u64) -> Block {
     Block {
         measured_ns: 10_000_000_000,
@@ -107,7 +107,7 @@ fn number(count: u64) -> f64 {
     u32::try_from(count).map_or(f64::NAN, f64::from)
 }
 
-/// Times around `p50` nanoseconds, with as many percentiles as so many of them have.
+/// `count` times around `p50` nanoseconds, with the percentiles that so many times allow.
 fn times(p50: u32, count: u64) -> Option<Summary> {
     let p99_9_ns = (count >= 10_000).then(|| u64::from(p50) * 2);
     let missing = format!("{count} samples, at least 10000 are needed");
@@ -252,7 +252,7 @@ fn is_secure(name: &str) -> bool {
     matches!(transport(name), "tls" | "wss" | "https")
 }
 
-/// The ladder of these rungs with all that is known of TLS, compression and bytes by layer, and with what layers add:
+/// The ladder of these rungs with data on TLS, compression and bytes by layer, and with what layers add:
 /// 2 us of CPU and 12 us of a round trip.
 pub(crate) fn layered(names: &[&str]) -> RunRecord {
     let mut record = ladder(names);
@@ -282,7 +282,7 @@ pub(crate) fn tls_seen(name: &str) -> TlsSeen {
     }
 }
 
-/// A thousand messages, and a bit of one at the edge of the measurement.
+/// The bytes of a thousand messages, and of part of one at the edge of the measurement.
 pub(crate) fn wire(name: &str) -> Wire {
     let encoding_bytes = if name == "ws-deflate" { -20_000 } else { 0 };
     let split = |framing_bytes: u64, tls_bytes: u64| Split {
@@ -460,8 +460,8 @@ fn result(index: usize) -> WorkloadResult {
     }
 }
 
-/// Six rows under two loads, eight blocks of each: our own TCP server, three servers of others, one of them driven by a
-/// client of others, and one server that does not answer.
+/// Six rows under two loads, eight blocks of each: our own TCP server, three third-party servers, one of them also
+/// driven by a third-party client, and one server that does not answer.
 pub(crate) fn lab() -> RunRecord {
     let mut workloads = Vec::new();
     let lives = NonZeroU64::new(1000).expect("it is not zero");
@@ -517,7 +517,7 @@ struct LabRow {
     client: Option<&'static str>,
     /// The mean round trip on one connection, in ns.
     round_trip_ns: u32,
-    /// CPU time of the client and of the server for a message.
+    /// CPU time of the client and of the server per message.
     cpu_us: [f64; 2],
 }
 
@@ -580,7 +580,7 @@ fn subject(name: &str) -> Subject {
     }
 }
 
-/// Every block a bit off, each in its own way, so that intervals have a width.
+/// Every block differs a little from the others, so that intervals have a width.
 fn lab_block(workload: &Workload, index: usize, round: usize) -> Block {
     let row = &LAB_ROWS[index % LAB_ROWS.len()];
     let round_number = u32::try_from(round).expect("eight");
@@ -619,7 +619,7 @@ fn lab_block(workload: &Workload, index: usize, round: usize) -> Block {
         round_trip,
         messages_per_s: f64::from(in_flight) * 1e9 / mean_ns,
         cpu: Cpu {
-            // It spins, and has that much time between two replies.
+            // The client spins, and so uses all the time between two replies.
             generator_us_per_message: Some(match (row.client, lifetime) {
                 (Some(_), Lifetime::RoundTrips(_)) => 80.0,
                 _ => client_us,

@@ -1,4 +1,4 @@
-//! The block of check marks, which stands first.
+//! The block of check marks, which comes first.
 
 use crate::records;
 use record::{Against, Estimate, Finding, Level, Reason, Relative, RequirementCheck, RunRecord};

@@ -11,7 +11,7 @@ use report::{Depth, Style};
 use spec::{Conduct, Load, Rooms, Spacing};
 use units::Nanos;
 
-/// Four rooms, in which the relay lost, doubled and cut off some.
+/// Four rooms, in which the relay lost, duplicated and cut off some deliveries.
 fn record() -> RunRecord {
     let mut record = records::open();
     let spec = &mut record.plan.workloads[0].spec;
@@ -153,7 +153,7 @@ fn the_first_and_the_last_receiver_stand_over_time_with_a_band_between_them() {
         let drawings = report::figures(record);
         drawings.into_iter().find(|(file, _)| file == name).map(|(_, drawing)| drawing)
     };
-    assert_eq!(drawn(&record, "receivers.svg"), None, "a record from before has no seconds");
+    assert_eq!(drawn(&record, "receivers.svg"), None, "an older record has no seconds");
     let second = |first_us: u32, last_us: u32| DeliverySecond {
         messages: 20,
         first_mean_ns: Some(f64::from(first_us) * 1e3),
@@ -166,7 +166,7 @@ fn the_first_and_the_last_receiver_stand_over_time_with_a_band_between_them() {
     for words in [">First and last receiver<", ">first receiver<", ">last receiver<"] {
         assert!(drawing.contains(words), "{words}: {drawing}");
     }
-    // There and back: two seconds with messages, on two lines.
+    // The outline of the band: two seconds with messages, on two lines.
     let (_, band) = drawing.split_once("<path class=\"band\" d=\"").expect("a band");
     let (band, _) = band.split_once("Z\"").expect("it is closed");
     assert_eq!(band.split(['M', 'L']).filter(|place| !place.is_empty()).count(), 4, "{band}");
@@ -174,7 +174,7 @@ fn the_first_and_the_last_receiver_stand_over_time_with_a_band_between_them() {
     for text in ["900 us", "2.10 ms", "1.00 ms", "4.30 ms", "\"band\":true"] {
         assert!(page.contains(text), "{text}");
     }
-    assert!(page.contains("\"id\":\"receivers\""), "the moving chart has it too");
+    assert!(page.contains("\"id\":\"receivers\""), "the interactive chart has it too");
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn a_server_that_was_killed_has_its_recovery_on_every_page() {
         &Style::default(),
     );
     assert!(first.contains("recovery"), "{first}");
-    // The rounds together say a time of 99 %, and one of them says none.
+    // The rounds together have a time for 99 %, and one of them has none.
     let mut short = record.clone();
     let mut second = short.blocks[0].clone();
     second.round += 1;
@@ -450,8 +450,8 @@ fn a_server_that_was_killed_has_its_recovery_on_every_page() {
     let of_block = record.blocks[0].deliveries.as_mut().expect("they are rooms");
     of_block.missed = vec![0, 0, 9, 820];
     let html = report::html(&record);
-    assert!(html.contains("Missed deliveries"), "they stand on the axis of time");
-    assert!(html.contains(">restart</text>"), "the line of the kill has its name");
+    assert!(html.contains("Missed deliveries"), "missed deliveries have a chart over time");
+    assert!(html.contains(">restart</text>"), "the line at the kill has its name");
 }
 
 #[test]

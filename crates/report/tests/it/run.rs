@@ -305,7 +305,7 @@ fn a_target_that_was_never_reached_says_so() {
     );
 }
 
-/// The lines that have one of `words` in them.
+/// Checks the lines that contain one of `words`.
 fn check_lines(record: &RunRecord, words: &[&str], expected: &Expect) {
     let page = details(record);
     let is_wanted = |line: &&str| words.iter().any(|word| line.contains(word));
@@ -426,7 +426,7 @@ fn what_was_offered_is_a_range_where_an_agent_was_lost() {
         line.split_once("offered ").expect("it has the word").1.to_owned()
     };
     assert_eq!(offered(&record), "2.00 k/s to 4.00 k/s, sent 2.00 k/s");
-    // What a part that is not trusted planned was offered too, and is none of the numbers of the page.
+    // What an untrusted part planned was offered too, but is in none of the numbers of the page.
     let doubted = AgentPart { planned, doubts: vec!["it began late".to_owned()], ..part("a2") };
     record.blocks[0].agents.push(doubted.clone());
     assert_eq!(offered(&record), "2.00 k/s to 6.00 k/s, sent 2.00 k/s");

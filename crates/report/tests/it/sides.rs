@@ -1,4 +1,4 @@
-//! Two servers that took turns: the answer, the table, and the line on the most that is allowed.
+//! Two servers that took turns: the answer, the table, and the line about the regression that is allowed.
 
 use crate::records;
 use expect_test::expect;

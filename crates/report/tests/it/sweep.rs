@@ -262,7 +262,7 @@ fn what_rests_on_steps_in_doubt_has_their_mark_and_what_is_invalid_is_no_answer(
     let marks = knees(&record);
     assert_eq!(marks, ["? binary 24.0 k/s [23.8, 24.2]", "Comet 5.10 k/s [5.05, 5.15]"]);
 
-    // Nothing of an invalid record is an answer, a mark in a chart, or a statement that holds.
+    // Nothing in an invalid record is an answer, a mark in a chart, or a statement that holds.
     record.verdict.as_mut().unwrap().level = Level::Invalid;
     assert_eq!((report::conclusion(&record), knees(&record)), (None, Vec::new()));
     let page = details(&record);

@@ -1,4 +1,4 @@
-//! A made-up sweep: three lines that bend at different loads. No number of it was measured.
+//! A made-up sweep: three lines that bend at different loads. None of its numbers was measured.
 
 use crate::records;
 use record::{
@@ -58,7 +58,7 @@ pub(crate) fn cubeia() -> RunRecord {
     record
 }
 
-/// The statements of the cubeia test, as its experiment has them.
+/// The statements of the cubeia test, as in its experiment.
 fn published() -> Published {
     let claim = |about: &str, published: &str, measure| Claim {
         about: about.to_owned(),
@@ -113,7 +113,7 @@ struct Model {
     transport: &'static str,
     knee: f64,
     base_ns: f64,
-    /// Bytes of an event: what encoding and framing add, and TCP and IP.
+    /// The bytes that encoding, framing, and TCP and IP together add to an event.
     adds: [u64; 3],
 }
 
@@ -169,7 +169,7 @@ fn line(model: &Model) -> SweepLine {
     }
 }
 
-/// A step, whose workload and blocks go into `record`.
+/// A step; adds its workload and blocks to `record`.
 fn step(record: &mut RunRecord, line: usize, model: &Model, offered: f64) -> SweepStep {
     let example = records::open();
     let workload = record.plan.workloads.len();
@@ -230,7 +230,7 @@ fn block(
     (achieved, times): (f64, &Option<Summary>),
 ) -> Block {
     let [encoding, framing, tcp_ip] = model.adds;
-    // Ten seconds, in thousands of events: enough for a made-up record.
+    // The same number of events for every load: enough for a made-up record.
     let events = 10_000;
     let split = Split {
         payload_bytes: 80 * events,
@@ -254,7 +254,7 @@ fn block(
     }
 }
 
-/// In which ten thousand events are answered.
+/// The time in nanoseconds in which ten thousand events are answered.
 fn duration(achieved: f64) -> u64 {
     Nanos::from_secs(10_000).0 / format!("{achieved:.0}").parse::<u64>().unwrap_or(1)
 }

@@ -66,7 +66,7 @@ fn a_fixed_reply_is_given_and_checked() {
     let echo = workload("echo", server.as_server());
     let record = execute(&plan(vec![ours, theirs, echo], 1));
     assert!(record.blocks.iter().all(|block| block.counts.ok == MESSAGES));
-    assert_eq!(server.pids().len(), 2, "an echo is another server");
+    assert_eq!(server.pids().len(), 2, "an echo needs another server process");
 }
 
 fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
@@ -79,13 +79,13 @@ fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
     for block in &record.blocks[..2] {
         let what = (block.counts.check(), block.connections.lost, &block.round_trip);
         assert_eq!(what, (Ok(()), 1, &None), "{block:?}");
-        assert!((1..100).contains(&block.counts.ok), "what came before is counted: {block:?}");
+        assert!((1..100).contains(&block.counts.ok), "earlier replies are counted: {block:?}");
     }
     assert_eq!(record.results[0].blocks_failed, 4);
     let verdict = record.verdict.unwrap();
     assert_eq!(verdict.reasons[0].code, "nothing_succeeded");
 
-    // Others want the CPU while it ends.
+    // It takes long to end, as if others used the CPU.
     let slow = (
         "                os._exit(3)",
         "                connection.shutdown(2)\n                import time\n                time.sleep(0.3)\n                os._exit(3)",
@@ -95,7 +95,7 @@ fn a_server_that_dies_fails_its_block_and_is_started_again_once() {
     let failure = &self::failures(&record, 0)[0];
     assert!(failure.contains("exit code 3") && failure.ends_with("out of luck"), "{record:?}");
 
-    // It dies in the first block alone.
+    // It dies in the first block only.
     let once =
         ("DIES_AFTER = None", "DIES_AFTER = 100 if len(open('pids').readlines()) == 1 else None");
     let (dying, client) = (Script::server(&[once]), Script::client(&[]));
@@ -125,9 +125,9 @@ fn a_client_that_lies_is_shown_as_failed() {
     let server = Script::server(&[]);
     #[rustfmt::skip]
     let lies = [
-        // All of it in a nanosecond, so that it had many a second.
+        // Everything within a nanosecond, which makes a huge rate.
         ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [1]}", "report is impossible"),
-        // A window that is longer than what was seen.
+        // A window that is longer than the time that was observed.
         ("LIE = lambda said: said", "LIE = lambda said: said | {'wall_ns': [10**12]}", "a window of 16m40s"),
         ("LIE = lambda said: said", "LIE = lambda said: said | {'cpu_ns': [10**12]}", "of CPU time"),
         ("LIE = lambda said: said", "LIE = lambda said: said | {'ok': [999]}", "999"),
@@ -198,7 +198,7 @@ fn what_compiles_while_it_runs_is_warmed_up_before_its_first_block() {
     let record = execute(&plan(vec![ours, theirs], 2));
     for workload in &record.plan.workloads {
         let warm_up = workload.server.as_ref().unwrap().warm_up.unwrap();
-        // Four windows, and what connecting takes of them.
+        // Four windows, less the time that connecting takes.
         assert!(warm_up.windows >= 2 && warm_up.took_ns >= 1_000_000_000, "{warm_up:?}");
         assert!(warm_up.last_per_s > 0.0);
         let of_client = workload.client.as_ref().map(|client| client.warm_up);
@@ -215,7 +215,7 @@ fn a_version_that_is_not_confirmed_is_waited_for_briefly_and_told() {
     let waiting = events
         .iter()
         .find_map(|event| if let Event::Waiting(what) = event { Some(&**what) } else { None });
-    let waiting = waiting.expect("it is told while it is waited for");
+    let waiting = waiting.expect("the wait is reported while it lasts");
     assert!(waiting.contains("for its version: `sleep 60`, at most 10 s"), "{waiting}");
     let found = &record.plan.workloads[0].server.as_ref().unwrap().version_found;
     assert_eq!((found, &record.blocks[0].failed), (&None, &None));

@@ -1,4 +1,4 @@
-//! Runs that were interrupted, and gone on with.
+//! Runs that were interrupted and then resumed.
 
 use crate::plans::{execute_with, plan, workload};
 use crate::scripts::{Script, state};
@@ -15,7 +15,7 @@ crate::tests![
     servers_are_stopped_when_it_is_not_their_turn,
 ];
 
-/// Remembers what it is told, and asks to stop after so many blocks.
+/// Keeps entries in memory, and asks to stop after a number of blocks.
 #[derive(Default)]
 struct Memory<'a> {
     before: Vec<Entry>,
@@ -69,7 +69,7 @@ fn a_plan_that_was_interrupted_runs_exactly_what_is_missing() {
     assert!(record.warnings.iter().any(|warning| warning.code == "resumed"));
     assert_eq!(record.results[1].blocks, 3, "distributions of the journal count");
 
-    // Nothing is left to do: nothing is started, and the record has all the same.
+    // Nothing is left to do: nothing is started, and the record is complete all the same.
     let started = (server.pids().len(), client.pids().len());
     let all = first.kept.into_iter().chain(second.kept).collect();
     let mut third = Memory { before: all, ..Memory::default() };
@@ -107,7 +107,7 @@ fn a_journal_is_read_back_as_far_as_it_was_written() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     drop(cut);
     let mut other = JournalFile::open(&path, "plan 2").unwrap();
-    assert_eq!(other.blocks(), 0, "of another plan");
+    assert_eq!(other.blocks(), 0, "blocks of another plan do not count");
     other.keep(&entries[0]);
     assert_eq!(other.blocks(), 1);
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("plan 2\n{\"block\":"));
@@ -130,7 +130,7 @@ fn a_run_that_was_killed_is_recovered_from_its_journal() {
     assert!(found.verdict.is_some());
     assert!(matches!(found.ended, record::Ended::Partial { .. }), "{:?}", found.ended);
 
-    // However little of it was written, whole blocks are there.
+    // However little of it was written, its complete blocks are recovered.
     let mut blocks = Vec::new();
     for len in (0..text.len()).rev().step_by(text.len() / 50) {
         blocks.push(recovered(&text[..len]).map_or(0, |found| found.blocks.len()));

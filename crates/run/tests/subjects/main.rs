@@ -1,7 +1,7 @@
 //! Subjects in a run: small scripts that serve and send, and others that die, lie, or answer wrongly.
 //!
-//! This binary has a `main` of its own because it is also the keeper: it starts itself again for that, and a test
-//! harness would say things on stdout. The arguments are words that the names of tests must have.
+//! This binary has a `main` of its own because it is also the keeper: it starts itself again as one, and a test harness
+//! would print to stdout. The arguments are words: a test runs if its name contains one of them.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,

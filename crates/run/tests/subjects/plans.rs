@@ -1,4 +1,4 @@
-//! Plans of few short blocks, and how they are carried out.
+//! Plans of a few short blocks, and their execution.
 
 use crate::scripts::installed;
 use record::{Kind, RunRecord, Tool};
@@ -34,7 +34,7 @@ pub(crate) fn workload_by(options: &Options, name: &str, server: &Server) -> Wor
     options.workloads(name, server, &context).unwrap().remove(0)
 }
 
-/// The workloads in so many rounds.
+/// A plan of these workloads with that many rounds.
 pub(crate) fn plan(workloads: Vec<Workload>, rounds: u32) -> Plan {
     let experiment = Experiment {
         workloads,
@@ -48,12 +48,12 @@ pub(crate) fn plan(workloads: Vec<Workload>, rounds: u32) -> Plan {
     Plan::new(experiment, &installed).unwrap()
 }
 
-/// Carries `plan` out.
+/// Executes `plan`.
 pub(crate) fn execute(plan: &Plan) -> RunRecord {
     execute_with(plan, &mut NoJournal, &AtomicUsize::new(0)).unwrap()
 }
 
-/// The same, and all events of the run.
+/// The same; also returns all events of the run.
 pub(crate) fn execute_and_listen(plan: &Plan) -> (RunRecord, Vec<Event>) {
     let feed = Feed::default();
     let listener = feed.listen();
@@ -62,7 +62,7 @@ pub(crate) fn execute_and_listen(plan: &Plan) -> (RunRecord, Vec<Event>) {
     (record, listener.collect())
 }
 
-/// The same as [`execute`], with a journal, and a number that asks to stop.
+/// The same as [`execute`], with a journal, and a signal number that asks to stop unless it is 0.
 pub(crate) fn execute_with(
     plan: &Plan,
     journal: &mut dyn Journal,
@@ -100,7 +100,7 @@ fn execute_telling(
     record
 }
 
-/// The reasons for which blocks of a measurement failed, in their order; empty for those that did not.
+/// The reason why each block of a workload failed, in order; empty for blocks that did not fail.
 pub(crate) fn failures(record: &RunRecord, workload: usize) -> Vec<String> {
     let blocks = record.blocks.iter().filter(|block| block.workload == workload);
     blocks.map(|block| block.failed.clone().unwrap_or_default()).collect()

@@ -46,25 +46,25 @@ impl Script {
         }
     }
 
-    /// The same that says to compile while it runs.
+    /// The same, declared to compile while it runs.
     pub(crate) fn compiling(mut self) -> Self {
         self.subject.manifest.jit = true;
         self
     }
 
-    /// The same that does not answer when it is asked for its version.
+    /// The same, which does not answer when it is asked for its version.
     pub(crate) fn asked_in_vain(mut self) -> Self {
         self.subject.manifest.ask_version = vec!["sleep".to_owned(), "60".to_owned()];
         self
     }
 
-    /// The server that it is.
+    /// The script as a server.
     pub(crate) fn as_server(&self) -> Server {
         self.register();
         Server::Subject(ServerSubject::new(&self.subject.name, Protocol::Tcp.plain()))
     }
 
-    /// The client that it is.
+    /// The script as a client.
     pub(crate) fn as_client(&self) -> ClientSubject {
         self.register();
         ClientSubject { name: self.subject.name.clone(), host: None }
@@ -86,7 +86,7 @@ impl Script {
     }
 }
 
-/// The subject of this name, which a test has made.
+/// The subject of this name, made by a test.
 pub(crate) fn installed(name: &str) -> Result<(Subject, PathBuf), String> {
     let found = SUBJECTS.lock().unwrap().get(name).cloned();
     found.ok_or_else(|| format!("there is no {name}"))
@@ -94,7 +94,7 @@ pub(crate) fn installed(name: &str) -> Result<(Subject, PathBuf), String> {
 
 static SUBJECTS: Mutex<BTreeMap<String, (Subject, PathBuf)>> = Mutex::new(BTreeMap::new());
 
-/// The state of a process as the kernel has it, e.g. `T` for stopped; `None` if there is none, or it has ended.
+/// The state of a process as the kernel reports it, e.g. `T` for stopped; `None` if it does not exist or has ended.
 pub(crate) fn state(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let state = stat.rsplit_once(") ")?.1.chars().next()?;

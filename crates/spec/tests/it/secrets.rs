@@ -176,6 +176,6 @@ fn experiment_of(url: &str, headers: &[&str]) -> Experiment {
     let pack = |_: &str, json: &[u8], _| Ok(json.to_vec());
     let context = spec::Context { environment: &|_| None, read: &read, pack: &pack, seed: 7 };
     let server = spec::Server::Given(url.parse().expect("a URL"));
-    let workloads = options.workloads("it", &server, &context).expect("options that are possible");
+    let workloads = options.workloads("it", &server, &context).expect("valid options");
     Experiment { workloads, ..Experiment::default() }
 }

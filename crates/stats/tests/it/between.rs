@@ -30,7 +30,7 @@ fn without_the_baseline_every_run_would_differ() {
         let found = between(&base.subject(), &record.subject(), 1.0).unwrap();
         found.low > 1.0 || found.high < 1.0
     });
-    assert!(claims.count() * 2 > TRIALS, "what the baseline is for");
+    assert!(claims.count() * 2 > TRIALS, "this is what the baseline is for");
 }
 
 #[test]
@@ -62,7 +62,7 @@ struct Run {
 
 impl Run {
     /// A run on a machine that makes the baseline `machine` times as large, and the subject, which is `truth` times the
-    /// baseline, by a part more or less; their ratio drifts by `drift` from round to round.
+    /// baseline, somewhat more or less than that; their ratio drifts by `drift` from round to round.
     fn new(random: &mut Random, machine: f64, truth: f64, drift: f64) -> Self {
         let suffers = 1.0 + 0.2 * (2.0 * random.unit_f64() - 1.0);
         let mut side = |level: f64, drift: f64| -> Vec<f64> {
@@ -88,14 +88,15 @@ fn pooled(rounds: &[f64]) -> Pooled {
     Pooled::quotient(&parts).expect("there is something")
 }
 
-/// The same program before and after; the machine of the second run is faster or slower by up to `change`.
+/// A run before and one after, whose subject is `truth` times as large and whose machine is faster or slower by up to
+/// `change`.
 fn runs(random: &mut Random, truth: f64, change: f64) -> [Run; 2] {
     let sign = if random.unit_f64() < 0.5 { -1.0 } else { 1.0 };
     let machine = f64::exp(sign * change * (0.5 + random.unit_f64() / 2.0));
     [Run::new(random, 1.0, 1.0, 0.0), Run::new(random, machine, truth, 0.0)]
 }
 
-/// The share of trials in which `holds` of what is found.
+/// The share of trials in which `holds` is true of the comparison.
 #[expect(clippy::cast_precision_loss, reason = "a thousand trials")]
 fn share(truth: f64, change: f64, holds: impl Fn(Between) -> bool) -> f64 {
     let mut random = Random::new(7);

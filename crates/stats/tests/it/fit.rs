@@ -20,7 +20,7 @@ fn statistics_are_those_of_scipy() {
 
 #[test]
 fn the_distance_of_two_histograms_is_that_of_their_samples() {
-    // Below 2048 a histogram of three digits tells every number from the next.
+    // Below 2048, a histogram of three digits distinguishes every number from the next.
     let subject = histogram(&[1061, 1049, 1082, 1037, 1055, 1073, 1068, 1041, 1099, 1050]);
     let like = histogram(&[1053, 1041, 1067, 1034, 1059, 1072, 1048, 1029, 1085, 1050]);
     let below = histogram(&[1033, 1021, 1047, 1014, 1039, 1052, 1028]);

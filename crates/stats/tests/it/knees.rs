@@ -35,7 +35,7 @@ fn a_block_that_fails_by_itself_makes_no_knee() {
     let mut count = 0;
     while let Next::Measure(load) = search.next() {
         count += 1;
-        // 4000 is not kept the first time, as if it could carry 1200.
+        // 4000 is not kept the first time, as if the server could carry only 1200.
         let carried = if load == 4000 && count == 3 { 1200.0 } else { float(load.min(20_000)) };
         search.add(trial(load, carried));
     }
@@ -65,13 +65,13 @@ fn what_was_kept_above_what_was_not_widens_the_interval() {
 struct World {
     /// Programs that take a core now and then, on two cores.
     neighbours: usize,
-    /// The cap goes up and down by so much.
+    /// The share by which the cap goes up and down.
     drift: f64,
-    /// The server carries less, the more it is offered above its knee.
+    /// Above its knee, the server carries less the more it is offered.
     breaks_down: bool,
 }
 
-/// A world as the blocks of one sweep meet it.
+/// A world as the blocks of one sweep see it.
 struct Blocks {
     world: World,
     random: Random,
@@ -112,7 +112,7 @@ impl Blocks {
     }
 }
 
-/// A measurement of a load of which so much was achieved.
+/// A measurement of `load`, of which `achieved` was achieved.
 fn trial(load: u64, achieved: f64) -> Trial {
     Trial { load, is_kept: achieved >= 0.99 * float(load), carried: achieved / 0.99 }
 }
@@ -154,7 +154,8 @@ fn table(world: &World) -> Table {
 }
 
 impl Table {
-    /// Nine of ten intervals cover the truth, none is far off, few are missing, and so many are confirmed.
+    /// Checks that nine of ten intervals cover the truth, none is far off, few are missing, and at least a share of
+    /// `confirmed_min` is confirmed.
     fn check(&self, confirmed_min: f64) {
         let share = |count: u32| f64::from(count) / f64::from(self.searches);
         let found = self.searches - self.not_found;

@@ -61,7 +61,7 @@ fn too_few_replies_are_not_checked() {
     assert_eq!(check(0, 999, 1.0), Err("nothing was measured".to_owned()));
 }
 
-/// Expected result of a second of measuring, rounded to six decimals: in flight, deviation, whether it holds.
+/// The result for a measurement of one second, rounded to six decimals: in flight, deviation, whether it holds.
 fn check(
     in_flight: u64,
     replies: u64,

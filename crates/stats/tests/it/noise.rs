@@ -8,7 +8,7 @@ fn intervals_cover_the_truth_whatever_disturbs_the_machine() {
     for (name, disturbance) in Disturbance::ALL {
         for ((figure, _), tally) in Figure::ALL.iter().zip(found(disturbance, 1.0)) {
             let missed = tally.share(tally.missed);
-            // 6 % in 1000 measurements (docs/noise.md), and what so few vary by.
+            // 6 % in 1000 measurements (docs/noise.md), plus a margin because there are fewer here.
             assert!(missed <= 0.085, "{name}: {figure} misses {missed}");
         }
     }
@@ -58,11 +58,11 @@ fn a_quiet_machine_pays_nothing_and_a_disturbed_one_gains() {
         [Method::Medians, Method::Pooled].map(|method| width(Disturbance::Quiet, method));
     for (before, after) in before.iter().zip(after) {
         // The p99, which may be at the edge of a gap, is 1.12 times as wide.
-        assert!(after <= before * 1.15, "{after} in place of {before}");
+        assert!(after <= before * 1.15, "{after} instead of {before}");
     }
     let cell = Cell { disturbance: Disturbance::Placements, slower: 1.0, rounds: 10 };
     let [[_, p50, ..]] = trials(cell, [Method::Medians], TRIALS, 1);
-    assert!(p50.share(p50.missed) > 0.1, "the method of before claims too much");
+    assert!(p50.share(p50.missed) > 0.1, "the earlier method claims too much");
 }
 
 /// The measurements that several tests judge, each made once.
@@ -83,7 +83,7 @@ static FOUND: LazyLock<Vec<(Cell, [Tally; Figure::ALL.len()])>> = LazyLock::new(
     equal.chain(slower).map(of).collect()
 });
 
-/// Machines on which a subject that is slower by 10 % is found, at least in this share of measurements.
+/// Disturbances, each with the minimum share of measurements that find a subject that is 10 % slower.
 const SLOWER: [(Disturbance, f64); 3] =
     [(Disturbance::Quiet, 0.9), (Disturbance::Neighbours(1), 0.6), (Disturbance::Stops, 0.9)];
 

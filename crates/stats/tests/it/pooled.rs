@@ -25,8 +25,8 @@ fn a_ratio_is_that_of_the_two_numbers_whose_rounds_go_together() {
     let (low, high) = ratio.interval().unwrap();
     assert!(low > 1.05 && high < 1.07 && low < ratio.value() && ratio.value() < high);
     let smallest = ratio.smallest_detectable().unwrap();
-    assert!(smallest > high / ratio.value() - 1.0, "it is found four times of five, not half");
-    // An effect of a round on both sides alike is in no ratio.
+    assert!(smallest > high / ratio.value() - 1.0, "it is found in four of five cases, not half");
+    // An effect of a round on both sides alike cancels in the ratio.
     let drift = |values: &[f64]| {
         let factor = (1..).map(f64::from);
         mean(&values.iter().zip(factor).map(|(value, by)| value * by).collect::<Vec<f64>>())
@@ -73,7 +73,7 @@ fn percentiles_are_those_of_all_messages_and_never_out_of_order() {
     // The slowest 1 % are in one round of eight, the slower half in four.
     assert!(p99.evenness() < 0.2 && p99.interval().is_none());
     assert!(p50.evenness() > 0.49 && p50.interval().is_some(), "{}", p50.evenness());
-    // A round without a block is no round of zeros.
+    // A round without a block is not a round of zeros.
     let mut missing = rounds.clone();
     missing[7] = None;
     let [p50, p90] = Pooled::quantiles(&missing, [0.5, 0.9]).map(Option::unwrap);
@@ -100,7 +100,7 @@ fn mean(values: &[f64]) -> Pooled {
     Pooled::quotient(&rounds).expect("it is divided by the number of rounds")
 }
 
-/// Times, `count` of them, from `micros` on by 10 ns each.
+/// `count` times that start at `micros` microseconds and grow by 10 ns each.
 fn times(micros: u64, count: u64) -> Histogram {
     let mut times = Histogram::new();
     (0..count).for_each(|index| times.record(Nanos(micros * 1000 + 10 * index)));

@@ -1,7 +1,7 @@
 //! Simulated experiments of known truth: the figures of docs/METHOD.md, section 4, on comparing and interleaving.
 //!
 //! Two systems whose blocks vary by 2.66 % from run to run, as measured on a quiet machine. METHOD has the figures of
-//! 3000 trials; here are fewer. The seed is fixed.
+//! 3000 trials; these tests run fewer. The seed is fixed.
 
 use stats::{Part, Pooled};
 use units::Random;
@@ -73,7 +73,7 @@ fn drift_fools_one_after_the_other_but_not_interleaved() {
 
 #[test]
 fn the_part_that_a_round_shares_cancels_in_a_ratio() {
-    // Half of the rounds run in the placement of cores that is a third slower; both sides of a round alike.
+    // Half of the rounds run on a placement of cores that is a third slower, for both sides of the round.
     let mut random = Random::new(5);
     let (mut paired, mut apart) = (0.0, 0.0);
     for _ in 0..20 {
@@ -102,7 +102,7 @@ fn the_smallest_detectable_difference_is_found_four_times_of_five() {
     within(share(found.count()), 0.70..0.92);
 }
 
-/// The blocks of ten rounds of two systems; `shared` draws a factor of both blocks of a round.
+/// The blocks of ten rounds of two systems; `shared` draws a factor that applies to both blocks of a round.
 fn rounds(
     random: &mut Random,
     subject: f64,

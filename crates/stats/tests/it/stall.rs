@@ -74,8 +74,8 @@ fn the_formula_is_what_a_queue_does() {
     }
 }
 
-/// All response times in seconds, sorted: a server that stands still after a quarter of the measurement and answers one
-/// message after the other.
+/// All response times in seconds, sorted, of a server that stands still after a quarter of the measurement and answers
+/// one message at a time.
 fn queue(stall: &Stall) -> Vec<f64> {
     let begin = stall.measured.as_secs_f64() / 4.0;
     let end = begin + stall.stopped.as_secs_f64();

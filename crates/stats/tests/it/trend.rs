@@ -73,7 +73,7 @@ fn a_block_in_five_that_is_wild_leaves_the_slope() {
 
 #[test]
 fn four_steady_numbers_raise_few_false_alarms_even_if_blocks_resemble_those_before_them() {
-    // `alike` is how much of a block's noise is that of the one before.
+    // `alike` is the correlation of a block's noise with that of the block before.
     #[rustfmt::skip]
     let table = [
         // blocks, alike, false alarms at most
@@ -114,7 +114,7 @@ fn what_jumped_once_or_came_to_rest_is_not_shown() {
 
 #[test]
 fn a_slope_that_stands_out_is_found_and_its_interval_has_it() {
-    // By the noise of a block over the whole run.
+    // The rise over the whole run, in standard deviations of the noise of a block.
     for (blocks, alike, rise, at_least) in
         [(20, 0.0, 6.0, 0.85), (60, 0.0, 4.0, 0.9), (60, 0.5, 6.0, 0.75), (60, 0.5, 10.0, 0.95)]
     {
@@ -127,13 +127,13 @@ fn a_slope_that_stands_out_is_found_and_its_interval_has_it() {
             let truth = 3.0 / 60.0;
             found.low <= truth && truth <= found.high
         });
-        assert!(covered >= at_least, "{covered} of intervals have the slope: {alike} alike");
+        assert!(covered >= at_least, "{covered} of intervals cover the slope: {alike} alike");
     }
 }
 
 #[test]
 fn a_rise_that_dwarfs_what_is_left_of_it_is_shown_however_alike_neighbours_are() {
-    // What is left is one arch.
+    // The residuals form one arch.
     let arch = |block: u8| (f64::from(block) / 23.0 * std::f64::consts::PI).sin();
     let rising = |rise: f64| {
         let values = (0..24).map(|block| rise * f64::from(block) / 23.0 + arch(block));

@@ -1,4 +1,4 @@
-//! A database that is broken, newer, locked, full, or none of ours: told, and left as it is.
+//! A database that is broken, newer, locked or not ours is reported and left as it is; an old one is upgraded.
 
 use crate::record;
 use std::fs;
@@ -7,7 +7,7 @@ use store::{Filter, Sqlite, Store, StoreError};
 use tempfile::TempDir;
 use units::Nanos;
 
-/// A database with so many records.
+/// A database with `count` records.
 fn kept(count: u32) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.db");
@@ -48,7 +48,7 @@ fn what_is_no_database_of_ours_is_told_and_left_alone() {
 fn a_database_of_the_first_version_is_brought_up_to_date() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.db");
-    // Made by the program of that version, of the record that all tests here have.
+    // Made by the program of that version, from the record that all tests here use.
     fs::write(&path, include_bytes!("version_1.db")).unwrap();
     let mut store = open(&path).unwrap();
     let entry = store.list(&Filter::default()).unwrap().remove(0);
@@ -78,7 +78,7 @@ fn one_that_is_locked_is_waited_for_no_longer_than_it_was_said() {
     let mut store = open(&path).unwrap();
     let (entry, json) = record(5, |_| {});
     assert!(matches!(store.add(&entry, &json), Err(StoreError::Busy { .. })));
-    // Who reads waits for nobody.
+    // Readers wait for nobody.
     assert_eq!(store.list(&Filter::default()).unwrap().len(), 1);
     locked.execute_batch("COMMIT").unwrap();
     assert!(store.add(&entry, &json).unwrap());

@@ -1,4 +1,4 @@
-//! One suite for every kind of store, and what files do to the one in a file.
+//! One suite for every kind of store, and the faults that each kind may meet.
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 
 mod files;

@@ -1,4 +1,4 @@
-//! A server that goes away, refuses, has tables of others, or speaks TLS.
+//! A server that goes away, refuses, has another program's tables, or speaks TLS.
 
 use crate::postgres_server::PostgresServer;
 use crate::record;
@@ -27,7 +27,7 @@ fn a_server_that_was_started_anew_is_reached_anew() {
     assert!(matches!(error, StoreError::Unreachable { attempts: 7, .. }), "{error}");
     assert!(error.to_string().contains("`wirebench history import` adds"), "{error}");
     assert!(matches!(open(&url), Err(StoreError::Unreachable { .. })));
-    // Acknowledged records are there, and the next one comes.
+    // Acknowledged records are still there, and the next one is added.
     server.start_again();
     assert!(store.add(&three.0, &three.1).unwrap());
     assert_eq!(store.list(&Filter::default()).unwrap().len(), 3);
@@ -42,7 +42,7 @@ fn one_that_is_locked_is_waited_for_no_longer_than_it_was_said() {
     let url = server.database("bench");
     let mut store = Postgres::open(&url, Nanos::from_secs(4)).unwrap();
     let (entry, json) = record(1, |_| {});
-    // A transaction of nobody who is connected: it goes on until somebody ends it.
+    // A prepared transaction belongs to no connection: it stays open until somebody ends it.
     let lock = "LOCK TABLE wirebench.records IN EXCLUSIVE MODE";
     server.sql("bench", &format!("BEGIN; {lock}; PREPARE TRANSACTION 'held'"));
     let error = store.add(&entry, &json).unwrap_err();
@@ -51,7 +51,7 @@ fn one_that_is_locked_is_waited_for_no_longer_than_it_was_said() {
         error.to_string().contains("is locked by another program for more than 3.6 s"),
         "{error}"
     );
-    // Who reads waits for nobody.
+    // Readers wait for nobody.
     assert_eq!(store.list(&Filter::default()).unwrap(), []);
     server.sql("bench", "ROLLBACK PREPARED 'held'");
     assert!(store.add(&entry, &json).unwrap());

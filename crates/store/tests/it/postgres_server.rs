@@ -1,5 +1,5 @@
-//! A server of PostgreSQL for a test: its data in a folder that goes with it, on a Unix socket there, and ended when
-//! dropped or when the test's thread ends.
+//! A PostgreSQL server for a test: its data and its Unix socket are in a folder that is removed with it, and it ends
+//! when it is dropped or when the test's thread ends.
 
 use std::fmt;
 use std::fs;
@@ -10,26 +10,26 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use tempfile::TempDir;
 
-/// A server that is up, or was ended.
+/// A server that is running or not.
 pub(crate) struct PostgresServer {
     folder: TempDir,
     /// The folder of its programs.
     programs: PathBuf,
     port: u16,
-    /// Settings beside those that every test has.
+    /// Settings in addition to those of every test.
     settings: Vec<String>,
     running: Option<(Child, BufReader<ChildStderr>)>,
 }
 
 impl PostgresServer {
-    /// Starts one; `None`, and a word about it, if PostgreSQL is not installed.
+    /// Starts a server; prints why and returns `None` if PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
         let mut server = Self::prepared()?;
         server.start_again();
         Some(server)
     }
 
-    /// One that has a folder, and is still to be started.
+    /// A server that has a folder, but is not started yet.
     pub(crate) fn prepared() -> Option<Self> {
         let programs = installed()?;
         let folder = tempfile::tempdir().unwrap();
@@ -42,7 +42,7 @@ impl PostgresServer {
         Some(server)
     }
 
-    /// Starts it with the data that it has, and waits until it answers.
+    /// Starts it with the data that it has, and waits until it accepts connections.
     pub(crate) fn start_again(&mut self) {
         let mut command = self.as_its_user("postgres");
         command.arg("-D").arg(self.data()).arg("-k").arg(self.folder.path());
@@ -59,7 +59,7 @@ impl PostgresServer {
         self.running = Some((child, words));
     }
 
-    /// Ends it, which cuts off its clients in the middle of what they do; the data stay.
+    /// Ends it, which disconnects its clients in the middle of what they do; the data stay.
     pub(crate) fn end(&mut self) {
         let Some((mut child, _)) = self.running.take() else { return };
         let end = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
@@ -67,7 +67,7 @@ impl PostgresServer {
         child.wait().unwrap();
     }
 
-    /// Makes a database and gives back its URL.
+    /// Creates a database and returns its URL.
     pub(crate) fn database(&self, name: &str) -> String {
         self.sql("postgres", &format!("CREATE DATABASE {name}"));
         self.url(name)
@@ -82,7 +82,7 @@ impl PostgresServer {
         format!("postgres://postgres@{folder}:{}/{name}", self.port)
     }
 
-    /// Executes statements, and gives back the values that they print.
+    /// Executes statements and returns the values that they print.
     pub(crate) fn sql(&self, database: &str, statements: &str) -> String {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["-qAtX", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database]);
@@ -92,7 +92,7 @@ impl PostgresServer {
         String::from_utf8(printed.stdout).unwrap().trim_end().to_owned()
     }
 
-    /// Has it serve TLS on a port of this machine too, from the next start on. Gives back the port.
+    /// Makes it serve TLS on a loopback TCP port too, from the next start on. Returns the port.
     pub(crate) fn serve_tls(&mut self) -> u16 {
         // It was free a moment ago.
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -102,12 +102,12 @@ impl PostgresServer {
         self.port
     }
 
-    /// Starts it with this setting from the next start on, as in `ssl=on`.
+    /// Adds a setting, such as `ssl=on`, for the next start and all later ones.
     pub(crate) fn set(&mut self, setting: &str) {
         self.settings.push(setting.to_owned());
     }
 
-    /// Writes a file of its configuration, which nobody else may read.
+    /// Writes a configuration file that only its owner may read.
     pub(crate) fn write(&self, name: &str, content: &str) {
         let path = self.data().join(name);
         fs::write(&path, content).unwrap();
@@ -119,7 +119,7 @@ impl PostgresServer {
         self.folder.path().join("data")
     }
 
-    /// One of its programs, as the user that a server may be: never root.
+    /// A command for one of its programs, run as a user that a server may have: never root.
     fn as_its_user(&self, program: &str) -> Command {
         let mut command = Command::new("setpriv");
         command.arg("--pdeathsig=INT").current_dir(self.folder.path()).stdin(Stdio::null());
@@ -143,8 +143,8 @@ impl Drop for PostgresServer {
     }
 }
 
-/// The folder of the newest PostgreSQL; `None`, and a word about it, if there is none. In the gate, which installs it,
-/// that is a failure.
+/// The folder of the programs of the newest PostgreSQL; prints why and returns `None` if there is none. In the gate,
+/// which installs it, that is a failure.
 #[expect(clippy::explicit_write, reason = "what the macros print is hidden when a test passes")]
 fn installed() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -152,7 +152,7 @@ fn installed() -> Option<PathBuf> {
     let newest = programs.filter(|folder| folder.join("initdb").exists()).max();
     if newest.is_none() {
         let why = "PostgreSQL is not installed: there is no /usr/lib/postgresql/VERSION/bin/initdb";
-        // So xtask tells us that this is the gate.
+        // xtask sets this variable in the gate.
         let is_gate = std::env::var_os("WIREBENCH_THIRD_PARTY").is_some();
         assert!(!is_gate, "{why}, although `cargo xtask check` looked for it");
         writeln!(std::io::stderr(), "skipped: {why}; `cargo xtask check` installs it").unwrap();
@@ -160,7 +160,7 @@ fn installed() -> Option<PathBuf> {
     newest
 }
 
-/// The user and the group that own the files of a server; `None` if we are that user, because we are not root.
+/// The user and the group that own the files of a server; `None` if we are not root and so own them ourselves.
 fn owner() -> Option<(u32, u32)> {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         return None;

@@ -1,4 +1,4 @@
-//! Everything that a store promises, whichever it is.
+//! Everything that every kind of store promises.
 
 use crate::record;
 use record::Level;
@@ -24,7 +24,7 @@ fn postgres_keeps_its_promises() {
     }
 }
 
-/// A promise, checked of an empty store.
+/// The check of a promise, given an empty store.
 type Promise = fn(&mut dyn Store);
 
 const PROMISES: [(&str, Promise); 6] = [
@@ -93,7 +93,7 @@ fn a_name_means_one_record(store: &mut dyn Store) {
     let id = &all[0].0.id;
     assert_eq!(store.find(id).unwrap(), all[0].0);
     assert_eq!(store.find(&id[..10]).unwrap(), all[0].0);
-    // Of forty ids two begin with the same of sixteen digits.
+    // Among forty ids, at least two begin with the same of sixteen digits.
     let first = |(entry, _): &(record::Entry, String)| entry.id[..1].to_owned();
     let twice =
         all.iter().map(first).find(|one| all.iter().filter(|it| first(it) == *one).count() > 1);

@@ -1,4 +1,4 @@
-//! A server with a history in memory, and with a script in the place of the program that measures.
+//! A server with a history in memory, and with a script instead of the program that measures.
 #![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect ends there")]
 #![expect(clippy::disallowed_types, reason = "the other end of the socket")]
 
@@ -33,7 +33,7 @@ struct Answer {
 const TOKEN: &str = "0123456789abcdef";
 
 impl Served {
-    /// One whose program is a script of the shell.
+    /// Starts a server whose program is this shell script.
     fn start(script: &str) -> Self {
         Self::start_with(script, Box::new(|| Ok(Some(Box::new(Many)))))
     }
@@ -106,7 +106,7 @@ impl Drop for Served {
     }
 }
 
-/// The text of a body that came in chunks (RFC 9112, section 7.1).
+/// The text of a chunked body (RFC 9112, section 7.1).
 fn unchunked(body: &str) -> String {
     let (mut rest, mut text) = (body, String::new());
     while let Some((len, after)) = rest.split_once("\r\n") {
@@ -262,7 +262,7 @@ fn ids(events: &str) -> Vec<u64> {
 
 #[test]
 fn viewers_get_every_line_whatever_another_one_reads() {
-    // More than all buffers on the way hold together.
+    // More than all buffers on the way can hold together.
     let pad = "x".repeat(4000);
     let script = format!(
         "i=0; while [ $i -lt 5000 ]; do echo '{{\"event\":\"block\",\"pad\":\"{pad}\"}}'; i=$((i+1)); done\n\
@@ -275,14 +275,14 @@ fn viewers_get_every_line_whatever_another_one_reads() {
     let _stopped = served.open(&path, &served.host(), "");
     let all = served.get("api/runs/0/feed");
     assert!(all.head.contains("content-type: text/event-stream"), "{}", all.head);
-    // The lines of the script, and the one that tells the end of its process.
+    // The lines of the script, and the one that reports the end of its process.
     assert_eq!(ids(&all.body), (0..5002).collect::<Vec<u64>>());
     let last = all.body.lines().rfind(|line| line.starts_with("data: ")).unwrap();
     assert_eq!(last, r#"data: {"code":13,"event":"over","words":"words\n"}"#);
-    // One that comes back, and says which lines it has, gets the others.
+    // A viewer that reconnects and says which lines it has gets the others.
     let back = served.ask(&path, &format!("{}Last-Event-ID: 4990\r\n", served.host()), "");
     assert_eq!(ids(&back.body), (4991..5002).collect::<Vec<u64>>());
-    // A viewer that comes after the end has all lines too.
+    // A viewer that connects after the end gets all lines too.
     assert_eq!(ids(&served.get("api/runs/0/feed").body).len(), 5002);
     assert!(served.get("api/runs").body.contains(r#""is_over":true"#));
     let over = served.post("api/runs/0/stop", "");
@@ -319,8 +319,8 @@ fn commands_reach_the_process_and_a_second_run_waits_for_the_end_of_the_first() 
 
 #[test]
 fn a_viewer_has_each_line_before_the_next_one_is_told() {
-    // The script tells a line and waits for a command, which it gets when the viewer has that line: a server that held
-    // a line back until more came would never go on.
+    // The script prints a line for each command, and the next command follows only when the viewer has that line: a
+    // server that held a line back until more arrived would never go on.
     let script = "i=0; while read line; do case $line in *stop*) exit 0;; esac\n\
         i=$((i+1)); echo \"{\\\"event\\\":\\\"interval\\\",\\\"at_s\\\":$i}\"; done";
     let served = Served::start(script);

@@ -1,4 +1,4 @@
-//! The exchanges of HTTP before a conversation: what is asked, what is taken, and what a server can do wrong.
+//! The HTTP exchanges before a conversation: what is asked, what is taken, and what a server can do wrong.
 
 use crate::script::describe;
 use spec::Conversation;
@@ -212,7 +212,7 @@ const LOGIN: &str = r#"
     reply = "order"
 "#;
 
-/// The deeds of a client.
+/// The actions of a client.
 struct Told {
     /// The bytes that it sent on each of its sockets.
     sockets: Vec<String>,
@@ -220,10 +220,10 @@ struct Told {
     is_before: bool,
 }
 
-/// The end of a socket, in place of bytes.
+/// The end of a socket, instead of bytes.
 const END: &str = "\0end";
 
-/// A response that has all that is taken.
+/// A response with all values that are taken.
 fn accepted() -> String {
     response(
         "Set-Cookie: sid=1; Path=/; HttpOnly\r\nx-next: 7\r\nset-cookie: lang=de\r\n",
@@ -235,14 +235,14 @@ fn response(fields: &str, body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Plays connection number 3 of a conversation against what is said on each of its sockets.
+/// Plays connection number 3 of a conversation against the bytes that arrive on each of its sockets.
 fn play(file: &str, sockets: &[&[&str]]) -> Told {
     play_with(&[], file, sockets)
 }
 
-/// The same where the user gives these header fields.
+/// The same, with header fields that the user gives.
 fn play_with(fields: &[(&str, &str)], file: &str, sockets: &[&[&str]]) -> Told {
-    let conversation = Conversation::read("sample", file).expect("the file is one");
+    let conversation = Conversation::read("sample", file).expect("the file is a conversation");
     let options = ClientOptions {
         conversation: Some(Compiled::new(&conversation).expect("it is within the limits")),
         headers: fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
@@ -250,7 +250,7 @@ fn play_with(fields: &[(&str, &str)], file: &str, sockets: &[&[&str]]) -> Told {
     };
     let endpoint = "ws://h:9".parse().expect("it is a URL");
     let mut machine =
-        stack(&endpoint, Role::Client(&options)).expect("it is carried").connection(7, 3);
+        stack(&endpoint, Role::Client(&options)).expect("the scheme is supported").connection(7, 3);
     let mut told = Told { sockets: Vec::new(), events: Vec::new(), is_before: true };
     for said in sockets {
         let mut tx = Vec::new();
@@ -267,7 +267,7 @@ fn play_with(fields: &[(&str, &str)], file: &str, sockets: &[&[&str]]) -> Told {
 }
 
 impl Told {
-    /// Feeds what a server said; true if the client goes on over another connection.
+    /// Feeds the bytes of a server; true if the client goes on over another connection.
     fn hear(&mut self, machine: &mut Connection, said: &str, tx: &mut Vec<u8>) -> bool {
         if said == END {
             self.events.push(match machine.end() {

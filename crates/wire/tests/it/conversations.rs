@@ -11,7 +11,7 @@ use wire::{Closed, Connection, Event, Input, Kind, Message, MisuseError, Protoco
 
 #[test]
 fn raw_messages_come_back() {
-    // A stream cannot carry a message of no bytes, and all replies are of one length.
+    // A raw stream cannot carry an empty message, and all replies have one length.
     for len in SIZES.into_iter().filter(|len| *len > 0) {
         check(Kind::Binary, &[len], &|_| (Raw::client(len).into(), Raw::server().into()));
     }
@@ -109,5 +109,5 @@ fn http_request(method: &str, headers: &[(&str, &str)]) -> http1::Request {
     http1::Request::new(&parts).expect("the parts are well-formed")
 }
 
-/// Lengths at which the length fields of the protocols change, and lengths that no buffer holds.
+/// Lengths at which the length fields of the protocols change, and lengths that exceed every buffer.
 const SIZES: [usize; 8] = [0, 1, 125, 126, 127, 65_535, 65_536, 1 << 20];

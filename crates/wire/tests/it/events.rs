@@ -1,4 +1,4 @@
-//! Receivers of one stream of server-sent events, of parts or of chunks, and those that poll, against scripted servers.
+//! Receivers of a stream of server-sent events, parts or chunks, and receivers that poll, against scripted servers.
 
 use crate::script::{Step, play};
 use spec::Conversation;
@@ -24,7 +24,7 @@ fn a_stream_that_ends_ends_its_receiver() {
     let cut = "end: error: the connection ended 0 bytes into a body";
     let told = play(&receiver, &[stream(&["data: a\n\n"], false), Step::End]);
     assert_eq!(told.events, ["Notice a", cut]);
-    // An event that the end cuts off is none.
+    // An event that the end cuts off does not count.
     let told = play(&receiver, &[stream(&["data: a\n\n", "data: b\n"], true)]);
     assert_eq!(told.events, ["Notice a", "closed None \"\""]);
     let whole = b"HTTP/1.1 200 OK\r\n\r\ndata: a\n\n".to_vec();
@@ -136,7 +136,7 @@ fn receiver() -> Connection {
     receiving("sse")
 }
 
-/// The same that polls.
+/// The same, but polling.
 fn poller() -> Connection {
     receiving("longpoll")
 }
@@ -165,7 +165,7 @@ fn receiving(speaks: &str) -> Connection {
     wire::stack(&url, Role::Client(&options)).expect("the script is proper").connection(7, 0)
 }
 
-/// A response that is whole; those of some statuses have no body, and say so by their status alone.
+/// A complete response; some statuses imply that it has no body.
 fn answer(status: &str, fields: &str, body: &str) -> Step {
     let len = match body {
         "" if !status.starts_with("200") => String::new(),
@@ -174,12 +174,12 @@ fn answer(status: &str, fields: &str, body: &str) -> Step {
     Step::First(format!("HTTP/1.1 {status}\r\n{fields}{len}\r\n{body}").into_bytes())
 }
 
-/// A stream of events in chunks, which may be its last.
+/// A stream of events in chunks, which ends with them if `is_whole`.
 fn stream(chunks: &[&str], is_whole: bool) -> Step {
     stream_of("text/event-stream", chunks, is_whole)
 }
 
-/// A response of this type in chunks, which may be its last.
+/// A response of this type in chunks, which ends with them if `is_whole`.
 fn stream_of(content_type: &str, chunks: &[&str], is_whole: bool) -> Step {
     let mut bytes = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n\r\n"

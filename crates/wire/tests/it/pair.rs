@@ -17,7 +17,7 @@ struct End {
 }
 
 impl Pair {
-    /// Joins two ends; `seed` decides where what they send is cut.
+    /// Joins two ends; `seed` decides where their bytes are cut.
     pub(crate) fn new(
         client: impl Into<Connection>,
         server: impl Into<Connection>,
@@ -101,7 +101,7 @@ impl Pair {
         messages
     }
 
-    /// Closes at the client; both ends must find it a proper end.
+    /// Closes at the client; both ends must regard it as a proper end.
     fn end(mut self) {
         let is_tls = matches!(self.client.machine, Connection::Tls(_));
         let answered = self.client.machine.close(&mut self.client.tx);

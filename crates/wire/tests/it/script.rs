@@ -29,12 +29,12 @@ pub(crate) struct Told {
     /// The bytes that it sent, on the first connection and on the second.
     pub(crate) first: Vec<u8>,
     pub(crate) second: Vec<u8>,
-    /// The second connections that it wanted after it was opened.
+    /// The number of second connections that it wanted after it was opened.
     pub(crate) seconds: u32,
     pub(crate) layers: Layers,
 }
 
-/// Opens machines and feeds them `steps`: whole, byte by byte, and every one cut everywhere. Returns their events.
+/// Opens machines and feeds them `steps`: whole, byte by byte, and with each one cut everywhere. Returns their answers.
 pub(crate) fn play(machine: &dyn Fn() -> Connection, steps: &[Step]) -> Told {
     let whole = play_pieces(machine(), steps, &|_, len| vec![len]);
     let bytewise = play_pieces(machine(), steps, &|_, len| vec![1; len]);
@@ -51,7 +51,7 @@ pub(crate) fn play(machine: &dyn Fn() -> Connection, steps: &[Step]) -> Told {
     whole
 }
 
-/// The same once, with each step cut into the pieces whose lengths `cut` says.
+/// The same once, with each step cut into pieces of the lengths that `cut` returns.
 fn play_pieces(
     mut machine: Connection,
     steps: &[Step],
@@ -109,7 +109,7 @@ fn play_pieces(
 }
 
 impl Told {
-    /// Sends a message; false: the machine may be fed more.
+    /// Sends a message. Returns false: the machine may be fed more.
     fn send(&mut self, machine: &mut Connection, kind: Kind, payload: &[u8]) -> bool {
         if let Err(error) = machine.send(Message { kind, payload }, &mut self.first) {
             self.events.push(format!("not sent: {error}"));
@@ -142,7 +142,7 @@ impl Told {
     }
 }
 
-/// An event in a line of text.
+/// An event as a line of text.
 pub(crate) fn describe(event: &Event<'_>) -> String {
     match event {
         Event::Answer(_) | Event::Part(_) | Event::Redirected => format!("{event:?}"),

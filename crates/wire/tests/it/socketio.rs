@@ -1,4 +1,4 @@
-//! The clients of Socket.IO over HTTP polling, and from there over WebSocket, against scripted servers.
+//! The Socket.IO clients over HTTP polling, alone or upgraded to WebSocket, against scripted servers.
 
 use crate::script::{Step, Told, describe, play};
 use crate::sockjs::{bodies, first, lines_with, response, send};
@@ -20,7 +20,7 @@ fn the_first_poll_opens_a_session_whose_name_is_in_all_requests_behind_it() {
     let polls = lines_with(&told.first, "GET ");
     let named = "GET /chat/socket.io/?EIO=4&transport=polling&x=1&sid=a-%2F%20_ HTTP/1.1";
     let unnamed = named.replace("&sid=a-%2F%20_", "");
-    assert_eq!(polls, [&*unnamed, named, named, named], "none is asked for behind the end");
+    assert_eq!(polls, [&*unnamed, named, named, named], "no poll follows the end");
     assert_eq!(bodies(&told.second)[..2], ["40", "42[\"message\",\"x\"]"]);
     let posts = lines_with(&told.second, "POST ");
     assert!(posts.iter().all(|line| *line == named.replace("GET", "POST")), "{posts:?}");
@@ -54,7 +54,7 @@ fn what_waits_is_never_longer_than_the_server_takes() {
     let told = play(&client, &steps);
     let [open, refused] = &told.events[..] else { panic!("{:?}", told.events) };
     assert!(open == "open" && refused.starts_with("not sent: "), "{refused}");
-    // Each is 17 bytes long, and there is one between them.
+    // Each packet is 17 bytes long, and there is one byte between two of them.
     let lens: Vec<usize> = bodies(&told.second).iter().map(String::len).collect();
     assert_eq!(lens, [2, 17, 35]);
 }
@@ -113,7 +113,7 @@ fn bytes_go_and_come_behind_their_event_as_base64() {
     // The event, a letter, and two bytes that became four.
     let grew = EVENT.len() as i64 + 3;
     assert_eq!((told.layers.encoding_sent, told.layers.encoding_received), (grew, grew));
-    // The attachment may come by the next poll.
+    // The attachment may arrive with the next poll.
     let told = play(&client, &[opening(), ok(), first("40{}"), first(EVENT), first("b")]);
     assert_eq!(told.events, ["open", "Binary "]);
 }
@@ -135,9 +135,9 @@ fn bytes_for_which_there_is_no_room_leave_no_event_behind() {
         (0, with(&[event, "bAQ==", event, "bAg=="]))
     );
     assert_eq!(sent(70, &[send("1"), bytes(1), bytes(2)]), (1, with(&[event, "bAQ=="])));
-    // There is room for the event alone.
+    // There is room for the event only.
     assert_eq!(sent(66, &[send("1"), send("2"), bytes(1)]), (1, with(&[text])));
-    // What waits alone is no longer than messages are anyway.
+    // A packet that waits alone may exceed the limit: it is no longer than messages are anyway.
     assert_eq!(sent(40, &[send("1"), bytes(1)]), (0, with(&[event, "bAQ=="])));
 }
 
@@ -201,7 +201,7 @@ fn a_session_goes_on_over_websocket_once_the_probe_and_the_last_request_are_answ
             format!("GET /chat/socket.io/?{named}"),
             format!("GET /chat/socket.io/?{named}"),
         ],
-        "packets that come to wait behind a poll go over WebSocket"
+        "packets that wait for the last poll go over WebSocket"
     );
     assert_eq!((told.seconds, told.layers.requests), (1, 4));
     let upgrade = "GET /chat/socket.io/?EIO=4&transport=websocket&x=1&sid=a-%2F%20_";
@@ -214,10 +214,10 @@ fn a_session_goes_on_over_websocket_once_the_probe_and_the_last_request_are_answ
 fn nothing_goes_over_websocket_while_a_request_is_not_answered() {
     let steps = [named(), Step::First(accepted()), frame("3probe")];
     assert_eq!(heard(&play(&upgrading, &steps)), ["2probe"]);
-    // A post is as good as a poll.
+    // The answer to a post counts like that to a poll.
     let told = play(&upgrading, &[&steps[..], &[ok()]].concat());
     assert_eq!(heard(&told), ["2probe", "5"]);
-    assert_eq!(requests(&told.second).len(), 2, "it polls no more");
+    assert_eq!(requests(&told.second).len(), 2, "it does not poll again");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn client_of(url: &str) -> Connection {
         .connection(7, 0)
 }
 
-/// The opening packet, on the connection of a client that upgrades which has its requests.
+/// The opening packet, on the connection that carries the requests of an upgrading client.
 fn named() -> Step {
     let Step::First(bytes) = opening() else { unreachable!("it is the first connection's") };
     Step::Second(bytes)
@@ -320,7 +320,7 @@ fn requests(sent: &[u8]) -> Vec<String> {
     ends.map(|end| text[begin(end).expect("the script is proper")..end].to_owned()).collect()
 }
 
-/// The opening packet, with a name that a query cannot have as it is.
+/// The opening packet, with a session name that must be escaped in a query.
 fn opening() -> Step {
     first(
         "0{\"sid\":\"a-/ _\",\"upgrades\":[\"websocket\"],\"pingInterval\":25000,\"maxPayload\":1000000}",

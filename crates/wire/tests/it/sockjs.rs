@@ -1,4 +1,4 @@
-//! The client of SockJS over HTTP against scripted servers.
+//! The SockJS client over HTTP, against scripted servers.
 
 use crate::script::{Step, play};
 use wire::{ClientOptions, Connection, Role};
@@ -11,9 +11,9 @@ fn polls_follow_one_another_and_each_frame_is_handed_out() {
     let expected = ["open", "Text x", "Text y", "ping ", "closed Some(3000) \"Go away!\""];
     assert_eq!(told.events, expected);
     let polls = lines_with(&told.first, "POST ");
-    assert_eq!(polls.len(), 4, "none is asked for behind the end: {polls:?}");
+    assert_eq!(polls.len(), 4, "no poll follows the end: {polls:?}");
     assert!(polls.iter().all(|line| line.ends_with("/xhr HTTP/1.1")), "{polls:?}");
-    assert_eq!((told.second.len(), told.seconds), (0, 0), "nothing was to be posted");
+    assert_eq!((told.second.len(), told.seconds), (0, 0), "there was nothing to post");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn many_messages_of_one_poll_are_handed_out_and_none_beyond_the_limits() {
     assert_eq!(error.last().map(String::as_str), Some(expected));
 }
 
-/// The kinds of events that come of `bytes`, 64 KiB at a time.
+/// The kinds of events that `bytes` yields, fed 64 KiB at a time.
 fn events(machine: &mut Connection, bytes: &[u8]) -> Vec<String> {
     use wire::{Event, Input, Protocol};
     machine.open(&mut Vec::new());
@@ -205,7 +205,7 @@ pub(crate) fn first(body: &str) -> Step {
     Step::First(response(body))
 }
 
-/// A response in chunks, which may be its last.
+/// A response in chunks, which ends with them if `is_whole`.
 fn chunked(chunks: &[&str], is_whole: bool) -> Step {
     let mut bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_owned();
     for chunk in chunks {
@@ -231,7 +231,7 @@ pub(crate) fn lines_with<'a>(sent: &'a [u8], start: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The bodies of the requests that posted, each of which is on the line behind the head.
+/// The bodies of the POST requests, each of which follows its head.
 pub(crate) fn bodies(sent: &[u8]) -> Vec<String> {
     let text = str::from_utf8(sent).expect("the script is proper");
     let requests = text.split("POST ").skip(1);

@@ -18,7 +18,7 @@ fn a_side_that_is_slower_is_found_and_ends_with_11_where_that_is_asked_for() {
         assert!(names.iter().any(|known| known == name), "no {name} in {names:?}");
     }
     for result in &record.results {
-        assert!(result.pooled.server_cpu_us_per_message.is_some(), "its process is ours");
+        assert!(result.pooled.server_cpu_us_per_message.is_some(), "the run started the server");
     }
     let memory = |block: &record::Block| block.memory.as_ref().and_then(|it| it.server_rss_bytes);
     assert!(record.blocks.iter().all(|block| memory(block) > Some(0)));
@@ -26,7 +26,7 @@ fn a_side_that_is_slower_is_found_and_ends_with_11_where_that_is_asked_for() {
     assert!(record.plan.rounds.iter().all(|round| round.len() == 2), "they take turns");
     if !is_invalid(&record) {
         assert_eq!(ended.code, Some(11), "{ended:?}");
-        // A machine that stands still for a block leaves the median open, never the CPU time.
+        // If the machine stalls for a block, the median is inconclusive; the CPU time never is.
         let changes = || sides.differences.iter().map(|it| it.change);
         assert!(changes().any(|it| it == Change::Worse), "{:?}", sides.differences);
         assert!(changes().all(|it| it != Change::Better), "{:?}", sides.differences);
@@ -36,7 +36,7 @@ fn a_side_that_is_slower_is_found_and_ends_with_11_where_that_is_asked_for() {
     }
     assert_eq!(left_of(&sandbox), "", "both have ended with the run");
 
-    // The record has the commands, and repeats it; nobody allows less than what is measured here.
+    // The record has the commands, so it can be repeated; a regression as large as this one exceeds any limit.
     let again = sandbox.run("run ab.json --rounds 6 -o again.json");
     assert!([Some(11), Some(12)].contains(&again.code), "{again:?}");
     assert_eq!(record_in(&sandbox, "again.json").kind, Kind::Ab);
@@ -68,7 +68,7 @@ fn a_server_against_itself_is_two_processes_or_one_url_twice() {
     let record = record_in(&sandbox, "url.json");
     assert!(record.sides.is_some_and(|sides| sides.is_same));
     let cpu = &record.results[1].pooled.server_cpu_us_per_message;
-    assert!(cpu.is_some(), "it is found by its socket");
+    assert!(cpu.is_some(), "the server is found by its socket");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_side_with_a_ready_line_is_waited_for_until_it_has_printed_it() {
         &[],
         &["exit code 3, and it printed no line with `all warm`; it said:", "out of memory"],
     );
-    // It has said so, and listens nowhere.
+    // It prints the ready line, but listens nowhere.
     check(
         "echo all warm; exec sleep 100 # {port}",
         &["--start-timeout", "3s"],
@@ -180,7 +180,7 @@ fn a_side_that_listens_late_is_waited_for() {
 #[test]
 fn a_side_that_dies_in_the_middle_stands_in_the_record_with_its_end() {
     let sandbox = Sandbox::new();
-    // It lives until a few blocks are in the journal, and so not for long when it is started again.
+    // It lives until a few blocks are in the journal, so it soon dies again after a restart.
     let blocks = "$(cat .wirebench/journals/* | wc -l)";
     let mortal = format!(
         "{} & while [ {blocks} -lt 6 ]; do sleep 0.02; done; kill -9 $!; echo worn out; exit 9",
@@ -215,7 +215,7 @@ fn a_stranger_is_never_measured_in_the_place_of_a_side() {
 
 #[test]
 fn a_port_that_another_program_takes_is_chosen_anew_and_told() {
-    // Somebody who listens is seen at once, and who only has the port is named by the server that it keeps out.
+    // A listener is noticed at once; a port that is only bound is reported by the server that cannot bind it.
     for (listens, taken) in [(true, 1), (false, 2)] {
         let sides = Thief::of(taken, listens);
         let ended = sides.compare("{port}");
@@ -253,12 +253,12 @@ fn a_port_is_chosen_three_times_at_most_and_one_of_the_users_own_once() {
     assert_eq!(sides.ports(), [own]);
 }
 
-/// A server that is started by a script, and somebody who takes the first ports that it is given before it does.
+/// A server started by a script, and a thief who takes the first ports given to it before it can bind them.
 struct Thief {
     sandbox: Sandbox,
     /// The ports to take.
     count: usize,
-    /// True if somebody listens there; otherwise the port is had, and nothing more.
+    /// True if the thief listens on them; otherwise it only binds them.
     listens: bool,
 }
 
@@ -266,7 +266,7 @@ impl Thief {
     fn of(count: usize, listens: bool) -> Self {
         let sandbox = Sandbox::new();
         let program = env!("CARGO_BIN_EXE_wirebench");
-        // It waits until it is told to go on: by then its port has been taken, or has not.
+        // It waits for its file `answered.PORT`: by then the port has been taken, or left alone.
         let script = format!(
             "echo $1 >> asked\nwhile [ ! -e answered.$1 ]; do sleep 0.01; done\n\
              exec '{program}' serve tcp --listen 127.0.0.1:$1\n"
@@ -275,7 +275,7 @@ impl Thief {
         Self { sandbox, count, listens }
     }
 
-    /// The ports that the server was given until now.
+    /// The ports given to the server so far.
     fn ports(&self) -> Vec<u16> {
         let asked = std::fs::read_to_string(self.sandbox.path().join("asked")).unwrap_or_default();
         asked
@@ -284,7 +284,7 @@ impl Thief {
             .collect()
     }
 
-    /// Compares the server, which is given `port`, with one that nobody disturbs.
+    /// Compares the server at `port` with an undisturbed one.
     fn compare(&self, port: &str) -> Ended {
         let base = if port == "{port}" { "9" } else { port };
         let urls = format!("tcp://127.0.0.1:{base} tcp://127.0.0.1:9");
@@ -310,13 +310,13 @@ impl Thief {
     }
 }
 
-/// Takes a port, as long as what is given back lives.
+/// Takes a port until the returned socket is dropped.
 fn take(port: u16, listens: bool) -> OwnedFd {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
     let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
     let taken = socket_with(family, kind, SocketFlags::CLOEXEC, None).unwrap();
-    // A connection of another test that had this port a moment ago does not keep it from a listener. Without one, the
-    // server could have the port too.
+    // With SO_REUSEADDR, a recent connection of another test on this port does not keep the listener from binding it.
+    // Without a listener, it would let the server bind the port too.
     sockopt::set_socket_reuseaddr(&taken, listens).unwrap();
     bind(&taken, &std::net::SocketAddr::from(([127, 0, 0, 1], port))).unwrap();
     if listens {
@@ -388,7 +388,7 @@ fn a_file_has_sides_that_are_started_too() {
     sandbox.run("run x.toml").check(2, &["x.toml:4:", "`start` needs the `url`"]);
 }
 
-/// Runs both commands, each at a port that is free, and measures them for a moment.
+/// Starts both commands, each at a free port, and measures them briefly.
 fn both(sandbox: &Sandbox, [base, head]: [&str; 2], line: &str, more: &[&str]) -> Ended {
     let rounds = if more.contains(&"--rounds") { "" } else { "--rounds 6" };
     let mut command = sandbox.command(&format!("ab tcp://127.0.0.1:9 {rounds} {line}"));
@@ -396,7 +396,7 @@ fn both(sandbox: &Sandbox, [base, head]: [&str; 2], line: &str, more: &[&str]) -
     Running::start(command).wait()
 }
 
-/// The line that starts one of our own servers.
+/// The command line that starts one of our own servers.
 pub(crate) fn started(options: &str) -> String {
     let program = env!("CARGO_BIN_EXE_wirebench");
     format!("'{program}' serve tcp --listen 127.0.0.1:{{port}} {options}")

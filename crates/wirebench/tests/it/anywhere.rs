@@ -1,5 +1,5 @@
-//! The program alone, as somebody has it who installed it: a copy in a folder with nothing else, called from another
-//! folder, by a user whose home is empty.
+//! The program alone, as installed: a copy in a folder with nothing else, called from another folder by a user with an
+//! empty home.
 
 use crate::harness::{Running, Sandbox};
 use std::fs;
@@ -11,7 +11,8 @@ fn a_copy_of_the_program_measures_lists_and_shows_all_it_has_from_any_folder() {
     let [installed, home] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let here = Sandbox::new();
     let program = installed.path().join("wirebench");
-    // Another process writes it: a thread beside this one may start a program meanwhile, which would have it open.
+    // Another process writes the copy: if this one did, a program started by another thread meanwhile would inherit the
+    // open file.
     let mut copy = Command::new("cp");
     let copied = copy.arg(env!("CARGO_BIN_EXE_wirebench")).arg(&program).status().unwrap();
     assert!(copied.success());
@@ -26,7 +27,7 @@ fn a_copy_of_the_program_measures_lists_and_shows_all_it_has_from_any_folder() {
     assert!(ladder.stdout.contains("round trip") || ladder.stdout.contains("rung"), "{ladder:?}");
     assert_eq!(here.records().len(), 1);
     assert_eq!(names(installed.path()), ["wirebench"]);
-    assert!(names(home.path()).is_empty(), "what measures servers of ours needs no subject");
+    assert!(names(home.path()).is_empty(), "measuring our own servers needs no subject");
 
     let subjects = start("subjects list").wait();
     subjects.check(0, &[]);
@@ -42,7 +43,7 @@ fn a_copy_of_the_program_measures_lists_and_shows_all_it_has_from_any_folder() {
     assert_eq!(names(home.path()), [".local"]);
 }
 
-/// Asks `wirebench ui` for its page, and for the script and the style that this names.
+/// Fetches the page of `wirebench ui`, and the script and the style sheet that it names.
 #[cfg(feature = "web")]
 fn the_page_is_there(mut ui: Running) {
     use std::io::{Read as _, Write as _};
@@ -61,7 +62,7 @@ fn the_page_is_there(mut ui: Running) {
     ui.wait().check(0, &[]);
 }
 
-/// The names of all that is in a folder, in alphabetical order.
+/// The names of everything in a folder, in alphabetical order.
 fn names(folder: &Path) -> Vec<String> {
     let all = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =

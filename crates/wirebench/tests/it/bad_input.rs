@@ -1,5 +1,5 @@
-//! Servers that do what they should not, and more than the machine allows: each is named, has its exit code, and ends
-//! in time; what was measured before is kept, and its counts add up.
+//! Servers that misbehave, and requests for more than the machine allows: each is named, has its exit code, and ends in
+//! time; what was measured before is kept, and its counts add up.
 
 use crate::harness::{Ended, Running, Sandbox, Server, say_skipped};
 use crate::peers::{
@@ -20,7 +20,7 @@ fn a_connection_that_is_reset_is_no_fixed_reply() {
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            stream.peek(&mut [0]).ok(); // Closed with bytes unread, it is cut.
+            stream.peek(&mut [0]).ok(); // Closing with unread bytes resets it.
         }
     });
     for scheme in ["tcp", "ws", "http"] {
@@ -105,7 +105,7 @@ fn a_server_of_bytes_that_breaks_off_is_named_for_it() {
 fn a_server_that_does_not_open_websockets_is_named_for_what_it_does() {
     let answer = |fields: &str| format!("HTTP/1.1 101 Switching Protocols\r\n{fields}\r\n\r\n");
     let upgrade = "Upgrade: websocket\r\nConnection: Upgrade";
-    // What RFC 6455 §1.3 accepts is another key's.
+    // The example of RFC 6455 §1.3, which belongs to another key.
     let wrong = format!("{upgrade}\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     #[rustfmt::skip]
     let table = [
@@ -258,7 +258,7 @@ fn each_phase_has_its_time_out() {
         (says(&[0, 0, 0, 64, 1]).url("tcp-framed"),    reply),
         (halting.url("http"),                          reply),
     ];
-    // All at the same time, because each takes its time-out: long enough for the phases before it on a busy machine.
+    // All at once, because each takes its time-out, which is long enough for the phases before it on a busy machine.
     let sandbox = Sandbox::new();
     let start = |url: &String| Running::start(sandbox.command(&format!("{url} --timeout 3s")));
     let runs: Vec<Running> = table.iter().map(|(url, _)| start(url)).collect();
@@ -299,7 +299,7 @@ fn a_server_that_never_answers_a_close_costs_nothing_but_the_time_out() {
 
 #[test]
 fn half_of_the_connections_refused_leave_the_other_half_to_work() {
-    // One connection asks, four are served, and then nobody listens any more.
+    // One connection verifies, four are served, and then nobody listens any more.
     let peer = Peer::of_so_many(5, |stream, _| websocket_echo(stream));
     let line = format!("{} -n 200 -c 8 --connect-rate 20/s", peer.url("ws"));
     let (ended, records) = run(&line);
@@ -308,7 +308,7 @@ fn half_of_the_connections_refused_leave_the_other_half_to_work() {
     let block = only_block(&records);
     assert_eq!((block.connections.asked, block.connections.opened), (8, 4));
     assert_eq!((block.connections.failed, block.counts.ok), (4, 200));
-    // Refused, or cut when the listener was closed in front of them.
+    // Refused, or cut because the listener was closed before it accepted them.
     let classes: Vec<&str> = block.errors.iter().map(|error| error.class.as_str()).collect();
     assert!(
         classes.iter().all(|class| ["connect_failed", "connection_cut"].contains(class)),
@@ -351,10 +351,10 @@ fn more_connections_than_open_files_allow_are_refused_before_the_run() {
         ended.check(2, &[asked, "cannot be raised above 64: at most 32 connections"]);
         ended.check_no_result();
         assert_eq!(ended.stderr.matches(asked).count(), 1, "{ended:?}");
-        // Where the limit can be raised the cure is to do so.
+        // If the limit can be raised, that is the cure.
         limited("-Sn 64", &line).check(2, &[asked, "`ulimit -n 132`"]);
     }
-    // The rest is enough for as many as are said to fit.
+    // As many connections as the message says do fit.
     let ended = limited("-n 64", &format!("{} -c 32 -n 320", peer.url("tcp")));
     ended.check(0, &[]);
 }
@@ -406,17 +406,17 @@ fn a_public_address_is_not_even_connected_to() {
         "tcp://134744072:9",
         "tcp://0x08080808:9",
     ] {
-        // Who tried would wait for the answer, and be killed in the end.
+        // An attempt to connect would wait for an answer until the test kills the process.
         let (ended, records) = run(&format!("{url} --timeout 1h"));
         ended.check(14, &["is a public address", "--i-may-load-this-target"]);
         assert_eq!(records, []);
     }
 }
 
-/// The bytes that a server sends in place of a reply before it ends the connection, and the words that name this fault.
+/// The bytes that a server sends instead of a reply before it ends the connection, and the words that name this fault.
 type Fault = (&'static [u8], &'static str);
 
-/// Has a server go wrong at its first message, and then after three good replies on each connection.
+/// Checks a server that fails at its first message, and one that fails after three good replies on each connection.
 fn check_faults(
     scheme: &str,
     well: fn(&mut Stream) -> io::Result<()>,
@@ -463,7 +463,7 @@ fn echo_option(scheme: &str) -> &'static str {
     if scheme == "http" { "--echo" } else { "" }
 }
 
-/// Has a server refuse every handshake, and then every second one.
+/// Checks a server that refuses every handshake, and one that refuses every second one.
 fn check_refusals(
     refuse: impl Fn(&mut Stream) -> io::Result<()> + Clone + Send + Sync + 'static,
     named: &str,
@@ -488,7 +488,7 @@ fn check_refusals(
     check_class(block, "protocol_broken", 2, named);
 }
 
-/// Either the first reply of `peer` is a wrong one, or all but three are.
+/// Checks a `peer` whose replies are wrong from the first one on, or after three good ones.
 fn check_wrong(scheme: &str, peer: &Peer, named: &str, class: &str) {
     let options = format!("-n 200 -c 1 {}", echo_option(scheme));
     let (ended, records) = run(&format!("{} {options}", peer.url(scheme)));
@@ -510,7 +510,7 @@ fn check_class(block: &Block, class: &str, count: u64, named: &str) {
     assert!(error.example.contains(named), "no {named:?} in {error:?}");
 }
 
-/// Runs to its end, with what must hold whatever happened: counts add up, and nothing moves a terminal.
+/// Runs to the end, and checks what is always true: counts add up, and no text moves a terminal.
 fn run(line: &str) -> (Ended, Vec<RunRecord>) {
     let sandbox = Sandbox::new();
     let ended = sandbox.run(line);
@@ -532,14 +532,14 @@ fn only_block(records: &[RunRecord]) -> &Block {
     block
 }
 
-/// Starts the program by `script` in a network of its own, where each source address has 20 ports.
+/// A command that runs the program by `script` in a network of its own, where each source address has 20 ports.
 fn command_with_20_ports(sandbox: &Sandbox, script: &str, line: &str) -> Command {
     let prepare = "ip link set lo up && echo 40000 40019 >/proc/sys/net/ipv4/ip_local_port_range";
     let enter = "exec unshare --user --map-root-user --net sh -c";
     sandbox.command_in_shell(&format!("{enter} '{prepare} && {script}' sh \"$@\""), line)
 }
 
-/// True if this machine lets us make a network of our own; says so where it does not.
+/// True if this machine lets us create a network of our own; reports it if not.
 fn has_networks_of_its_own() -> bool {
     let has = Running::start(command_with_20_ports(&Sandbox::new(), "true", "")).wait();
     if has.code != Some(0) {
@@ -548,7 +548,7 @@ fn has_networks_of_its_own() -> bool {
     has.code == Some(0)
 }
 
-/// An address that nobody listens at, as long as the socket lives that has it.
+/// An address that nobody listens at while the returned socket is open.
 fn nobody() -> (OwnedFd, SocketAddr) {
     let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None).unwrap();
     net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
@@ -556,7 +556,7 @@ fn nobody() -> (OwnedFd, SocketAddr) {
     (socket, address)
 }
 
-/// An address whose backlog is full, as long as the sockets live: the kernel drops who wants to connect.
+/// An address whose backlog is full while the returned sockets are open: the kernel drops attempts to connect.
 fn full_backlog() -> (Vec<OwnedFd>, SocketAddr) {
     let socket = || net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None).unwrap();
     let (listener, first) = (socket(), socket());

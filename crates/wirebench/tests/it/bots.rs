@@ -1,4 +1,4 @@
-//! Bots of the load-test game against `serve game`, and packets of somebody's own definition.
+//! Bots of the load-test game against `serve game`, and packets of a user's own definition.
 
 use crate::harness::{Running, Sandbox, Server};
 use record::{Block, Little, RunRecord};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use spec::{Expect, Load};
 use units::Nanos;
 
-/// The time from a message of a bot to its next.
+/// The time from one message of a bot to the next.
 const EVERY: Nanos = Nanos::from_millis(100);
 
 #[test]
@@ -16,7 +16,7 @@ fn on_every_way_all_events_reach_all_players_at_their_tables() {
         let game = Game::start_with(tls, &format!("--threads {threads}"));
         let mut events = 0;
         for url in &game.urls {
-            // All tables are full of bots. A busy machine makes them late and nothing else.
+            // All tables are full of bots. A busy machine only makes them late.
             let line = format!(
                 "{url} --bots {bots} --every 100ms -d 500ms --warm-up 100ms --drain 10s --timeout 30s --last-replies"
             );
@@ -39,13 +39,13 @@ fn on_every_way_all_events_reach_all_players_at_their_tables() {
             events += pushed.whole.events;
         }
         let totals = game.stop();
-        // One more of each way asked before anything was timed, and sat alone.
+        // One more bot over each transport verified before anything was timed, alone at its table.
         assert_eq!(count(&totals, "events"), events + 3);
         assert_eq!(count(&totals, "deliveries"), events * 5 + 3);
         assert_eq!(count(&totals, "sequence_errors"), 0);
         assert_eq!(count(&totals, "logins"), 3 * (bots + 1));
         assert_eq!(count(&totals, "logged_in_remotely"), 0);
-        // Those of all threads: two for each bot over Comet.
+        // The sums over all threads; each bot over Comet has two connections.
         let sessions = ["binary", "websocket", "comet"].map(|way| count(&totals, way));
         assert_eq!(sessions, [bots + 1; 3], "{totals}");
         assert!(count(&totals, "connections") >= 4 * bots, "{totals}");
@@ -56,7 +56,7 @@ fn on_every_way_all_events_reach_all_players_at_their_tables() {
 #[test]
 fn bots_that_wait_for_replies_leave_out_what_they_waited() {
     let game = Game::start(false);
-    // At most one event in 140 ms, where 100 ms would do; three or four of them in 500 ms.
+    // At most one event every 140 ms instead of every 100 ms: three or four per bot in 500 ms.
     let line = format!(
         "{} --bots 10 --every 100ms --closed --event-delay 40ms -d 500ms --warm-up 200ms --threads 2",
         game.urls[0]
@@ -167,7 +167,7 @@ impl Game {
         crate::harness::record_of(&ended.stdout)
     }
 
-    /// Ends the process; gives the report that it prints at its end.
+    /// Ends the process and returns the report that it prints last.
     fn stop(self) -> Value {
         self.process.send(Signal::TERM);
         let said = self.process.wait().stdout;
@@ -175,7 +175,7 @@ impl Game {
     }
 }
 
-/// A number with this name, wherever in what the server said.
+/// The number with this name, anywhere in the server's report.
 fn count(totals: &Value, name: &str) -> u64 {
     fn find(value: &Value, name: &str) -> Option<u64> {
         let fields = value.as_object()?;
@@ -185,7 +185,7 @@ fn count(totals: &Value, name: &str) -> u64 {
     find(totals, name).unwrap_or_else(|| panic!("no {name} in {totals}"))
 }
 
-/// Everything that was due was sent and answered.
+/// Checks that everything that was due was sent and answered.
 fn check_whole(block: &Block, planned: u64) {
     let counts = block.counts;
     assert_eq!((counts.planned, counts.sent, counts.ok), (planned, planned, planned), "{counts:?}");

@@ -1,5 +1,5 @@
-//! TLS of the servers, and `wirebench certs`, held against openssl's command line: it has its own reading of every
-//! standard involved.
+//! TLS of the servers, and `wirebench certs`, checked with the openssl command line, an independent implementation of
+//! every standard involved.
 
 use crate::harness::{Ended, Running, Sandbox, Server, say_skipped};
 use rustix::process::Signal;
@@ -97,7 +97,7 @@ fn openssl_resumes_where_there_are_tickets_and_both_kinds_of_handshakes_are_coun
             let server = Server::start(&sandbox, &line);
             let options = format!("-CAfile ca.pem {version}");
             check_echo(&sandbox, &server, &format!("{options} -sess_out session.pem"));
-            // It keeps nothing of a session that cannot be resumed.
+            // openssl keeps nothing of a session that cannot be resumed.
             let session = sandbox.path().join("session.pem");
             assert_eq!(session.exists(), resumption == "tickets", "{version}");
             if session.exists() {
@@ -130,7 +130,7 @@ fn a_client_without_a_certificate_is_refused_where_one_is_asked_for() {
             client.tell("hello\n");
             let ended = client.wait();
             assert_eq!(ended.stdout, "", "{version} {without}");
-            // TLS 1.2 has no alert of its own for it.
+            // TLS 1.2 has no specific alert for this.
             let known =
                 [alert, "handshake failure"].iter().any(|words| ended.stderr.contains(words));
             assert!(known, "no {alert:?} in {ended:?}");
@@ -301,7 +301,7 @@ fn certificates_that_others_have_made_are_shown() {
 const NAMES: [&str; 6] =
     ["ca.pem", "ca-key.pem", "server.pem", "server-key.pem", "client.pem", "client-key.pem"];
 
-/// A folder to work in; `None`, and a word about it, where there is no openssl.
+/// A folder to work in, or `None`, and a message, if there is no openssl.
 fn with_openssl() -> Option<Sandbox> {
     let found =
         ["/usr/bin/openssl", "/bin/openssl"].into_iter().any(|path| Path::new(path).exists());
@@ -315,7 +315,7 @@ fn openssl(sandbox: &Sandbox, line: &str) -> Ended {
     Running::start(sandbox.other("openssl", line)).wait()
 }
 
-/// A client that says what it is told, and ends when its input does or its server has ended.
+/// A client that sends its input, and ends when its input or the server ends.
 fn connect(sandbox: &Sandbox, server: &Server, options: &str) -> Running {
     let address = address(server);
     let line =
@@ -325,12 +325,12 @@ fn connect(sandbox: &Sandbox, server: &Server, options: &str) -> Running {
     Running::start(command)
 }
 
-/// The address on which the server listens.
+/// The address that the server listens on.
 fn address(server: &Server) -> &str {
     server.url.split_once("://").unwrap().1.trim_end_matches('/')
 }
 
-/// Checks that openssl gets back what it says.
+/// Checks that openssl gets back what it sends.
 #[track_caller]
 fn check_echo(sandbox: &Sandbox, server: &Server, options: &str) {
     let mut client = connect(sandbox, server, options);
@@ -340,7 +340,7 @@ fn check_echo(sandbox: &Sandbox, server: &Server, options: &str) {
     client.wait().check(0, &[]);
 }
 
-/// Ends the server, and says how many handshakes it has had: full, resumed, failed.
+/// Ends the server and returns its numbers of full, resumed and failed handshakes.
 fn handshakes(server: Server) -> (u64, u64, u64) {
     server.process.send(Signal::TERM);
     let ended = server.process.wait();

@@ -18,7 +18,7 @@ fn the_steps_of_the_action_run_a_gate_and_hand_its_exit_code_on() {
     check_written(&gate.sandbox, &ended, 10);
     let summary = gate.read("GITHUB_STEP_SUMMARY");
     assert!(summary.contains("| p50 &lt; 1ns |"), "{summary}");
-    // The argument is one word, whatever it has in it.
+    // The argument is one word, whatever it contains.
     let given = [("experiment", "$(touch x); `touch x`"), ("require", "p50 > 1ns")];
     let ended = step(&gate.sandbox, &given);
     assert_eq!(ended.code, Some(2), "{ended:?}");
@@ -33,10 +33,10 @@ fn the_steps_of_the_action_run_a_gate_and_hand_its_exit_code_on() {
 #[test]
 fn a_step_passes_regresses_breaks_a_limit_or_is_partial_with_junit_and_a_summary_of_that() {
     let told = |gate: &Gate, code: i32, given: &[(&str, &str)], failure: &str, row: &str| {
-        // A machine that is busy may make a measurement invalid: then it is made again.
+        // A busy machine may make a measurement invalid, which is then repeated.
         let given = [&[("experiment", "chat.toml")], given].concat();
         let ended = (0..5).map(|_| step(&gate.sandbox, &given)).find(|it| it.code != Some(12));
-        let ended = ended.expect("five measurements were invalid, one after the other");
+        let ended = ended.expect("five measurements in a row were invalid");
         assert_eq!(ended.code, Some(code), "{ended:?}");
         let junit = gate.read("wirebench-results/junit.xml");
         check_junit(&junit);
@@ -56,11 +56,11 @@ fn a_step_passes_regresses_breaks_a_limit_or_is_partial_with_junit_and_a_summary
     std::fs::rename(gate.sandbox.path().join("wirebench-results/record.json"), base).unwrap();
     let limit = ("require", "p50 < 1ns");
     told(&gate, 10, &[limit], "type=\"not_met\"", "p50 &lt; 1ns");
-    // What must fall to the half and stays as it is.
+    // The limit demands half of the baseline, but the value stays the same.
     let limit = ("require", "bytes/message <= baseline * 0.5");
     let given = [limit, rounds, ("baseline", "base.json")];
     told(&gate, 11, &given, "type=\"regression\"", "bytes/message &lt;= baseline");
-    // Replies are wrong that were measured well.
+    // The measurement is good, but some replies are wrong.
     let gate = Gate::new("oracle ws --corrupt 20%", "connections = 20\nduration = \"200ms\"");
     told(&gate, 13, &[("require", "messages/s > 1/s")], "type=\"partial\"", "complete");
 }
@@ -91,7 +91,7 @@ fn the_script_of_the_template_for_gitlab_runs_a_gate_and_leaves_the_files_that_i
 fn a_generator_that_was_stopped_in_the_middle_fails_the_step_with_12() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "ws");
-    // In its place on the PATH it is stopped for two seconds, once its messages flow.
+    // A script in its place on the PATH stops it for two seconds, once its messages flow.
     let bin = sandbox.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     let program = env!("CARGO_BIN_EXE_wirebench");
@@ -114,7 +114,7 @@ fn a_generator_that_was_stopped_in_the_middle_fails_the_step_with_12() {
     assert!(read("GITHUB_STEP_SUMMARY").contains("## ✗ wirebench: "));
 }
 
-/// Runs the steps of the action with these inputs, and checks that it hands on the exit code.
+/// Runs the steps of the action with these inputs, and checks that they pass the exit code on.
 fn step(sandbox: &Sandbox, given: &[(&str, &str)]) -> Ended {
     let action = yaml("action.yml");
     let inputs = inputs(&action, given);
@@ -124,7 +124,7 @@ fn step(sandbox: &Sandbox, given: &[(&str, &str)]) -> Ended {
     let script = step["run"].as_str().unwrap();
     assert!(
         !script.contains("${{"),
-        "an expression in a script is code of whoever wrote the input"
+        "an expression in a script would run the text of an input as code"
     );
     let env = step["env"].as_object().unwrap();
     let value =
@@ -143,8 +143,7 @@ fn step(sandbox: &Sandbox, given: &[(&str, &str)]) -> Ended {
     ended
 }
 
-/// Checks that the gate ended with `code`, unless the machine was so busy that nothing could be said, and left its
-/// files.
+/// Checks that the gate left its files and ended with `code`, or with 12 if the machine was too busy to tell.
 fn check_written(sandbox: &Sandbox, ended: &Ended, code: i32) {
     assert!([Some(code), Some(12)].contains(&ended.code), "{ended:?}");
     let folder = sandbox.path().join("wirebench-results");
@@ -154,7 +153,7 @@ fn check_written(sandbox: &Sandbox, ended: &Ended, code: i32) {
     assert!(folder.join("record.json").exists() && folder.join("record.html").exists());
 }
 
-/// Runs a script with the program that was built on its PATH.
+/// Runs a script with the built program on its PATH.
 fn shell(
     sandbox: &Sandbox,
     shell: &str,

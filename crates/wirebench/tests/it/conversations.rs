@@ -9,14 +9,14 @@ fn all_that_a_known_server_does_on_sockets_is_found() {
     let faults = "--drop 2% --duplicate 3% --reorder 4% --refuse 5% --push 10% --seed 31";
     for kind in ["ws", "ws --threads 2"] {
         let sandbox = Sandbox::new();
-        // A push that says what caused it counts with that, however late it comes.
+        // A push with the time of its cause counts by that time, however late it arrives.
         let stamped = include_str!("../../../../conversations/json-rpc.toml")
             .replace("[\"${pad:32}\"]", "[${now}]")
             .replace("when = {", "sent = \"$.params.of[0]\"\nwhen = {");
         std::fs::write(sandbox.path().join("known.toml"), stamped).unwrap();
         let line = format!("oracle ws --speak json-rpc {faults} --json");
         let server = Server::start(&sandbox, &line);
-        // A reply that nothing overtakes leaves after 2 s.
+        // A held-back reply that nothing overtakes is sent after 2 s.
         let threads = kind.strip_prefix("ws").unwrap();
         let ended = sandbox.run(&format!(
             "run {} --conversation ./known.toml --rate 1000/s -c 4 -d 1s --warm-up 0s --timeout 3s --drain 6s{threads}",
@@ -62,7 +62,7 @@ fn inside_tls_every_message_of_a_conversation_is_answered() {
     for (kind, scheme, speaks) in [
         ("wss", "wss", "speaks = \"ws\""),
         ("lines-tls", "tls", "speaks = \"tcp\"\nframe = \"lines\""),
-        // The end of a message is the transport's own.
+        // The transport itself marks the end of a message.
         ("lines-tls", "lines-tls", "speaks = \"tcp\""),
         ("tls-framed", "tls-framed", "speaks = \"tcp\""),
     ] {

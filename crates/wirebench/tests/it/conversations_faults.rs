@@ -1,5 +1,5 @@
-//! Servers that do not hold their part of a conversation: each fault is one count, by its kind, and what was answered
-//! before and after it stands. And files that cannot be held: nothing is sent.
+//! Servers that break a conversation: each fault is counted once, under its kind, and the replies before and after it
+//! still count. And conversation files with mistakes, for which nothing is sent.
 
 use crate::harness::{Ended, Running, Sandbox};
 use crate::peers::{Peer, Stream, head, open_websocket};
@@ -19,7 +19,7 @@ reply = { "$.type" = "said", id = "$.id" }
 /// The message that a step awaits.
 const WELCOME: &str = r#"{"type":"welcome","session":"s"}"#;
 
-/// The fault of a server in place of its reply to the request with this id.
+/// A fault of a server instead of its reply to the request with this id.
 type Fault = fn(&mut Stream, id: &str) -> io::Result<()>;
 
 #[test]
@@ -65,7 +65,7 @@ fn a_fault_is_counted_once_and_what_stands_before_and_after_it_is_answered() {
             "{words}: {:?}",
             block.errors
         );
-        // An unsent message is of no kind.
+        // An unsent message has no kind.
         let of_kind = Counts { planned: sent, unsent: 0, ..counts };
         assert_eq!(block.exchanges[0].counts, of_kind, "{words}");
     }
@@ -81,7 +81,7 @@ fn a_second_reply_is_a_duplicate_and_a_late_one_answers_nothing() {
     let all = Counts { planned: 20, sent: 20, ok: 20, ..Counts::default() };
     assert_eq!(twice.counts, all, "{:?}", twice.errors);
     assert_eq!(twice.identity, Some(Identity { duplicate: 1, ..Identity::default() }));
-    // The reply before it once more.
+    // The previous reply once more.
     let again = measured(|stream, id| {
         text(stream, br#"{"type":"said","id":10000006}"#)?;
         text(stream, format!(r#"{{"type":"said","id":{id}}}"#).as_bytes())
@@ -90,7 +90,7 @@ fn a_second_reply_is_a_duplicate_and_a_late_one_answers_nothing() {
     assert_eq!(again.identity, Some(Identity { duplicate: 1, ..Identity::default() }));
 }
 
-/// The block of 20 requests of one client, the eighth of which is answered by `fault`.
+/// Measures 20 requests of one client, the eighth answered by `fault`, and returns the block.
 fn measured(fault: Fault) -> Block {
     let peer = Peer::start(move |stream, number| {
         let mut socket = open_websocket(stream)?;
@@ -216,7 +216,7 @@ fn rows_of_a_file_begin_again_or_are_not_exceeded_as_the_file_says() {
         format!("run {url} --conversation ./{end}.toml -n 40 -c {connections} --warm-up 0s")
     };
     let users = || std::mem::take(&mut *counts.lock().unwrap()).into_values().collect::<Vec<_>>();
-    // The connection that verifies has the first row.
+    // The connection that verifies uses the first row.
     sandbox.run(&line("wrap", 8)).check_measured(&[]);
     assert_eq!(users(), [1 + 3, 3, 2]);
     sandbox.run(&line("stop", 3)).check_measured(&[]);
@@ -263,13 +263,13 @@ fn a_conversation_with_a_public_server_needs_the_consent_that_everything_needs()
     }
 }
 
-/// A text message of at most 125 bytes.
+/// Sends a text message of at most 125 bytes.
 fn text(stream: &mut Stream, text: &[u8]) -> io::Result<()> {
     let len = u8::try_from(text.len()).ok().filter(|len| *len < 126).unwrap();
     stream.write_all(&[&[0x81, len], text].concat())
 }
 
-/// The head of a text message of so many bytes.
+/// Sends the header of a text message of `len` bytes.
 fn announce(stream: &mut Stream, len: u64) -> io::Result<()> {
     stream.write_all(&[&[0x81, 127], &len.to_be_bytes()[..]].concat())
 }

@@ -66,7 +66,7 @@ reply = { status = 404 }
         refused,
         ..Counts::default()
     };
-    // One of each verified; of 100 created numbers 10, 20, … 100 are refused, of 100 deleted 4, 9, … 99.
+    // One of each kind verified. Of 100 created, numbers 10, 20, ... 100 are refused; of 100 deleted, 4, 9, ... 99.
     assert_eq!(kinds, [("list", of(200, 0)), ("create", of(100, 10)), ("delete", of(100, 20))]);
     let Counts { planned, sent, ok, refused, error, timed_out, unsent, .. } = block.counts;
     assert_eq!((planned, sent, ok, refused), (400, 400, 370, 30));
@@ -87,7 +87,7 @@ fn what_a_login_gives_goes_with_every_request() {
                 answer(stream, "200 OK", &cookie, &format!("{{\"token\":\"t{number}\"}}"))?;
                 continue;
             }
-            // Token and cookie are those of one login.
+            // Token and cookie must come from the same login.
             let after =
                 |name: &str| asked.split_once(name).and_then(|(_, rest)| rest.split_once("\r\n"));
             let token = after("\r\nX-Token: t").map(|(token, _)| token);
@@ -143,7 +143,7 @@ fn a_stream_is_its_events_and_its_end_and_one_that_breaks_off_is_an_error() {
     assert_eq!((planned, sent), (30, 30), "{ended:?}");
     assert_eq!((ok, error, refused, timed_out, unsent), (28, 2, 0, 0, 0), "{ended:?}");
     let parts = block.exchanges[0].parts.as_ref().unwrap();
-    // Twenty of each, and the other end, which is an event as well.
+    // Twenty events of each, and the unexpected end, which is an event as well.
     assert_eq!(parts.count, 30 * 20 + 1);
     assert_eq!(parts.first.as_ref().map(|times| times.count), Some(30));
     assert_eq!(parts.between.as_ref().map(|times| times.count), Some(30 * 19 + 1));
@@ -156,7 +156,7 @@ fn a_stream_is_its_events_and_its_end_and_one_that_breaks_off_is_an_error() {
     assert!(shown.iter().all(|shown| words.contains(shown)), "{ended:?}");
 }
 
-/// Runs 40 requests of `conversation`, each of which gets its whole stream, and answers with their block.
+/// Runs 40 requests of `conversation`, checks that each gets its complete stream, and returns their block.
 fn forty_streams(
     sandbox: &Sandbox,
     server: &Server,
@@ -175,7 +175,7 @@ fn forty_streams(
     (ended, block)
 }
 
-/// Ends a server, and answers with the totals that it prints then.
+/// Ends a server and returns the totals that it then prints.
 fn totals_of(server: Server) -> serde_json::Value {
     server.process.send(rustix::process::Signal::TERM);
     serde_json::from_str(&server.process.wait().stdout).unwrap()
@@ -189,7 +189,7 @@ fn every_event_of_a_known_server_of_streams_is_found() {
         let line = format!("oracle {kind} --events 20 --first 2ms --gap 1ms --json {publishes}");
         let server = Server::start(&sandbox, &line);
         let (_, block) = forty_streams(&sandbox, &server, "sse", trusts);
-        // The event behind the twenty is `[DONE]`, which ends the stream.
+        // The event after the twenty is `[DONE]`, which ends the stream.
         let parts = block.exchanges[0].parts.as_ref().unwrap();
         assert_eq!(parts.count, 40 * 20);
         assert_eq!(parts.first.as_ref().map(|times| times.count), Some(40));
@@ -213,7 +213,7 @@ fn streams_that_break_off_are_resumed_and_their_events_add_up() {
         let server = Server::start(&sandbox, &line);
         let (ended, block) = forty_streams(&sandbox, &server, "./it.toml", trusts);
         let parts = block.exchanges[0].parts.as_ref().unwrap();
-        // Behind events 6 and 13 of each.
+        // After events 6 and 13 of each.
         assert_eq!((parts.count, parts.resumed), (40 * 20, 40 * 2), "{ended:?}");
         assert_eq!(block.connections.lost, 0);
         let shown = ["events/s", "of one stream", "resumed"];
@@ -223,7 +223,7 @@ fn streams_that_break_off_are_resumed_and_their_events_add_up() {
         talk.check(0, &[]);
         assert!(talk.stdout.contains("Last-Event-ID: 13"), "{talk:?}");
         let totals = totals_of(server);
-        // One verifies, and one is talked to.
+        // One request more verifies, and `talk` sends another.
         assert_eq!(totals["messages"], 42, "{totals}");
         assert_eq!(totals["faults"]["broken_off_streams"], 42 * 2, "{totals}");
     }

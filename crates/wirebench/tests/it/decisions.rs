@@ -38,7 +38,7 @@ fn rounds_of_one_url_give_every_headline_its_interval_and_two_runs_are_compared_
 fn a_goal_ends_the_run_at_a_round_that_is_looked_at_or_is_told_not_to_be_reached() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "oracle tcp --delay fixed:5ms");
-    // A known delay of 5 ms does not double. A p50 needs 20 replies, so that a block of which 10 ms remain has one.
+    // The known delay of 5 ms does not double. A p50 needs 20 replies, which even a block with only 10 ms left has.
     let line = format!("{} -c 10 -d 60ms --warm-up 20ms", server.url);
     let ended = with(&sandbox, &format!("{line} --json"), &["--until", "p50 within 100%"]);
     ended.check_measured(&[]);
@@ -48,13 +48,13 @@ fn a_goal_ends_the_run_at_a_round_that_is_looked_at_or_is_told_not_to_be_reached
     assert!(goal.is_reached && goal.rounds == 10 && goal.half_width_fraction.is_some(), "{goal:?}");
     assert_eq!(goal.goal.to_string(), "p50 within 100%");
 
-    // Nothing is known within a millionth; the budget has room for 12 rounds.
+    // No number is known to within a millionth; the budget has room for 12 rounds.
     let ended =
         with(&sandbox, &format!("{line} --json --budget 1s"), &["--until", "p50 within 0.0001%"]);
     let record = record_of(&ended.stdout);
     let [goal] = &record.precision[..] else { panic!("{:?}", record.precision) };
     assert!((10..=12).contains(&goal.rounds) && !goal.is_reached, "{goal:?}");
-    // The steps of a histogram alone leave a thousandth.
+    // The resolution of the histogram alone leaves a thousandth.
     assert!(goal.half_width_fraction >= Some(1e-3) && goal.rounds_needed > Some(1_000_000));
     let record::Ended::Partial { reason } = &record.ended else { panic!("{:?}", record.ended) };
     assert!(reason.contains("not within 0.0001%: about "), "{reason}");
@@ -75,9 +75,9 @@ fn a_goal_ends_the_run_at_a_round_that_is_looked_at_or_is_told_not_to_be_reached
 fn a_required_limit_decides_the_exit_code_and_stands_first_on_the_page() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "oracle ws --delay fixed:5ms");
-    // A p50 needs 20 replies: a machine that stands still for most of the block leaves as many.
+    // A p50 needs 20 replies, which remain even if the machine stalls for most of the block.
     let line = format!("{} -c 10 -d 300ms --warm-up 20ms", server.url);
-    // A machine that is busy may make the verdict an invalid one: then nothing passes.
+    // A busy machine may make the verdict invalid: then nothing passes.
     let check = |require: &[&str], code: i32, findings: &[Finding]| {
         let options: Vec<&str> = require.iter().flat_map(|one| ["--require", one]).collect();
         let ended = with(&sandbox, &format!("{line} --json"), &options);
@@ -91,7 +91,7 @@ fn a_required_limit_decides_the_exit_code_and_stands_first_on_the_page() {
     check(&["p50 < 50ms"], 0, &[Finding::Met]);
     check(&["p50 < 1ms"], 10, &[Finding::NotMet]);
     check(&["p50 >= 5ms", "p50<1ms"], 10, &[Finding::Met, Finding::NotMet]);
-    // At most 600 messages.
+    // At most 600 messages: too few for these limits.
     check(&["p99.9 < 50ms"], 10, &[Finding::Unknown]);
     check(&["error_rate < 0.1%"], 10, &[Finding::Unknown]);
     check(&["error_rate <= 0%"], 0, &[Finding::Met]);
@@ -99,7 +99,7 @@ fn a_required_limit_decides_the_exit_code_and_stands_first_on_the_page() {
     let page = with(&sandbox, &line, &["--require", "p50 < 1ms"]);
     let first = page.stdout.lines().next().unwrap_or_default();
     assert!(["✗ p50 < 1ms: ", "x p50 < 1ms: "].iter().any(|it| first.starts_with(it)), "{page:?}");
-    // The record has what was asked, and its page the same first line.
+    // The record has the requirement, and its page the same first line.
     let again = sandbox.run("show");
     assert_eq!(again.stdout.lines().next(), Some(first));
 
@@ -124,7 +124,7 @@ fn a_file_has_limits_and_a_sweep_has_none() {
     assert_eq!(asked.require, ["p99 < 20ms".parse().unwrap()]);
     let ended = with(&sandbox, "run a.toml --dry-run", &["--require", "p50 < 1ms"]);
     let asked: spec::Experiment = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!(asked.require, ["p50 < 1ms".parse().unwrap()], "in place of the file's");
+    assert_eq!(asked.require, ["p50 < 1ms".parse().unwrap()], "instead of the file's");
 
     file("b.toml", &format!("require = [\"p50 < 1ms\", \"p99 < 20\"]\n{rows}"));
     sandbox.run("run b.toml").check(2, &["b.toml", "1:", "column 7: `20`"]);
@@ -135,7 +135,7 @@ fn a_file_has_limits_and_a_sweep_has_none() {
     ended.check(2, &["x.json: --require: an experiment in JSON"]);
 }
 
-/// Runs the program with `line` as its arguments, and more that have spaces in them.
+/// Runs the program with the arguments in `line` and with those in `more`, which may contain spaces.
 fn with(sandbox: &Sandbox, line: &str, more: &[&str]) -> Ended {
     let mut command = sandbox.command(line);
     command.args(more);

@@ -9,7 +9,7 @@ fn the_units_of_agents_servers_and_watches_are_accepted_without_a_word() {
     let names = ["wirebench-agent@.service", "wirebench-serve@.service", "wirebench-watch.service"];
     for name in names {
         let text = std::fs::read_to_string(deploy("systemd").join(name)).unwrap();
-        // The program has to be there to be accepted.
+        // systemd only accepts the unit if the program exists.
         let installed = concat!("ExecStart=", env!("CARGO_BIN_EXE_wirebench"), " ");
         assert!(text.contains("ExecStart=wirebench "), "{name}");
         let text = text.replace("ExecStart=wirebench ", installed);
@@ -17,7 +17,7 @@ fn the_units_of_agents_servers_and_watches_are_accepted_without_a_word() {
         let unit = folder.path().join(name);
         std::fs::write(&unit, text).unwrap();
         let Ok(output) = Command::new("systemd-analyze").arg("verify").arg(&unit).output() else {
-            // A machine without systemd has nothing to accept it.
+            // Without systemd, nothing can check the unit.
             return;
         };
         let words = [output.stdout, output.stderr].concat();
@@ -43,7 +43,7 @@ fn each_agent_of_a_job_has_its_own_name_key_and_node_and_none_comes_twice() {
     assert_eq!(apart["labelSelector"]["matchLabels"], spec["template"]["metadata"]["labels"]);
     for container in [&pod["initContainers"][0], &pod["containers"][0]] {
         assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
-        // Without it the path below would be taken as it stands.
+        // Without it, the path below would be taken literally.
         assert_eq!(container["env"][0]["name"], "JOB_COMPLETION_INDEX");
     }
     let own = &pod["initContainers"][0]["volumeMounts"][0];

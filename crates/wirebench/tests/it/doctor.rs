@@ -59,7 +59,7 @@ fn a_wish_ends_with_its_exit_code() {
     let fits = asked("1 bot every 1s");
     fits.check(0, &[]);
     let json: Value = serde_json::from_str(&fits.stdout).unwrap();
-    // It fits for certain only where nothing is unknown.
+    // It fits for certain only if nothing is unknown.
     let fits = if json["unknown"] == Value::Array(vec![]) { true.into() } else { Value::Null };
     assert_eq!((&json["fits"], &json["asked"]["messages_per_s"]), (&fits, &1.into()));
 
@@ -73,7 +73,7 @@ fn a_wish_ends_with_its_exit_code() {
         "{json}"
     );
 
-    // Asked for as text, the first line has the answer.
+    // As text, the first line has the answer.
     let mut command = sandbox.command("doctor --for");
     let text = crate::harness::ended(&command.arg("4G bots").output().unwrap());
     text.check(2, &[]);
@@ -86,7 +86,7 @@ fn a_wish_ends_with_its_exit_code() {
 #[test]
 fn the_number_of_doctor_is_the_one_at_which_a_run_refuses() {
     let sandbox = Sandbox::new();
-    // A limit of our own, so that this does not hang on the machine's.
+    // A limit of our own, so that the test does not depend on the machine's.
     let in_shell = |line: &str| {
         let mut command = sandbox.command_in_shell("ulimit -Sn 200; exec \"$@\"", line);
         crate::harness::ended(&command.output().unwrap())

@@ -1,10 +1,10 @@
-//! Every command of README.md and of the pages in `docs`, followed as a reader would follow it: those in blocks, and
-//! those that stand whole in a sentence.
+//! Every command of README.md and of the pages in `docs`, run as a reader would run it: those in code blocks, and the
+//! complete ones in sentences.
 //!
-//! A command is given to a shell, in a folder with the files that its page names. The addresses in it become those of
-//! servers of ours, its numbers become small, and of a lab one row is measured. What cannot be carried out here is
-//! listed by name with the reason ([`NOT_CARRIED_OUT`]), and no other command is left out. Of what only names a
-//! command, or leaves something open, the arguments are read.
+//! A shell runs each command in a folder with the files that its page names. Servers of ours replace the addresses in
+//! it, small numbers its numbers, and only one row of a lab is measured. Commands that cannot be carried out here are
+//! listed with the reason ([`NOT_CARRIED_OUT`]); no other command is left out. If a sentence only names a command, or
+//! leaves something open, the test only parses the arguments.
 
 use crate::harness::{Ended, Running, Sandbox, Server, say_skipped};
 use crate::peers::{self, Peer, Stream};
@@ -85,7 +85,7 @@ fn pages() -> Vec<String> {
 /// The pages whose commands measure longest: several rounds, and records that are compared.
 const COMPARING: &[&str] = &["docs/CI.md", "docs/COMPARING.md", "docs/HISTORY.md"];
 
-/// Follows all commands of these pages; gives their number.
+/// Follows all commands of these pages and returns their number.
 fn check(pages: &[&str]) -> usize {
     let mut count = 0;
     let mut failed = Vec::new();
@@ -97,7 +97,7 @@ fn check(pages: &[&str]) -> usize {
         }
         let reader = Reader::of(&text);
         for command in &commands {
-            // All that fails is told, each with its own words.
+            // Every failure is reported, each with its own words.
             let followed = catch_unwind(AssertUnwindSafe(|| reader.follow(page, command)));
             failed.extend(followed.is_err().then(|| format!("{page}: {command}")));
         }
@@ -107,7 +107,7 @@ fn check(pages: &[&str]) -> usize {
     count
 }
 
-/// All commands of a page that are followed: those in blocks, and then what sentences have besides.
+/// All commands of a page to follow: those in blocks, and then any others in sentences.
 fn followed(text: &str) -> Vec<String> {
     let mut all = commands(text);
     for command in mentioned(text).into_iter().filter(|command| is_whole(command)) {
@@ -154,7 +154,7 @@ fn mentioned(text: &str) -> Vec<String> {
     for program in PROGRAMS.iter().chain(&["wirebench"]) {
         for part in prose.split(&format!("`{program} ")).skip(1) {
             let line = part.split('`').next().unwrap_or_default();
-            // What is in brackets may be left out.
+            // Arguments in brackets are optional.
             let line = line.split(" [").next().unwrap_or_default();
             let line = format!("{program} {line}");
             mentioned.extend(line.split(" && ").filter_map(|part| command(part.trim())));
@@ -164,7 +164,7 @@ fn mentioned(text: &str) -> Vec<String> {
     mentioned
 }
 
-/// True for a command in a sentence that can be carried out as it stands, and is more than the name of a command.
+/// True for a command in a sentence that can be carried out as written, and is more than the name of a command.
 fn is_whole(command: &str) -> bool {
     let words: Vec<&str> = command.split(' ').collect();
     // `wirebench lab` is a name; so is `cargo`.
@@ -172,17 +172,17 @@ fn is_whole(command: &str) -> bool {
     words.len() >= words_min && !words.iter().any(|word| is_open(word)) && !NAMES.contains(&command)
 }
 
-/// True for a word that stands for something of a reader's own, as those in capitals do.
+/// True for a placeholder, such as a word in capitals.
 fn is_open(word: &str) -> bool {
     let mut capitals = word.split(|letter: char| !letter.is_ascii_uppercase());
     capitals.any(|part| part.len() > 1) || OPEN.iter().any(|(open, _)| *open == word)
 }
 
-/// Names of commands that have several words, and want more behind them.
+/// Names of commands that have several words, and need more arguments.
 const NAMES: &[&str] =
     &["wirebench import google-benchmark", "wirebench run game://", "wirebench subjects check"];
 
-/// Words that stand for something of a reader's own, each with what it may be.
+/// Placeholders, each with a possible value.
 #[rustfmt::skip]
 const OPEN: &[(&str, &str)] = &[
     ("COMMAND",   "run"),
@@ -193,7 +193,7 @@ const OPEN: &[(&str, &str)] = &[
     ("…",         ""),
 ];
 
-/// True unless a feature that this build lacks has the command.
+/// True unless the command needs a feature that this build lacks.
 fn is_built(command: &str) -> bool {
     let is_of = |word: &str| command.contains(word);
     (cfg!(feature = "fleet") || !["fleet", "agent ", "watch "].into_iter().any(is_of))
@@ -201,26 +201,26 @@ fn is_built(command: &str) -> bool {
         && (cfg!(feature = "otlp") || !is_of("--otlp "))
 }
 
-/// A command line of this program, as it is once the program is installed, or of another one; `None` for other text.
+/// A command line of this program, in its installed form, or of another known one; `None` for other text.
 fn command(line: &str) -> Option<String> {
     ours(line).or_else(|| {
-        // Settings for its environment may stand before it.
+        // Environment variables may precede the program.
         let mut words = line.split_whitespace().skip_while(|word| word.contains('='));
         words.next().filter(|word| PROGRAMS.contains(word)).map(|_| line.to_owned())
     })
 }
 
-/// The programs of others whose commands pages have.
+/// The third-party programs in the commands of pages.
 #[rustfmt::skip]
 const PROGRAMS: &[&str] = &[
     "ab", "apt-get", "benchstat", "cargo", "compare.py", "curl", "docker", "export", "git", "go", "hey", "kubectl",
     "node", "npm", "oha", "pip", "podman", "sqlite3", "sudo", "sysctl", "systemctl", "tcpkali", "websocket-bench", "wrk",
 ];
 
-/// The programs of others whose commands are carried out.
+/// The third-party programs whose commands are carried out.
 const FOLLOWED: &[&str] = &["benchstat", "compare.py", "curl", "sqlite3"];
 
-/// A command line of this program, as it is once the program is installed; `None` for another program.
+/// A command line of this program, in its installed form; `None` for another program.
 fn ours(line: &str) -> Option<String> {
     let rest = line.strip_prefix("wirebench").or_else(|| {
         let rest = line.strip_prefix("cargo run --release")?;
@@ -230,10 +230,10 @@ fn ours(line: &str) -> Option<String> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| format!("wirebench{rest}"))
 }
 
-/// Commands that are not carried out here, each with the reason. One that is on no page any more has to leave the list.
+/// Commands that are not carried out here, each with the reason. Remove a command that is no longer on any page.
 #[rustfmt::skip]
 const NOT_CARRIED_OUT: &[(&str, &str)] = &[
-    ("ab -n 20000 -c 10 http://127.0.0.1:8080/",     "a tool of others, which the gate does not have"),
+    ("ab -n 20000 -c 10 http://127.0.0.1:8080/",     "a third-party tool that the gate lacks"),
     ("hey -z 30s -c 100 -q 20 http://127.0.0.1:8080/", "the same"),
     ("oha -z 30s -c 100 -q 2000 --latency-correction http://127.0.0.1:8080/", "the same"),
     ("tcpkali -c100 -r200 -T30s -m 'ping' 127.0.0.1:7000", "the same"),
@@ -241,8 +241,8 @@ const NOT_CARRIED_OUT: &[(&str, &str)] = &[
     ("wrk -t2 -c100 -d30s --latency http://127.0.0.1:8080/", "the same"),
     ("wrk -t2 -c100 -d30s -R2000 --latency http://127.0.0.1:8080/", "the same"),
     ("apt-get update",                               "changes the machine"),
-    ("cargo build --release --features otlp",        "these tests are of a build with that feature"),
-    ("cargo build --release --features postgres",    "these tests are of a build with that feature"),
+    ("cargo build --release --features otlp",        "these tests run on a build with that feature"),
+    ("cargo build --release --features postgres",    "these tests run on a build with that feature"),
     ("cargo install --locked --path crates/wirebench", "minutes of compiling; `anywhere` tries the program alone"),
     ("cargo xtask bench fleet",                      "90 minutes of a quiet machine"),
     ("cargo xtask bench knee",                       "an hour of a quiet machine"),
@@ -252,17 +252,17 @@ const NOT_CARRIED_OUT: &[(&str, &str)] = &[
     ("cargo xtask bench noise --sockets --only quiet", "7 minutes of a quiet machine"),
     ("cargo xtask bench noise --sockets --only quiet --truth tail", "15 minutes of a quiet machine"),
     ("cargo xtask bench pairs",                      "15 minutes of a quiet machine"),
-    ("cargo xtask bench pairs --neighbours 1 --rounds 20", "as long"),
+    ("cargo xtask bench pairs --neighbours 1 --rounds 20", "takes as long"),
     ("cargo xtask check",                            "runs this test"),
     ("cargo xtask dist",                             "half an hour of compiling"),
     ("cargo xtask dist --try",                       "the same, and a system of its own"),
     ("cargo xtask dist --twice",                     "the same twice"),
     ("cargo xtask mutants",                          "a step of the gate beside this test"),
     ("cargo xtask tidy",                             "a step of the gate beside this test"),
-    ("compare.py benchmarks before after",           "two programs of others; what wirebench writes is compared"),
-    ("export WIREBENCH_STORE=postgres://ada@db.example/bench?sslmode=verify-full", "a machine of somebody else; `postgres` has a server"),
+    ("compare.py benchmarks before after",           "two third-party programs; the output of wirebench is compared"),
+    ("export WIREBENCH_STORE=postgres://ada@db.example/bench?sslmode=verify-full", "another user's machine; `postgres` has a server"),
     ("node chat.js",                                 "a server, which `third_party` starts, as does this test"),
-    ("npm ci",                                       "the gate does it before, to install the subject"),
+    ("npm ci",                                       "the gate does it earlier, to install the subject"),
     ("npm install ws@8.23.0",                        "asks a registry"),
     ("sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"", "changes the machine"),
     ("systemctl enable --now wirebench-serve@ws",    "changes the machine; `deploying` has the unit verified"),
@@ -274,22 +274,22 @@ const NOT_CARRIED_OUT: &[(&str, &str)] = &[
     ("WIREBENCH_INSTALLED=~/.cache/wirebench/subjects cargo test -p wirebench --test it looking_subjects -- --ignored --nocapture", "minutes: connections are a second apart"),
 ];
 
-/// The way in which a command is followed.
+/// The way to follow a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trial {
-    /// It begins, and is interrupted once it says this.
+    /// It is started, and interrupted once it prints this.
     Begins(&'static str),
     /// It runs to its end.
     Ends,
-    /// Its experiment is resolved: `--dry-run` stands behind it.
+    /// Its experiment is resolved: `--dry-run` is appended.
     Resolved,
-    /// It serves, and is ended once it says where.
+    /// It serves, and is stopped once it has printed its address.
     Serves,
-    /// It goes on, as long as its page is followed.
+    /// It keeps running while its page is followed.
     Stays,
 }
 
-/// Parts of commands that are followed in another way than to their ends; the first that a command has decides.
+/// Parts of commands that are not simply followed to their ends; the first part that a command contains decides.
 #[rustfmt::skip]
 const TRIALS: &[(&str, Trial)] = &[
     ("wirebench fleet up",   Trial::Stays),
@@ -319,8 +319,8 @@ const SHORT: &[(&str, &str)] = &[
     ("--think",       "1ms"),
 ];
 
-/// Servers for the addresses in a command: a part of the command, what stands after `wirebench serve`, and the number
-/// of the line, from 0, in which that says the address. The first that a command has decides.
+/// Servers for the addresses in a command: a part of the command, the arguments of `wirebench serve`, and the number,
+/// from 0, of the line in which the server prints the address. The first part that a command contains decides.
 #[rustfmt::skip]
 const SERVERS: &[(&str, &str, usize)] = &[
     ("curl ",                   "relay",                                       0),
@@ -338,19 +338,19 @@ const SERVERS: &[(&str, &str, usize)] = &[
     ("ws://",                   "ws",                                          0),
 ];
 
-/// Somebody who follows a page, in a folder of their own.
+/// A reader who follows a page in a folder of their own.
 struct Reader {
     sandbox: Sandbox,
     /// The page.
     text: String,
     /// The server of `chat.toml`.
     _server: Server,
-    /// The program that was started and stays.
+    /// The program that was started and keeps running.
     stays: RefCell<Option<Running>>,
 }
 
 impl Reader {
-    /// Makes everything that the commands of a page name.
+    /// Creates everything that the commands of a page name.
     fn of(page: &str) -> Self {
         let sandbox = Sandbox::new();
         let server = Server::start(&sandbox, "ws");
@@ -368,7 +368,7 @@ impl Reader {
         reader.write("relay.toml", block(page, "[publishers]").unwrap_or_default());
         let python = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next());
         reader.write("publish.py", python.unwrap_or_default());
-        // Its template speaks TCP, and not what the steps of the page make of it.
+        // Its template speaks TCP, not what the steps of the page turn it into.
         let mine = block(page, "How does mine do?").unwrap_or_default();
         reader.write("mine.toml", &mine.replace("transport = \"ws\"", "transport = \"tcp\""));
         let mut restart = block(page, "restart = ").unwrap_or_default().to_owned();
@@ -483,7 +483,7 @@ impl Reader {
                 let (started, _servers) = self.with_servers(&short);
                 let ended = self.run(&started);
                 let codes: &[i32] = if measures(command) {
-                    // A machine that is busy makes a measurement invalid, or lets a limit not hold.
+                    // On a busy machine a measurement may be invalid, or a limit not met.
                     &[0, 10, 11, 12, 13]
                 } else if command.starts_with("curl ") {
                     &[0, CURL_TIMED_OUT]
@@ -501,7 +501,7 @@ impl Reader {
         }
     }
 
-    /// The reason for which this machine cannot carry out a command, if there is one.
+    /// The reason why this machine cannot carry out a command, if there is one.
     fn missing(&self, command: &str) -> Option<String> {
         let program = command.split_whitespace().next().unwrap_or_default();
         let is_there =
@@ -528,7 +528,7 @@ impl Reader {
         Some(format!("{missing} is not installed"))
     }
 
-    /// Starts what goes on, once it is ready.
+    /// Starts a program that keeps running, and waits until it is ready.
     fn stay(&self, command: &str) {
         let mut started = Running::start(self.command(command));
         started.wait_for_line("next: ");
@@ -542,7 +542,7 @@ impl Reader {
         lines.map_while(|line| line.strip_prefix("    ")).collect()
     }
 
-    /// The command with what there is in this folder in place of what its page makes up.
+    /// The command, with the invented names of its page replaced by what exists in this folder.
     fn with_names(&self, command: &str) -> String {
         let mut command =
             command.replace("10k bots", "10 bots").replace("/etc/bash_completion.d/", "./");
@@ -564,7 +564,7 @@ impl Reader {
         command
     }
 
-    /// The command with addresses at which servers listen, as long as these live.
+    /// The command with the addresses of servers that listen until they are dropped.
     fn with_servers(&self, command: &str) -> (String, Vec<Server>) {
         let mut servers = Vec::new();
         let mut changed = command.to_owned();
@@ -577,7 +577,7 @@ impl Reader {
         let known = SERVERS.iter().find(|(part, ..)| measured.contains(part));
         for address in addresses(command) {
             if command.contains(&format!("--otlp http://{address}")) {
-                // A collector that takes all, and says nothing about it.
+                // A collector that accepts everything with empty responses.
                 let collector = Server::start(&self.sandbox, "http --reply=");
                 let (_, place) = collector.url.split_once("://").unwrap();
                 changed = changed.replace(address, place.trim_end_matches('/'));
@@ -600,7 +600,7 @@ impl Reader {
         (changed, servers)
     }
 
-    /// The URL of a server that is no `wirebench serve`, where a command wants one.
+    /// The URL of a server other than `wirebench serve`, if a command needs one.
     fn other(&self, command: &str) -> Option<String> {
         if command.contains("--expect-status 201") {
             return Some(Peer::start(|stream, _| take_orders(stream)).url("http"));
@@ -614,7 +614,7 @@ impl Reader {
         chat.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut chat = Running::start(chat);
         let port = chat.line();
-        // It goes on until the next one.
+        // It keeps running until the next one.
         *self.stays.borrow_mut() = Some(chat);
         Some(format!("ws://127.0.0.1:{}", port.trim()))
     }
@@ -628,7 +628,8 @@ impl Reader {
         path.push(std::env::var_os("PATH").unwrap());
         shell.env("PATH", path);
         shell.env("HOME", folder("home"));
-        // Labs have the subjects of this repository; whoever makes some has those, and else the program its own.
+        // Labs use the subjects of this repository, except `mine.toml`. Everything else uses the subjects that the page
+        // creates, or else those in the program.
         if line.starts_with("wirebench lab") && !line.contains("mine.toml") {
             shell.env("WIREBENCH_SUBJECTS", repository().join("subjects"));
         }
@@ -654,12 +655,12 @@ impl Drop for Reader {
     }
 }
 
-/// The program of somebody else that is called `name`, where it is installed.
+/// The third-party program called `name`, if it is installed.
 fn start_of(name: &str) -> Option<PathBuf> {
     installed(name).map(|folder| folder.join("start")).filter(|start| start.exists())
 }
 
-/// True if the command is held with the chat server of the page on conversations.
+/// True if the command talks to the chat server of the page on conversations.
 fn chats(command: &str) -> bool {
     command.contains(" --conversation ./chat.toml") && !command.contains("--dry-run")
 }
@@ -673,7 +674,7 @@ fn take_orders(stream: &mut Stream) -> io::Result<()> {
     }
 }
 
-/// The row of a lab that is measured; `None` for another command.
+/// The row of a lab to measure; `None` for another command.
 fn row(command: &str) -> Option<&str> {
     let file = command.strip_prefix("wirebench lab ")?;
     if let Some((_, named)) = command.split_once(" --only ") {
@@ -683,21 +684,21 @@ fn row(command: &str) -> Option<&str> {
     Some(known.map_or(OURS, |(_, row)| row))
 }
 
-/// The rows that are measured of labs in which others take part in each, by a part of their names.
+/// The rows to measure of labs in which every row has third-party programs, by a part of the lab's name.
 const ROWS: &[(&str, &str)] = &[
     ("accelbyte", "cpp-raw"),
     ("browser-receivers", TABS),
     ("cargomedia-relay", "redis"),
     ("conversations", CHAT),
 ];
-/// The row that is measured of all other labs.
+/// The row to measure of all other labs.
 const OURS: &str = "embedded";
 /// The subject with the chat server.
 const CHAT: &str = "node-ws";
 /// A row with tabs of a browser.
 const TABS: &str = "WebSocket";
 
-/// The subjects that rows of others need.
+/// The subjects that third-party rows need.
 const SUBJECTS: &[(&str, &[&str])] = &[
     ("cpp-raw", &["cpp-raw", "nginx", "simple-websocket-server"]),
     ("go-gorilla-client", &["go-gorilla-client", "simple-websocket-server"]),
@@ -709,14 +710,14 @@ const SUBJECTS: &[(&str, &[&str])] = &[
 /// Programs that read what this one writes, and the folders in which they are installed.
 const READERS: &[(&str, &str)] = &[("benchstat", "benchstat"), ("compare.py", "compare-py")];
 
-/// Names of others in commands, and what takes their places here.
+/// Names in commands that do not exist here, and their replacements.
 const OWN: &[(&str, &str)] = &[
     ("chat.example", "127.0.0.1:8080"),
     ("--fleet controller.join", "--fleet .wirebench/fleet.join"),
     ("footprint cpp-cpprest cpp-libcurl", "footprint own-server own-client"),
 ];
 
-/// Numbers of the file about a restart, and small ones.
+/// Numbers of the file about a restart, and small ones to replace them.
 const SHORT_RESTART: &[(&str, &str)] = &[
     ("receivers = 1000", "receivers = 4"),
     ("duration = \"30s\"", "duration = \"2s\""),
@@ -724,13 +725,13 @@ const SHORT_RESTART: &[(&str, &str)] = &[
     ("rounds = 6", "rounds = 1"),
 ];
 
-/// The exit code of curl when the time that it was given is over: a stream of events has no end.
+/// The exit code of curl when its time is over: a stream of events has no end.
 const CURL_TIMED_OUT: i32 = 28;
 
 /// An order.
 const ORDER: &str = "{}";
 
-/// An experiment of one server, with a limit that every machine keeps.
+/// An experiment of one server, with a limit that every machine meets.
 const EXPERIMENT: &str = "require = 'p50 < 60s'\nrounds = 6\nduration = '200ms'\nwarm-up = '0s'\n\
     connections = 4\n[[row]]\nurl = 'URL'\n";
 
@@ -743,7 +744,7 @@ fn block<'a>(page: &'a str, word: &str) -> Option<&'a str> {
     blocks.find(|block| block.contains(word))
 }
 
-/// The command with small numbers, and with an end where it has none.
+/// The command with small numbers, and with an end if it has none.
 fn short(command: &str) -> String {
     if command.starts_with("curl ") {
         return format!("{command} --fail --max-time 0.5");
@@ -761,7 +762,7 @@ fn short(command: &str) -> String {
         more.push("--rounds 1 --block 1ms -c 1");
     } else if let Some(only) = &only {
         more.push("--rounds 1");
-        // A storm has its instant.
+        // A storm comes at a set time, which so short a block would not reach.
         more.extend((!command.contains("-faults")).then_some("--block 50ms"));
         more.extend((!has("--quick")).then_some("--quick"));
         more.extend((!has("--only") && !command.contains("mine.toml")).then_some(only.as_str()));
@@ -792,7 +793,7 @@ fn short(command: &str) -> String {
     [words, more].concat().join(" ")
 }
 
-/// True for the file of an experiment; that of a conversation has its folder before it.
+/// True for the file of an experiment; a conversation's is written with its folder.
 fn is_experiment(word: &str) -> bool {
     word.ends_with(".toml") && !word.starts_with("./")
 }
@@ -805,7 +806,7 @@ fn measures(command: &str) -> bool {
         })
 }
 
-/// The addresses of loopback in a command.
+/// The loopback addresses in a command.
 fn addresses(command: &str) -> BTreeSet<&str> {
     let starts = command.match_indices("127.0.0.1:");
     let address = |(at, start): (usize, &str)| {
@@ -816,7 +817,7 @@ fn addresses(command: &str) -> BTreeSet<&str> {
     starts.map(address).collect()
 }
 
-/// `text` with `#` in place of all numbers, those in base 16 and names of runs of a fleet too.
+/// Replaces all numbers in `text` with `#`, including hexadecimal ones and names of runs of a fleet.
 pub(crate) fn form(text: &str) -> String {
     let mut form = String::new();
     for part in text.trim_end().split_inclusive(|letter: char| !letter.is_ascii_alphanumeric()) {

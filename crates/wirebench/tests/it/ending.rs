@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 #[test]
 fn a_load_ends_when_nearly_everything_fails() {
-    // One connection in forty has its messages answered, besides the one that asks.
+    // One connection in forty has its messages answered, besides the one that verifies.
     let peer = Peer::start(|stream, number| {
         if number <= 1 {
             return http_echo(stream);
@@ -62,7 +62,7 @@ fn a_record_goes_to_the_next_place_if_the_disk_is_full_by_then() {
     assert!(ended.stdout.contains("sent 10 = ok 10"), "{ended:?}");
     assert_eq!(sandbox.records()[0].blocks[0].counts.ok, 10);
 
-    // Nor there.
+    // Nor can the next place be written.
     let elsewhere = Sandbox::new();
     let mut command = elsewhere.command(&format!("{} -d 1h -c 1 --warm-up 0s", server.url));
     command.env("XDG_CACHE_HOME", elsewhere.path().join("cache"));
@@ -93,7 +93,7 @@ fn a_file_that_may_not_grow_is_an_error_and_what_was_left_of_it_is_removed() {
     let ended = Running::start(limited).wait();
     ended.check(74, &["cannot write the record to record.json: ", "nor anywhere else"]);
     assert!(ended.stdout.contains("sent 10 = ok 10"), "{ended:?}");
-    // That of a process that was killed goes when the next one writes.
+    // A partial file of a killed process is removed when the next one writes.
     std::fs::write(sandbox.path().join("record.json.1.part"), "").unwrap();
     sandbox.run(&line).check(0, &["record: record.json"]);
     let left = std::fs::read_dir(sandbox.path()).unwrap();
@@ -142,7 +142,7 @@ fn a_thread_that_cannot_be_started_is_an_error_with_its_cure() {
         let ended = Running::start(command).wait();
         ended.check(2, &["cannot start a thread: ", "`ulimit -u`"]);
     }
-    // Checks that cannot be made have failed, with the reason.
+    // Checks that cannot run have failed, with the reason.
     let mut selftest = sandbox.command("selftest");
     selftest.env("RUST_MIN_STACK", (1_u64 << 46).to_string());
     selftest.env("XDG_CACHE_HOME", sandbox.path());
@@ -175,7 +175,7 @@ fn a_file_without_an_end_is_told_and_a_pipe_without_a_writer_too() {
     let status = sandbox.other("mkfifo", "pipe").env("PATH", "/usr/bin:/bin").status().unwrap();
     assert!(status.success());
     sandbox.run("show pipe").check(2, &["it is a pipe, and nobody wrote to it"]);
-    // A pipe that somebody writes to is a file as any other.
+    // A pipe with a writer is read like any file.
     let script = "echo 'A: b' > pipe & exec \"$@\"";
     let line = "ws://127.0.0.1:1 -H @pipe --dry-run";
     Running::start(sandbox.command_in_shell(script, line)).wait().check(0, &[]);

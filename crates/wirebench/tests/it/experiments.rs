@@ -6,7 +6,7 @@ use spec::Experiment;
 use std::fs;
 use units::Nanos;
 
-/// Two rows, of servers of ours.
+/// Two rows of embedded servers.
 const TWO: &str = "\
 question = 'What does framing cost?'
 rounds = 2
@@ -65,7 +65,7 @@ fn what_a_dry_run_prints_is_an_experiment_that_is_measured() {
         assert_eq!(record.spec.as_ref(), Some(&experiment_of(&dry)), "{line}");
         assert_eq!((record.blocks.len(), record.plan.seed), (blocks, 7), "{line}");
     }
-    // Its options are in it already.
+    // The file already has all options.
     let other = sandbox.run("run x.json -c 3");
     other.check(2, &["x.json: --connections: ", "leave it out"]);
     let broken = fs::read_to_string(sandbox.path().join("x.json")).unwrap();
@@ -95,7 +95,7 @@ fn a_record_is_repeated_with_everything_as_it_was() {
         assert_eq!((first.kind, second.kind), (kind, kind), "{line}");
         assert!(first.spec.is_some(), "{line}");
         assert_eq!(first.spec, second.spec, "{line}");
-        // Which loads a sweep goes on to follows from what it finds.
+        // A sweep chooses its next loads by what it finds.
         if kind != Kind::Sweep {
             assert_eq!(names_of(&first), names_of(&second), "{line}");
         }
@@ -125,7 +125,7 @@ fn secrets_are_in_no_record_and_are_asked_for_again() {
         again.check_measured(&["repeat: wirebench run again.json -H @FILE\n"]);
         silent(&again);
         assert_eq!(record_of(&again.stdout).spec, record_of(&text).spec);
-        // Nor is it in what a dry run shows.
+        // A dry run does not show it either.
         silent(&sandbox.run(&format!("{} -H {header} --dry-run", server.url)));
     }
 }
@@ -137,7 +137,7 @@ fn a_rate_that_rises_has_as_many_messages_due_as_it_says() {
     for (rate, options, planned) in [
         ("100/s..1k/s over 300ms, 1k/s for 100ms", "-d 400ms", 165 + 100),
         ("1k/s..100/s over 300ms, 100/s for 100ms", "-d 400ms", 165 + 10),
-        // After a piece with an end nothing is due; a rate without one holds.
+        // After a last piece with a length nothing is due; a last rate without one goes on.
         ("100/s..1k/s over 300ms, 1k/s for 100ms", "-d 500ms", 165 + 100),
         ("100/s..1k/s over 300ms, 1k/s", "-d 500ms", 165 + 200),
     ] {

@@ -1,6 +1,6 @@
 //! Fleets on a real NATS server: agents and controllers as processes, and what becomes of a run when one of them dies.
 //!
-//! Each test has a network of its own, where root makes them; the server listens on a port of loopback that is free.
+//! Each test has a network of its own if root can create it; the server listens on a free port of loopback.
 
 mod phases;
 mod refusals;
@@ -26,7 +26,7 @@ fn three_agents_send_what_one_would_and_every_message_is_counted_once() {
     let Some(fleet) = Fleet::up(3) else { return };
     let (ended, record) = fleet.begun("--rate 600/s -c 30 -d 3s");
     ended.check_measured(&["block 0-0 is over: 3 of 3 parts", "the run is complete"]);
-    // While it goes on, the seconds of all agents together are shown.
+    // While it runs, each second is shown for all agents together.
     assert!(ended.stderr.contains(" of    600/s p50 "), "{}", ended.stderr);
     check_order(&ended.stderr);
     check_page(&ended.stderr);
@@ -50,7 +50,7 @@ fn agents_that_share_rooms_owe_and_deliver_together_what_one_would() {
     let block = &record.blocks[0];
     check_sums(block);
     let parts = &block.agents;
-    // Two rooms, 40 messages in each: what a0 publishes is received on each of them.
+    // Two rooms with 40 messages each: each agent receives everything that a0 publishes.
     let delivered: Vec<Option<u64>> = parts.iter().map(|part| part.delivered).collect();
     assert_eq!(delivered, [Some(240); 3], "{parts:?}");
     let planned: Vec<Option<u64>> = parts.iter().map(|part| part.planned).collect();
@@ -64,7 +64,7 @@ fn agents_that_share_rooms_owe_and_deliver_together_what_one_would() {
     assert_eq!((counts.check(), counts.foreign, counts.duplicate), (Ok(()), 0, 0));
     let bounds = parts.iter().filter_map(|part| part.clock_bound_ns);
     let bound = deliveries.clock_bound_ns.unwrap();
-    assert!(bound > bounds.max().unwrap(), "that of two, and their drift: {bound}");
+    assert!(bound > bounds.max().unwrap(), "two clocks, and their drift: {bound}");
     assert!(ended.stdout.contains("clocks of 3 agents agree within "), "{}", ended.stdout);
 }
 
@@ -92,7 +92,7 @@ fn a_watch_brings_the_cpu_time_the_memory_and_the_samples_of_the_server() {
         say_skipped("what a watch sees: on this busy machine it is late, or an agent is");
     }
 
-    // A watch that is lost costs its columns and nothing else.
+    // Losing a watch only costs its columns.
     let mut run = fleet.start("--rate 600/s -c 30 -d 2s -o second.json");
     run.wait_for_word("block 0-0 begins");
     watch.send(Signal::KILL);
@@ -106,14 +106,14 @@ fn a_watch_brings_the_cpu_time_the_memory_and_the_samples_of_the_server() {
     assert_eq!(reason, "w0, which watched the server, was lost");
     let codes: Vec<&str> =
         second.verdict.iter().flat_map(|it| &it.reasons).map(|it| it.code.as_str()).collect();
-    // Of the agents, that is: on a busy machine one may begin too late.
+    // This is about the load agents: on a busy machine one may begin too late.
     if block.load_parts().all(|part| part.end == PartEnd::Measured) {
         assert!(!codes.contains(&"agent_lost"), "{codes:?}");
         assert_eq!(block.cut_short, None);
     }
 }
 
-/// A block of two seconds whose server was watched.
+/// Checks a block of two seconds whose server was watched.
 fn check_watched(block: &Block) {
     let used = block.cpu.server_cores_used.unwrap();
     let each = block.cpu.server_us_per_message.unwrap();
@@ -121,13 +121,13 @@ fn check_watched(block: &Block) {
     assert!(block.context_switches.server_voluntary.unwrap() > 0);
     assert!(block.memory.unwrap().server_rss_bytes.unwrap() > 0);
     assert!(block.server_machine.unwrap().listen_overflows.is_some());
-    // Ten a second of the measured window, whose begin is that of the agents.
+    // Ten a second of the measured window, which begins with that of the agents.
     assert!((2..=20).contains(&block.samples.len()), "{}", block.samples.len());
     assert!(block.samples.is_sorted_by_key(|sample| sample.at_ns));
     let last = block.samples.last().unwrap();
     assert!(last.at_ns >= 1_900_000_000, "{last:?}");
     assert!(last.server_memory_bytes.is_some() && last.server_switches.is_some());
-    assert!(last.generator_cores_used.is_none(), "the watch is no generator");
+    assert!(last.generator_cores_used.is_none(), "the watch is not a generator");
 }
 
 #[test]
@@ -179,11 +179,11 @@ fn an_agent_that_stands_still_is_noticed_and_its_part_is_not_trusted() {
     run.wait_for_word("a1 is back after");
     let ended = run.wait();
     ended.check_measured(&[]);
-    // What is said at once stands among seconds that are told when they are over.
+    // Messages printed at once are in order with the seconds, which are printed when they are over.
     check_order(&ended.stderr);
     let record = fleet.record();
     let part = &record.blocks[0].agents[1];
-    // It may have been stopped before it began, and then it has sent nothing.
+    // If it was stopped before it began, it has sent nothing.
     match part.end {
         PartEnd::NotStarted => {}
         PartEnd::Measured | PartEnd::Stopped => assert!(!part.doubts.is_empty(), "{part:?}"),
@@ -212,7 +212,7 @@ fn another_process_goes_on_with_a_run_whose_controller_was_killed() {
         .collect();
     assert_eq!(planned, [400, 400]);
     record.blocks.iter().for_each(check_sums);
-    // It is over, and asking again makes the same record of the same log.
+    // The run is over, and resuming it again makes the same record from the same log.
     let again = fleet.sandbox.run(&format!("fleet resume {name} --fleet {JOIN}"));
     again.check_measured(&[]);
     let records = fleet.sandbox.records();
@@ -239,7 +239,7 @@ fn a_run_that_is_stopped_elsewhere_ends_with_what_was_measured() {
     assert!(block.agents.iter().all(|part| part.end == PartEnd::Stopped), "{:?}", block.agents);
     assert!(block.counts.ok > 0 && block.counts.planned < 12_000, "{:?}", block.counts);
     check_sums(block);
-    // It is over, and no controller can go on with it.
+    // The run is over, and no controller can go on with it.
     stop(&name).check(0, &["the run was stopped"]);
 }
 
@@ -254,7 +254,7 @@ fn a_nats_server_is_built_with_go_once_where_that_is_asked_for() {
         Running::start(command)
     };
     up("", "/nowhere").wait().check(2, &["nats-server not found; --install builds it with Go"]);
-    // In the place of Go: it builds what is installed already.
+    // A substitute for Go: it builds what is installed already.
     let tools = sandbox.path().join("go");
     fs::create_dir(&tools).unwrap();
     let go = |script: &str| {
@@ -312,7 +312,7 @@ fn the_histograms_of_a_record_are_those_of_all_raw_times_of_its_agents() {
             let times = fs::read_to_string(sandbox.path().join(file)).unwrap();
             if number == 0 {
                 let lags = times.lines().filter(|line| line.starts_with("lag ")).count() as u64;
-                assert_eq!(Some(lags), part.sent, "each of its messages has one");
+                assert_eq!(Some(lags), part.sent, "each sent message has a lag");
             }
             for line in times.lines().filter(|_| part.counts() || takes_all) {
                 let (of, time) = line.split_once(' ').unwrap();
@@ -361,7 +361,7 @@ fn a_sweep_says_what_ran_out_on_the_machine_of_a_server_that_is_watched() {
         assert!(machine.idle_fraction.is_some() && machine.listen_overflows == Some(0), "{step:?}");
         assert!(step.server_cores_used.is_some(), "{step:?}");
     }
-    // By the words it waits; where other programs take the CPUs, those are what ran out.
+    // The text says that the server waits, or, if other programs take the CPUs, that those ran out.
     assert!(ran_out.contains("of the server's machine"), "{ran_out}");
 }
 
@@ -423,7 +423,7 @@ fn what_agents_cannot_measure_is_refused_with_the_next_thing_to_do() {
         .unwrap();
     command("run started.toml -d 1s")
         .check(2, &["is a server that is started here", "and name its URL"]);
-    // An agent that lacks a secret of the target says which, and how it gets it.
+    // An agent that lacks a secret of the target says which, and how to get it.
     let url = &fleet.server.url;
     fs::write(fleet.sandbox.path().join("fields"), "X-Key: secret\n").unwrap();
     let load = format!("run {url} --rate 200/s -c 10 -d 500ms -H @fields");
@@ -438,7 +438,7 @@ fn an_agent_reads_the_secrets_of_a_target_from_a_file_of_its_own() {
     let join = fleet.folder().join("a1.join");
     let own = |line: &str| fleet.sandbox.command(&format!("agent --join {}{line}", join.display()));
     Running::start(own(" -H X-Key:secret")).wait().check(2, &["`X-Key`", "name it as @FILE"]);
-    // In the place of a1, with the file; a0, which lacks it, takes no part.
+    // Replaces a1, with the file; a0, which lacks it, takes no part.
     let stopped = fleet.agent("a1");
     kill_process(stopped, Signal::STOP).unwrap();
     fs::write(fleet.sandbox.path().join("fields"), "X-Key: secret\n").unwrap();
@@ -451,7 +451,7 @@ fn an_agent_reads_the_secrets_of_a_target_from_a_file_of_its_own() {
         path.map(|entry| entry.unwrap().path()).find(|path| path.extension().unwrap() == "json");
     assert!(!fs::read_to_string(json.unwrap()).unwrap().contains("secret"));
     let part = &fleet.record().blocks[0].agents[0];
-    // On a machine that is busy with other things it may begin too late, and says so.
+    // On a busy machine it may begin too late, and says so.
     assert!(part.ok.is_some_and(|ok| ok > 0) || part.end == PartEnd::NotStarted, "{part:?}");
     kill_process(stopped, Signal::CONT).unwrap();
 }
@@ -459,7 +459,7 @@ fn an_agent_reads_the_secrets_of_a_target_from_a_file_of_its_own() {
 #[test]
 fn a_prober_stands_beside_the_load_and_is_none_of_it() {
     let Some(fleet) = Fleet::up(2) else { return };
-    // In the place of a1, whose process stands still meanwhile.
+    // Replaces a1, whose process is stopped meanwhile.
     let stopped = fleet.agent("a1");
     kill_process(stopped, Signal::STOP).unwrap();
     let join = fleet.folder().join("a1.join");
@@ -528,7 +528,7 @@ fn sixteen_agents_each_make_the_tiny_load_that_is_that_of_each() {
     let record = fleet.record();
     let block = &record.blocks[0];
     assert_eq!(block.agents.len(), 16);
-    // On a machine that is busy with other things some begin too late, and say so.
+    // On a busy machine some begin too late, and say so.
     let begun = block.agents.iter().filter(|part| part.end != PartEnd::NotStarted);
     for part in begun {
         assert_eq!((part.end, part.planned), (PartEnd::Measured, Some(20)), "{part:?}");
@@ -561,7 +561,7 @@ fn a_link_that_is_down_for_five_seconds_costs_no_part() {
     let url = ready.trim().strip_prefix("ready ").unwrap();
     let allow = format!("--allow-target {}", Link::THERE);
     let agent = |index: u32| format!("agent --join keys/a{index}.join --state a{index} {allow}");
-    // It is on the target's machine, so that it loses the coordination server alone.
+    // It is on the target's machine, so that it loses only the coordination server.
     let mut cut = Running::start(there(&agent(0)));
     cut.wait_for_word("a0 is connected");
     let line = format!("run {url} --rate 200/s -c 10 -d 12s --fleet keys/controller.join");
@@ -571,8 +571,8 @@ fn a_link_that_is_down_for_five_seconds_costs_no_part() {
         run.wait_for_word("block 0-0 begins");
         link.set("down");
         // The agent that is cut off goes on, and is back before the block is over: its part counts, as docs/FLEET.md
-        // says. Five seconds are told by the controller, which says twice in each that it leads; not by what it said
-        // before.
+        // says. The controller says twice a second that it leads, so eleven new messages span five seconds; earlier
+        // ones are skipped.
         let leads = |subject: &str, _: &serde_json::Value| subject.starts_with("wb.lead.");
         while ear.heard.try_recv().is_ok() {}
         (0..11).for_each(|_| drop(ear.wait_for("the lead", leads)));
@@ -582,7 +582,7 @@ fn a_link_that_is_down_for_five_seconds_costs_no_part() {
         let silent = back.split("after ").nth(1).and_then(|time| time.trim().strip_suffix(" s"));
         assert!(silent.is_some_and(|time| time.parse::<f64>().unwrap() >= 5.0), "{back}");
         let ended = run.wait();
-        // A process that wakes up too late for the begin of its part does not begin, which says nothing of the link.
+        // A process that wakes up too late for the start of its part does not begin, which says nothing about the link.
         if ended.stderr.contains("a0 did not begin") {
             return false;
         }
@@ -593,7 +593,7 @@ fn a_link_that_is_down_for_five_seconds_costs_no_part() {
         check_sums(block);
         true
     };
-    assert!((0..3).any(|_| is_measured()), "it never began in time");
+    assert!((0..3).any(|_| is_measured()), "the agent never began in time");
 }
 
 #[test]
@@ -601,7 +601,7 @@ fn a_coordination_server_that_stands_still_costs_no_part_and_one_that_is_gone_no
     let Some(coordination) = Coordination::up("nats") else { return };
     let _agents = [coordination.agent(0), coordination.agent(1)];
     let mut run = coordination.start("-d 4s --rounds 2");
-    // Its agents know of it before the server stands still.
+    // The agents know of the run before the server is stopped.
     run.wait_for_word(" % of    100/s");
     coordination.server.send(Signal::STOP);
     run.wait_for_word("lost the coordination server");
@@ -707,7 +707,7 @@ fn a_log_that_is_full_ends_the_run_and_says_how_to_make_room() {
     let ended = run.wait();
     assert!([Some(12), Some(13), Some(15)].contains(&ended.code), "{ended:?}");
     let record = &coordination.sandbox.records()[0];
-    // Those that were closed, and no others that failed.
+    // Only the blocks that were closed, and none that failed.
     assert!((1..3).contains(&record.blocks.len()), "{} blocks", record.blocks.len());
     assert!(record.blocks.iter().all(|block| block.failed.is_none()));
     let Ended::Partial { reason } = &record.ended else { panic!("{:?}", record.ended) };
@@ -723,7 +723,7 @@ fn a_log_that_is_full_ends_the_run_and_says_how_to_make_room() {
     assert_eq!(coordination.sandbox.records()[1].blocks.len(), 3);
 }
 
-/// A NATS server for three agents, whose users and log a test may change, with the sandbox that has their keys.
+/// A NATS server for three agents, with a sandbox for their keys; tests may change its users and its log.
 struct Coordination {
     sandbox: Sandbox,
     server: Running,
@@ -734,7 +734,7 @@ struct Coordination {
 }
 
 impl Coordination {
-    /// One over `nats` or `tls`, in a network of its own. `None` where no NATS server is installed; it says so.
+    /// One over `nats` or `tls`, in a network of its own; `None`, and a message, if no NATS server is installed.
     fn up(scheme: &str) -> Option<Self> {
         Self::at((scheme, "127.0.0.1"), Some(Namespace::enter()))
     }
@@ -744,7 +744,7 @@ impl Coordination {
         Self::with(address, network, "--agents 3", |_, _, users| users.to_owned())
     }
 
-    /// The same with other `members`, whose entries among the users are changed before the server starts.
+    /// The same with other `members`; `change` edits the users before the server starts.
     fn with(
         (scheme, host): (&str, &str),
         network: Option<Namespace>,
@@ -758,7 +758,7 @@ impl Coordination {
         let keys = format!("fleet keys {members} --url {scheme}://{address} keys");
         let keys = sandbox.run(&keys);
         keys.check(0, &["give each its own .join file"]);
-        // What it prints is for a configuration beside its files.
+        // It prints a configuration that expects the files in its own folder.
         let files = ["users.conf", "server.pem", "server-key.pem"];
         let beside = files.iter().fold(keys.stdout, |text, file| {
             text.replace(&format!("\"{file}\""), &format!("\"keys/{file}\""))
@@ -785,7 +785,7 @@ impl Coordination {
         server
     }
 
-    /// Kills the server, and starts it again with a certificate of this time.
+    /// Kills the server, and restarts it with a certificate of this `validity`.
     fn certify(&mut self, validity: Validity) {
         let (keys, new) = (self.sandbox.path().join("keys"), self.sandbox.path().join("new"));
         fs::create_dir(&new).unwrap();
@@ -798,9 +798,9 @@ impl Coordination {
         self.restart();
     }
 
-    /// Starts the server again, which was killed.
+    /// Restarts the server after it was killed.
     fn restart(&mut self) {
-        // Its address is free when it is gone.
+        // Its address is free once it has ended.
         let program = nats_server().unwrap();
         while !self.server.has_ended() {
             harness::pause();
@@ -808,7 +808,7 @@ impl Coordination {
         self.server = Self::start_server(&self.sandbox, &program);
     }
 
-    /// A run of 100 messages a second.
+    /// Starts a run of 100 messages a second.
     fn start(&self, load: &str) -> Running {
         let Server { url, .. } = &self.target;
         let line = format!("run {url} --rate 100/s -c 2 {load} --fleet keys/controller.join");
@@ -837,7 +837,7 @@ impl Coordination {
         self.server.wait_for_word("Reloaded server configuration");
     }
 
-    /// Lets the log have so many bytes.
+    /// Limits the log to `bytes`.
     fn resize_log(&self, bytes: u64) {
         let mut config = self.asked("$JS.API.STREAM.INFO.WB", "")["config"].take();
         config["max_bytes"] = bytes.into();
@@ -845,7 +845,7 @@ impl Coordination {
         assert_eq!(changed["config"]["max_bytes"], bytes, "{changed}");
     }
 
-    /// The answer to a question of the owner.
+    /// The reply to a request of the owner.
     fn asked(&self, subject: &str, question: &str) -> serde_json::Value {
         let mut stream = self.owner(&["_INBOX.1"]);
         let len = question.len();
@@ -853,8 +853,8 @@ impl Coordination {
         next_message(&mut stream).expect("the owner is answered").1
     }
 
-    /// All that members say of themselves from now on, and all that is written into the log, for as long as the server
-    /// lives. Questions are not heard: a process that is gone would seem to be there.
+    /// Everything that members publish about themselves, and everything written to the log, from now on while the
+    /// server lives. Leaves out requests: with a subscriber to them, a process that is gone would seem to be there.
     fn ear(&self) -> Ear {
         let mut stream = self.owner(&["wb.hb.*", "wb.live.*", "wb.lead.*", "wb.log.>"]);
         let (tell, heard) = channel();
@@ -868,7 +868,7 @@ impl Coordination {
         Ear { heard }
     }
 
-    /// A connection of somebody who may do everything, which is told what comes on these subjects.
+    /// A connection of a user with all permissions, subscribed to these subjects.
     fn owner(&self, subjects: &[&str]) -> BufReader<Stream> {
         let mut stream = Stream::connect(&self.address).unwrap();
         let login = r#"{"verbose":false,"user":"owner","pass":"owner"}"#;
@@ -880,7 +880,7 @@ impl Coordination {
     }
 }
 
-/// The subject and the content of the next message that a server of NATS brings; `None`: it has ended.
+/// The subject and the content of the next message from a NATS server; `None` once it has ended.
 fn next_message(stream: &mut BufReader<Stream>) -> Option<(String, serde_json::Value)> {
     loop {
         let mut line = String::new();
@@ -918,7 +918,7 @@ impl Ear {
     }
 }
 
-/// The program of the NATS server. Where none is installed it says so.
+/// The program of the NATS server; `None`, and a message, if none is installed.
 fn nats_server() -> Option<PathBuf> {
     let installed = std::env::var_os("WIREBENCH_THIRD_PARTY").map(PathBuf::from);
     let program =
@@ -938,12 +938,12 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// `None` where no NATS server is installed; it says so.
+    /// `None`, and a message, if no NATS server is installed.
     fn up(agents: u32) -> Option<Self> {
         Self::up_beside("ws", agents)
     }
 
-    /// The same beside another server: `line` is what stands after `wirebench serve`.
+    /// The same beside another server: `line` has the arguments of `wirebench serve`.
     fn up_beside(line: &str, agents: u32) -> Option<Self> {
         let program = nats_server()?;
         let network = Namespace::enter();
@@ -975,12 +975,12 @@ impl Fleet {
         Running::start(self.sandbox.command(&format!("run {url} {load} --fleet {JOIN}")))
     }
 
-    /// A run in which every part began; its record is the last one. A process that wakes up too late for the begin of
-    /// its part does not begin, which says nothing of what is tested: then it is measured again.
+    /// A run in which every part began; its record is the last one. A process that wakes up too late for the start of
+    /// its part does not begin, which is not what these tests are about: then the run is repeated.
     fn begun(&self, load: &str) -> (harness::Ended, RunRecord) {
         let run = || self.start(load).wait();
         let ended = (0..3).map(|_| run()).find(|ended| !ended.stderr.contains(" did not begin"));
-        let ended = ended.expect("a part did not begin in time, in three runs");
+        let ended = ended.expect("in each of three runs a part did not begin in time");
         let record = self.sandbox.records().pop();
         (ended, record.expect("what was measured is kept"))
     }
@@ -992,7 +992,7 @@ impl Fleet {
         records.remove(0)
     }
 
-    /// The folder with the keys of all.
+    /// The folder with all keys.
     fn folder(&self) -> PathBuf {
         let start = format!("wirebench-tmp-{}-fleet", self.up.pid().as_raw_nonzero());
         let mut all =
@@ -1003,7 +1003,7 @@ impl Fleet {
     /// The process of an agent.
     fn agent(&self, name: &str) -> Pid {
         let join = self.folder().join(format!("{name}.join")).display().to_string();
-        // It is started when the fleet is up, and need not have become the agent yet.
+        // It was started before the fleet was up, but need not have become the agent yet.
         let look = |_| {
             std::thread::yield_now();
             agent_with(&join)
@@ -1018,7 +1018,7 @@ fn agent_with(join: &str) -> Option<Pid> {
         let path = entry.unwrap().path();
         let command = fs::read_to_string(path.join("cmdline")).unwrap_or_default();
         let words: Vec<&str> = command.split('\0').collect();
-        // Its keeper has the same words behind others.
+        // Its keeper has the same words after others.
         let is_it = words.get(1) == Some(&"agent") && words.contains(&join);
         let pid = is_it.then(|| path.file_name().unwrap().to_string_lossy().parse().unwrap())?;
         Pid::from_raw(pid)
@@ -1031,14 +1031,14 @@ impl Drop for Fleet {
     }
 }
 
-/// Checks that a run came to its end, whatever a machine that is busy with other things made of its parts.
+/// Checks that a run was completed, whatever a busy machine made of its parts.
 fn check_complete(ended: &harness::Ended) {
     assert!([Some(0), Some(12), Some(13), Some(15)].contains(&ended.code), "{ended:?}");
     assert!(ended.stderr.contains("the run is complete"), "{ended:?}");
 }
 
-/// The blocks of a record without what its controller alone knows: when it saw them begin, and how long it looked for
-/// the target.
+/// The blocks of a record without what only its controller knows: when it saw them begin, and how long it took to
+/// resolve the target.
 fn of_log(record: &RunRecord) -> Vec<Block> {
     let mut blocks = record.blocks.clone();
     for block in &mut blocks {
@@ -1048,16 +1048,16 @@ fn of_log(record: &RunRecord) -> Vec<Block> {
     blocks
 }
 
-/// The lines that begin with the time since the start of the run stand in its order.
+/// Checks that the lines that begin with the time since the start of the run are in its order.
 fn check_order(stderr: &str) {
     let time = |line: &str| line.split_once(" s ")?.0.trim().parse::<f64>().ok();
     let times: Vec<f64> = stderr.lines().filter_map(time).collect();
     assert!(times.len() > 3 && times.is_sorted(), "{stderr}");
 }
 
-/// The lines of the sample in the page on fleets are among those that are printed, in this order.
+/// Checks that the lines of the sample in the page on fleets are printed, in this order.
 fn check_page(stderr: &str) {
-    // The time to the begin is in another unit where agents take longer.
+    // The time to the start is in another unit if agents take longer.
     let shape = |line: &str| form(line.trim()).replace("#.#", "#").replace(" ms ", " s ");
     let page = include_str!("../../../../docs/FLEET.md");
     let shown = page.lines().skip_while(|line| !line.starts_with("    run r"));
@@ -1065,11 +1065,11 @@ fn check_page(stderr: &str) {
     assert!(shown.len() > 1, "the page has no sample");
     let mut printed = stderr.lines().map(shape);
     for line in shown {
-        assert!(printed.any(|it| it == shape(line)), "not printed, or not there: {line}\n{stderr}");
+        assert!(printed.any(|it| it == shape(line)), "not printed, or misplaced: {line}\n{stderr}");
     }
 }
 
-/// The messages that the parts of a block that count were to send, and those that all parts were to send.
+/// The planned messages of the parts of a block that count, and those of all parts.
 fn planned(block: &Block) -> (u64, u64) {
     let sum = |is_wanted: &dyn Fn(&AgentPart) -> bool| -> u64 {
         block.load_parts().filter(|part| is_wanted(part)).filter_map(|part| part.planned).sum()
@@ -1082,7 +1082,8 @@ fn takes_all(block: &Block) -> bool {
     record::takes_all(block.load_parts())
 }
 
-/// The numbers of a block are those of the parts that count: of all that were measured, if less than half is trusted.
+/// Checks that the numbers of a block are those of the parts that count: of all measured parts, if less than half is
+/// trusted.
 fn check_sums(block: &Block) {
     let (trusted, all) = planned(block);
     let expected = if takes_all(block) { all } else { trusted };
@@ -1095,7 +1096,7 @@ fn write_join(path: &Path, text: &str) {
     fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A server that says this of itself, and answers pings: its address.
+/// Starts a server that sends this `info` about itself and answers pings; returns its address.
 fn pretends(info: &str) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -1122,7 +1123,7 @@ const JOIN: &str = ".wirebench/fleet.join";
 const WATCH: &str = ".wirebench/watch.join";
 /// The entry of a user who may do everything.
 const OWNER: &str = "  { user: owner, password: owner }\n";
-/// The longest wait for a message, on a machine that is busy with other things.
+/// The longest wait for a message, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Looks at all processes, which take some milliseconds each, until a process has become an agent.
+/// The most looks at all processes, of some milliseconds each, until one has become an agent.
 const LOOKS_MAX: usize = 5000;

@@ -1,4 +1,4 @@
-//! `wirebench serve game`: its ways in, what it says, and clients that we did not write.
+//! `wirebench serve game`: its three addresses, its output, and third-party clients.
 
 use crate::harness::{Running, Sandbox};
 use crate::third_party::{installed, run_client};
@@ -43,7 +43,7 @@ fn bots_play_over_every_way_in_and_the_server_counted_as_many() {
             (count("sequence_errors"), count("bad_packets"), count("slow_players")),
             (0, 0, 0)
         );
-        // The measurements alone.
+        // Only those of the measurements.
         assert!(count("events") >= 3 * 80, "{totals}");
         assert!(count("deliveries") >= count("events"), "{totals}");
     }
@@ -168,7 +168,7 @@ impl Game {
         Self { process, urls }
     }
 
-    /// Ends it; its totals.
+    /// Ends the server and returns its totals.
     fn end(self) -> Value {
         self.process.send(Signal::TERM);
         let ended = self.process.wait();

@@ -1,4 +1,4 @@
-//! Gates: a run against limits and a baseline, its exit code, and what it tells a service for continuous integration.
+//! Gates: a run against limits and a baseline, its exit code, and its reports to a service for continuous integration.
 
 use crate::ab::started;
 use crate::harness::{Ended, Running, Sandbox, Server, is_invalid, record_of, say_skipped};
@@ -7,14 +7,14 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Under GitHub, in a folder with the file of an experiment.
+/// A gate as run by GitHub, in a folder with the file of an experiment.
 pub(crate) struct Gate {
     pub(crate) sandbox: Sandbox,
     _server: Server,
 }
 
 impl Gate {
-    /// `server` is what stands after `wirebench serve`, `line` what stands after the URL in the file.
+    /// `server` has the arguments of `wirebench serve`, `lines` the settings before the row in the file.
     pub(crate) fn new(server: &str, lines: &str) -> Self {
         let sandbox = Sandbox::new();
         let server = Server::start(&sandbox, server);
@@ -31,8 +31,8 @@ impl Gate {
         std::fs::write(self.sandbox.path().join(file), text).unwrap();
     }
 
-    /// Runs the gate with `line`, and more words that have spaces in them. A machine that is busy may make a
-    /// measurement invalid: then it is made again, for what is shown is not about the machine.
+    /// Runs the gate with the arguments in `line` and in `more`, which may contain spaces. Repeats a measurement that a
+    /// busy machine made invalid, because the tests are not about the machine.
     fn run(&self, line: &str, more: &[&str]) -> Told {
         for _ in 0..5 {
             let told = self.once(line, more);
@@ -40,16 +40,16 @@ impl Gate {
                 return told;
             }
         }
-        panic!("five measurements were invalid, one after the other")
+        panic!("five measurements in a row were invalid")
     }
 
-    /// The same where a limit needs an interval: on a machine that stands still for whole blocks it is honestly
-    /// unknown, and then it is measured again.
+    /// The same for a limit that needs an interval: if the machine stalls for whole blocks, the finding is rightly
+    /// unknown, and the run is repeated.
     fn known(&self, line: &str, more: &[&str]) -> Told {
         (0..5)
             .map(|_| self.run(line, more))
             .find(Told::is_known)
-            .expect("a limit was unknown in five measurements, one after the other")
+            .expect("a limit was unknown in five measurements in a row")
     }
 
     fn once(&self, line: &str, more: &[&str]) -> Told {
@@ -66,7 +66,7 @@ impl Gate {
         Told { ended, junit, summary }
     }
 
-    /// Measures `base.json`, with 6 rounds of which each is a result.
+    /// Measures `base.json`: 6 rounds, each with a result.
     fn measure_base(&self) {
         let told = self.known("chat.toml --rounds 6 -o base.json", &["--require", "p50 > 1ns"]);
         told.check(0, 3, 0, 0);
@@ -93,7 +93,7 @@ impl Told {
         !self.junit.contains("type=\"unknown\"")
     }
 
-    /// The exit code, and the numbers of test cases, of failures and of errors, in JUnit of the right form.
+    /// Checks the exit code and the numbers of test cases, failures and errors, in valid JUnit.
     fn check(&self, code: i32, cases: usize, failures: usize, errors: usize) {
         let Self { ended, junit, summary } = self;
         assert_eq!(ended.code, Some(code), "{ended:?}\n{summary}");
@@ -114,7 +114,7 @@ impl Told {
     }
 }
 
-/// Holds a file against the schema, where xmllint is installed.
+/// Validates a file against the schema, if xmllint is installed.
 pub(crate) fn check_junit(junit: &str) {
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/junit.xsd");
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -129,8 +129,8 @@ pub(crate) fn check_junit(junit: &str) {
     }
 }
 
-/// A closed loop of 20 connections: the time between a reply and the next message, which is long in a build that is not
-/// optimized, is a small part of all, and Little's law holds within 1 %. With 2 it is 4 to 8 %; the bound is 5 %.
+/// A closed loop of 20 connections: the time between a reply and the next message, long in an unoptimized build, is a
+/// small part of the total, and Little's law is met within 1 %. With 2 it is off by 4 to 8 %; the bound is 5 %.
 pub(crate) const CLOSED: &str = "connections = 20\nduration = \"60ms\"";
 
 #[test]
@@ -147,7 +147,7 @@ fn a_gate_passes_where_all_limits_hold_and_tells_each() {
     let against = record.against.unwrap();
     assert_eq!((&*against.file, against.differences), ("base.json", Vec::new()));
     let relative = record.requirements[1].relative.unwrap();
-    // Of bytes nothing changes but what is in flight at the edges of a block: neither of the row nor of bare TCP.
+    // Bytes only change by what is in flight at the edges of a block, both of the row and of bare TCP.
     let is_the_same = |ratio: f64| (0.9..1.05).contains(&ratio);
     assert!(relative.baseline > 64.0 && is_the_same(relative.ratio.value), "{relative:?}");
     assert!(relative.machine.is_some_and(is_the_same), "{relative:?}");
@@ -160,11 +160,11 @@ fn a_limit_of_its_own_that_is_not_met_ends_with_10_and_one_by_the_baseline_with_
     let told = gate.run("chat.toml", &["--require", "p50 < 1ns", "--require", "messages/s > 1/s"]);
     told.check(10, 4, 1, 0);
     told.has("type=\"not_met\"", "| ✗ |");
-    // Any record can be written so later.
+    // Any record can be written as JUnit later.
     assert_eq!(gate.sandbox.run("show --format junit").stdout, told.junit);
     assert!(told.ended.stderr.contains("::error title=ws%3A//"), "{:?}", told.ended);
 
-    // The baseline had half of the bytes, and as many on the bare TCP socket beside it.
+    // The altered baseline has half of the bytes, but as many on the bare TCP socket beside it.
     gate.alter_base(|base| {
         let blocks = base["blocks"].as_array_mut().unwrap();
         for block in blocks.iter_mut().filter(|block| block["workload"] == 1) {
@@ -179,15 +179,16 @@ fn a_limit_of_its_own_that_is_not_met_ends_with_10_and_one_by_the_baseline_with_
     let told = gate.run(line, &limit);
     told.check(11, 3, 1, 0);
     told.has("type=\"regression\"", "| bytes/message &lt;= baseline \\* 1.05 |");
-    // A limit of its own that is broken says more than a comparison.
+    // A limit without a baseline takes precedence over a comparison.
     let told = gate.run(line, &[&limit[..], &["--require", "p50 < 1ns"]].concat());
     told.check(10, 4, 2, 0);
-    // A value that must fall and did not is a regression too; a bound of a thousand times holds on any machine.
+    // A value that had to fall and did not is a regression too; a bound of a thousand times the baseline is met on any
+    // machine.
     let line = "chat.toml --rounds 6 --baseline base.json";
     gate.known(line, &["--require", "bytes/message <= baseline * 0.5"]).check(11, 3, 1, 0);
     gate.known(line, &["--require", "p50 <= baseline * 1000"]).check(0, 3, 0, 0);
 
-    // Of too few rounds there is no interval.
+    // Too few rounds give no interval.
     let line = "chat.toml --rounds 3 --baseline base.json";
     let told = gate.run(line, &["--require", "p50 <= baseline * 1000"]);
     told.check(10, 3, 1, 0);
@@ -207,12 +208,12 @@ fn an_invalid_measurement_never_passes_and_a_partial_one_says_so() {
     check_junit(&told.junit);
     told.has("type=\"invalid\"", "\n## ✗ wirebench: ");
 
-    // Replies are wrong that were measured well.
+    // The measurement is good, but some replies are wrong.
     let gate = Gate::new("oracle ws --corrupt 20%", "connections = 20\nduration = \"200ms\"");
     let told = gate.run("chat.toml", &["--require", "messages/s > 1/s"]);
     told.check(13, 3, 1, 0);
     told.has("type=\"partial\"", "| complete |");
-    // A limit that is not met says more.
+    // A limit that is not met takes precedence.
     gate.run("chat.toml", &["--require", "error_rate < 1%"]).check(10, 3, 2, 0);
 }
 
@@ -236,7 +237,7 @@ fn a_baseline_of_other_conditions_is_refused_with_what_differs_unless_that_is_al
     // Another load is another question.
     let told = gate.run("chat.toml -c 3 --rounds 6 --baseline base.json", &limit);
     told.ended.check(2, &["number of connections of ws://", "(20 against 3)"]);
-    // A baseline whose numbers are no result.
+    // A baseline with an invalid verdict.
     gate.alter_base(|base| base["verdict"]["level"] = Value::from("invalid"));
     let told = gate.run(line, &limit);
     told.ended.check(2, &["altered.json is invalid, so nothing can be compared with it"]);
@@ -260,7 +261,7 @@ fn a_gate_without_limits_and_limits_without_a_baseline_are_refused_before_anythi
     let line = "chat.toml --baseline none.json";
     refused(line, &relative, &["--baseline: none.json: not a record"]);
     refused("chat.toml --baseline gone.json", &relative, &["--baseline: cannot read gone.json"]);
-    // Arguments that clap refuses are reported to nobody else.
+    // Arguments that clap refuses are not reported anywhere else.
     let typo = gate.sandbox.run("gate chat.toml --allow-different");
     typo.check(2, &["--baseline <RECORD>"]);
     let told = gate.once("chat.toml --strict", &[]);
@@ -284,7 +285,7 @@ fn two_builds_take_turns_in_one_gate_and_limits_are_relative_to_base() {
     let told = run("--work 1us", &["--require", "bytes/message <= baseline * 1.2", "--strict"]);
     told.check(0, 3, 0, 0);
     told.has("name=\"bytes/message &lt;= baseline * 1.20\"", "| bytes/message &lt;= baseline");
-    // A run that was invalid was made again.
+    // An invalid run was repeated.
     let records = gate.sandbox.records();
     let record = records.last().unwrap();
     assert_eq!(record.kind, Kind::Ab);
@@ -298,11 +299,11 @@ fn two_builds_take_turns_in_one_gate_and_limits_are_relative_to_base() {
     told.check(11, 4, 2, 0);
     told.has("name=\"at most 50% worse\"", "| at most 50% worse |");
     assert_eq!(told.junit.matches("type=\"regression\"").count(), 2, "{}", told.junit);
-    // The most that is allowed is limit enough.
+    // `--max-regression` is limit enough.
     let told =
         (0..5).map(|_| run("--work 1us", &["--max-regression", "100%"])).find(Told::is_known);
     told.expect("it was unknown in five measurements").check(0, 3, 0, 0);
-    // Of fewer than six rounds nothing is known: that passes no limit.
+    // Fewer than six rounds give no interval, so no limit passes.
     let told = run("--work 1us", &["--max-regression", "100%", "--rounds", "3"]);
     told.check(10, 3, 1, 0);
     told.has("type=\"unknown\"", "unknown, there is no interval");
@@ -331,7 +332,7 @@ fn builds_that_cannot_be_compared_are_refused_before_anything_is_measured() {
     refused("builds.toml --baseline base.json", &start, "limits are relative to BASE; leave the");
 }
 
-/// A gate with a file of one row that nobody serves yet.
+/// A gate with a file of one row whose server does not run yet.
 fn builds() -> Gate {
     let gate = Gate::new("ws", CLOSED);
     let row = "warm-up = \"20ms\"\n[[row]]\nurl = \"tcp://127.0.0.1:9\"\n";
@@ -361,7 +362,7 @@ fn memory_and_cpu_of_the_server_have_limits_where_it_is_seen() {
     let numbers: Vec<f64> = numbers.collect();
     assert!(numbers[0] > 100e3 && numbers[2] > 0.001 && numbers[2] <= 1.05, "{numbers:?}");
 
-    // So has a server that was there before.
+    // So has a server that was already running.
     let gate = Gate::new("ws", CLOSED);
     let told = gate.run("chat.toml", &["--require", "memory/connection < 1KiB"]);
     told.check(10, 3, 1, 0);

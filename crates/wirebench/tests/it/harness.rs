@@ -1,5 +1,5 @@
 //! Processes of the program, each in a directory and an environment of its own. One that hangs is killed after
-//! [`PATIENCE`], so that a test fails and does not stand still.
+//! [`PATIENCE`], so that a test fails instead of hanging.
 
 use record::{Finding, Level, RunRecord};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
@@ -42,7 +42,7 @@ impl Sandbox {
         self.prepared(Command::new(program), line)
     }
 
-    /// The same started by `script` of a shell, for which it is `"$@"`.
+    /// The program with `line` as its arguments, started by a shell `script` as `"$@"`.
     pub(crate) fn command_in_shell(&self, script: &str, line: &str) -> Command {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_wirebench")]);
@@ -65,13 +65,13 @@ impl Sandbox {
         Running::start(self.command(line)).wait()
     }
 
-    /// All records that were kept where they are kept by default, in the order of their names.
+    /// All records in the default folder, in the order of their names.
     pub(crate) fn records(&self) -> Vec<RunRecord> {
         let Ok(entries) = std::fs::read_dir(self.path().join(".wirebench/records")) else {
             return Vec::new();
         };
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-        // A file that is still being written, or never was, has another name.
+        // A file that is still being written, or was left unfinished, has another name.
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
         paths.sort();
         paths.iter().map(|path| record_of(&std::fs::read_to_string(path).unwrap())).collect()
@@ -82,7 +82,7 @@ pub(crate) fn record_of(json: &str) -> RunRecord {
     RunRecord::from_json(json).unwrap()
 }
 
-/// True if its numbers, or those that are held against a limit, must not be believed.
+/// True if its numbers, or those that are checked against a limit, must not be believed.
 pub(crate) fn is_invalid(record: &RunRecord) -> bool {
     record.verdict.as_ref().is_some_and(|verdict| verdict.level == Level::Invalid)
         || record.requirements.iter().any(|check| check.finding == Finding::Invalid)
@@ -94,7 +94,7 @@ pub(crate) fn ended(output: &Output) -> Ended {
 }
 
 impl Ended {
-    /// Checks that it ended with `code` and said each of `words` on stderr.
+    /// Checks that it ended with `code` and printed each of `words` on stderr.
     pub(crate) fn check(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
         for word in words {
@@ -103,14 +103,14 @@ impl Ended {
         assert!(!self.stderr.contains("panicked"), "{self:?}");
     }
 
-    /// Checks that it measured all that it was asked to, whatever a machine that is busy with other things made the
-    /// verdict, and said each of `words` on stderr.
+    /// Checks that it measured everything that was asked for, whatever verdict a busy machine caused, and printed each
+    /// of `words` on stderr.
     pub(crate) fn check_measured(&self, words: &[&str]) {
         let code = self.code.filter(|code| [0, 12, 13].contains(code)).unwrap_or(0);
         self.check(code, words);
     }
 
-    /// Checks that it said nothing on stdout: there is no result.
+    /// Checks that it printed nothing on stdout: there is no result.
     pub(crate) fn check_no_result(&self) {
         assert_eq!(self.stdout, "");
     }
@@ -130,7 +130,7 @@ impl Running {
         Self::start_with_patience(command, PATIENCE)
     }
 
-    /// The same for what takes longer than others.
+    /// The same for a command that takes longer.
     pub(crate) fn start_with_patience(mut command: Command, patience: Duration) -> Self {
         let mut child =
             command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
@@ -161,12 +161,12 @@ impl Running {
         self.child.stdin = None;
     }
 
-    /// Reads stderr up to a line with `word` in it, which is given back.
+    /// Reads stderr up to a line with `word` in it, and returns that line.
     pub(crate) fn wait_for_word(&mut self, word: &str) -> String {
         self.wait_for(word, |line| line.contains(word))
     }
 
-    /// Reads stderr up to a line with one of `words` in it, which is given back.
+    /// Reads stderr up to a line with one of `words` in it, and returns that line.
     #[cfg(feature = "fleet")]
     pub(crate) fn wait_for_one_of(&mut self, words: &[&str]) -> String {
         self.wait_for(&words.join(" or "), |line| words.iter().any(|word| line.contains(word)))
@@ -196,7 +196,7 @@ impl Running {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// The most that it had in memory at a time, in bytes, as far as that can be seen before it ends.
+    /// Its peak memory in bytes, as far as that can be seen before it ends.
     pub(crate) fn peak_memory(&self) -> u64 {
         let mut peak = 0;
         while let Some(so_far) = self.peak_memory_so_far() {
@@ -206,7 +206,7 @@ impl Running {
         peak
     }
 
-    /// The same until now; `None` once it has ended.
+    /// Its peak memory so far; `None` once it has ended.
     pub(crate) fn peak_memory_so_far(&self) -> Option<u64> {
         let status = format!("/proc/{}/status", self.pid().as_raw_nonzero());
         let text = std::fs::read_to_string(&status).ok()?;
@@ -215,7 +215,7 @@ impl Running {
         Some(kib << 10)
     }
 
-    /// Waits for the end of the process; gives its exit code and the rest of its output.
+    /// Waits for the process to end; returns its exit code and the rest of its output.
     pub(crate) fn wait(mut self) -> Ended {
         let (mut stdout, mut stderr) = (String::new(), String::new());
         self.stdout.read_to_string(&mut stdout).unwrap();
@@ -232,12 +232,12 @@ impl Drop for Running {
     }
 }
 
-/// Waits a moment before something is looked at again: the one place in which these tests sleep.
+/// Sleeps briefly before another look at something: the only place where these tests sleep.
 pub(crate) fn pause() {
     engine::clock::sleep(units::Nanos::from_millis(5));
 }
 
-/// Says that a test does not do all that it is there for.
+/// Reports that a test skips something.
 #[expect(clippy::explicit_write, reason = "what the macros print is hidden when a test passes")]
 pub(crate) fn say_skipped(why: &str) {
     writeln!(std::io::stderr(), "skipped: {why}").unwrap();
@@ -247,9 +247,9 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().cast_signed()).unwrap()
 }
 
-/// Kills the process if what is given back still lives after `patience`.
+/// Kills the process unless the returned sender is dropped within `patience`.
 fn kill_after(patience: Duration, pid: Pid) -> Sender<()> {
-    // A handle and no number, which might be another process by then.
+    // A handle instead of a number, which might belong to another process by then.
     let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
     let (waits, hears) = channel();
     std::thread::spawn(move || {
@@ -260,7 +260,7 @@ fn kill_after(patience: Duration, pid: Pid) -> Sender<()> {
     waits
 }
 
-/// The longest that a process may take in all, on a machine that is busy with other things.
+/// The longest that a process may take in total, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An embedded server, and its URL.
@@ -270,7 +270,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `line` is what stands after `wirebench serve`.
+    /// Starts `wirebench serve` with the arguments in `line`.
     pub(crate) fn start(sandbox: &Sandbox, line: &str) -> Self {
         let mut process = Running::start(sandbox.command(&format!("serve {line}")));
         let ready = process.line();

@@ -1,4 +1,4 @@
-//! The history: records are found again, whoever writes beside them or is killed.
+//! The history: records are found again despite concurrent writers and killed processes.
 
 use crate::harness::{Ended, Running, Sandbox, Server};
 use rustix::process::Signal;
@@ -28,7 +28,7 @@ fn what_was_measured_is_listed_and_found_by_its_name() {
     assert!(all[0]["rows"][0]["p50_ns"].as_f64().unwrap() > 0.0);
     assert!(file.starts_with(".wirebench/records/2"), "{file}");
     assert_eq!(sandbox.run(&format!("show {}", &id[..6])).stdout, run.stdout);
-    // Its name holds even after the file is gone.
+    // Its name still works after the file is gone.
     fs::remove_file(sandbox.path().join(file)).unwrap();
     assert_eq!(sandbox.run(&format!("show {id}")).stdout, run.stdout);
     sandbox.run(&format!("compare {id} {id}")).check_measured(&[]);
@@ -53,7 +53,7 @@ fn files_fill_a_history_anew() {
     fs::write(&database, "this is no database, and was one".repeat(99)).unwrap();
     fs::remove_file(sandbox.path().join(".wirebench/history.db-wal")).ok();
     sandbox.run("history").check(2, &["history.db is damaged: it is not a database; move it away"]);
-    // Whoever measures is told, and its record is kept.
+    // A measuring command prints a warning, and its record is kept.
     let run = sandbox.run("ladder --only unix --rounds 1 --block 20ms -c 1");
     run.check_measured(&["warning: the record is kept, but not in the history: ", "move it away"]);
     assert_eq!(fs::read_dir(sandbox.path().join(".wirebench/records")).unwrap().count(), 6);
@@ -71,12 +71,12 @@ fn a_history_of_a_newer_program_is_left_alone_and_costs_no_record() {
     sandbox.run("history import records").check(0, &["1 added"]);
     let database = sandbox.path().join(".wirebench/history.db");
     let mut bytes = fs::read(&database).unwrap();
-    // The version that a program gives its database, by the file format of SQLite.
+    // The user version in the header of an SQLite database.
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
     fs::write(&database, &bytes).unwrap();
     let told = "history.db has version 99, this program knows up to 2; use a newer program";
     sandbox.run("history").check(2, &[told]);
-    // Whoever measures is told, and its record is kept.
+    // A measuring command prints a warning, and its record is kept.
     let run = sandbox.run("ladder --only unix --rounds 1 --block 20ms -c 1");
     run.check_measured(&["warning: the record is kept, but not in the history: ", told]);
     assert_eq!(sandbox.records().len(), 1);
@@ -93,7 +93,7 @@ fn a_history_that_may_only_be_read_is_listed_and_costs_no_record() {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     };
     let files = |mode: u32| {
-        // Beside it are those that SQLite has left there.
+        // These include the files that SQLite has left beside it.
         let all = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         all.filter(|path| path.is_file()).for_each(|path| may(&path, mode));
     };
@@ -106,21 +106,21 @@ fn a_history_that_may_only_be_read_is_listed_and_costs_no_record() {
     let id = entries[0]["id"].as_str().unwrap();
     let told = "history.db may not be written: give yourself the right to write it, the files";
     run(&format!("history tag {id} old")).check(74, &[told]);
-    // Whoever measures is told, and its record is kept.
+    // A measuring command prints a warning, and its record is kept.
     let measured = run("ladder --only unix --rounds 1 --block 20ms -c 1");
     measured.check_measured(&["warning: the record is kept, but not in the history: ", told]);
     assert_eq!(sandbox.records().len(), 1);
     files(0o644);
     run("history import").check(0, &["1 added"]);
 
-    // Where nothing can be written beside it, it cannot be read either.
+    // If nothing can be written beside it, it cannot be read either.
     may(&folder, 0o555);
     run("history").check(74, &[told]);
     may(&folder, 0o755);
     assert_eq!(listed(&sandbox, "history").len(), 4);
 }
 
-/// The program with `line` as its arguments, for which permissions hold also where root runs the tests.
+/// The program with `line` as its arguments, bound by permissions even if root runs the tests.
 fn obedient(sandbox: &Sandbox, line: &str) -> Command {
     if !rustix::process::geteuid().is_root() {
         return sandbox.command(line);
@@ -225,7 +225,7 @@ fn two_hundred_kills_lose_nothing() {
     check_kills(&History::new(None), 200);
 }
 
-/// A folder whose history is a file there, or the database of a URL.
+/// A folder with its history in a file there, or in the database of a URL.
 pub(crate) struct History {
     pub(crate) sandbox: Sandbox,
     pub(crate) url: Option<String>,
@@ -272,7 +272,7 @@ pub(crate) fn check_ten_writers(history: &History) {
     assert_eq!(verified.stdout, "200 records, all as they were written\n");
 }
 
-/// Kills a process that adds records so many times, each time after as many of them as the seed says.
+/// Kills a process that adds records, `times` times, each time after a random number of them.
 pub(crate) fn check_kills(history: &History, times: u32) {
     let sandbox = &history.sandbox;
     let mut random = Random::new(7);
@@ -290,7 +290,7 @@ pub(crate) fn check_kills(history: &History, times: u32) {
         import.send(Signal::KILL);
         let ended = import.wait();
         lines += &ended.stdout;
-        // One that was done by then has nothing to lose.
+        // One that had ended by then has nothing to lose.
         killed += u32::from(ended.code.is_none());
         // A line that was cut off does not count.
         let whole = lines.split_inclusive('\n').filter(|line| line.ends_with('\n'));
@@ -305,10 +305,10 @@ pub(crate) fn check_kills(history: &History, times: u32) {
     history.run("history verify").check(0, &[]);
 }
 
-/// The records that a process is given of which it is killed among the first half.
+/// The records that a process is given; it is killed while it adds the first half.
 const EACH: u32 = 24;
 
-/// Records that differ in the second of their start.
+/// Writes records that differ in the second of their start.
 pub(crate) fn write_records(folder: &Path, seconds: std::ops::Range<u32>) {
     fs::create_dir_all(folder).unwrap();
     for second in seconds {

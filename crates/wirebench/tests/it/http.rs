@@ -1,4 +1,4 @@
-//! HTTP as people load it: a page is asked for, and its status says if that is a reply.
+//! HTTP as commonly loaded: a page is requested, and its status decides whether that is a reply.
 
 use crate::harness::{Ended, Sandbox, Server};
 use crate::peers::{Peer, Stream, head};
@@ -104,7 +104,7 @@ fn every_reply_must_have_in_it_what_is_expected() {
     assert!(ended.code == Some(15) && ended.stderr.contains(said), "{ended:?}");
     assert_eq!(records, []);
 
-    // What `sha256sum` prints of "on" and of "off".
+    // The digests that `sha256sum` prints for "on" and "off".
     let on = "sha256:b8d31e852725afb1e26d53bab6095b2bff1749c9275be13ed1c05a56ed31ec09";
     let off = "sha256:b4dc66dde806261bdda8607d8707aa727d308cd80272381a5583f63899918467";
     for (body, said) in [("on", "not in the 3 bytes"), (on, off)] {

@@ -1,10 +1,10 @@
-//! The output of google-benchmark, as a record of ours and back.
+//! The output of google-benchmark, converted to a record and back.
 
 use crate::harness::{Sandbox, record_of};
 use record::{Kind, google_benchmark};
 use std::fs::File;
 
-/// As google-benchmark 1.7.1 printed it.
+/// Output of google-benchmark 1.7.1.
 pub(crate) const PRINTED: &str =
     include_str!("../../../record/tests/it/google_benchmark_1.7.1.json");
 
@@ -88,7 +88,7 @@ fn help_fits_a_screen_and_has_three_examples() {
     assert_eq!(lines.iter().filter(|line| line.contains("import google-benchmark ")).count(), 3);
 }
 
-/// With that in `printed.json`.
+/// A sandbox with `printed` in `printed.json`.
 fn with(printed: &[u8]) -> Sandbox {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("printed.json"), printed).unwrap();

@@ -1,4 +1,4 @@
-//! SIGKILL at any instant: no process is left running, and no temporary file beyond the next run.
+//! SIGKILL at any instant: no process is left running, and no temporary file outlives the next run.
 
 use crate::harness::{Running, Sandbox, Server, pause, record_of};
 use record::Ended;
@@ -34,7 +34,7 @@ fn the_run_of_a_page_that_is_killed_ends_and_is_kept() {
     assert_eq!(page.wait().code, None);
     let mut looks = 0..LOOKS_MAX;
     while !processes(&sandbox).is_empty() {
-        assert!(looks.next().is_some(), "it goes on without its page");
+        assert!(looks.next().is_some(), "it still runs without its page");
         pause();
     }
     let record = &sandbox.records()[0];
@@ -74,8 +74,8 @@ fn every_block_of_a_sweep_is_recovered_wherever_its_journal_ends() {
     }
 }
 
-/// All commands that measure, each with servers of its own. None goes on where the last one was killed: some time there
-/// would be nothing left to do.
+/// All commands that measure, each with servers of its own. None resumes where the last one was killed: eventually
+/// there would be nothing left to do.
 const COMMANDS: [&str; 4] = [
     "ladder --rounds 20 --block 20ms --only ws,unix,wss -c 2",
     "run LADDER --rounds 20 --only ws,unix,wss --fresh",
@@ -83,7 +83,7 @@ const COMMANDS: [&str; 4] = [
     "lab KIFI --quick --rounds 20 --block 50ms --only embedded --subjects SUBJECTS --fresh",
 ];
 
-/// Kills a command a few times, each time after as many changes as the seed says.
+/// Kills a command a few times, each time after a number of changes that the seed determines.
 fn check_killed(line: &str) {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let file = |name: &str| repository.join(name).display().to_string();
@@ -94,7 +94,7 @@ fn check_killed(line: &str) {
     let sandbox = Sandbox::new();
     let start = |line: &str| {
         let mut command = sandbox.command(line);
-        // All processes of the command have it in their environment, and none else.
+        // All processes of the command have this in their environment, and no others.
         command.env("HOME", sandbox.path()).env("TMPDIR", sandbox.path());
         Running::start(command)
     };
@@ -148,7 +148,7 @@ fn processes(sandbox: &Sandbox) -> BTreeSet<u32> {
     all.collect()
 }
 
-/// All files and folders in the sandbox, but for those that runs leave on purpose.
+/// All files and folders in the sandbox, except those that runs leave on purpose.
 fn temporary(sandbox: &Sandbox) -> BTreeSet<PathBuf> {
     fn below(folder: &Path, found: &mut BTreeSet<PathBuf>) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -165,11 +165,11 @@ fn temporary(sandbox: &Sandbox) -> BTreeSet<PathBuf> {
     found
 }
 
-/// The kills of each command; `cargo xtask bench kills` has 100 of every command that there is.
+/// The number of kills per command; `cargo xtask bench kills` does 100 for every command.
 const KILLS: u64 = 2;
 
-/// The most changes that are awaited. Looking takes milliseconds, and by then a command has begun to measure.
+/// The most changes to wait for. A look takes milliseconds, so that a command has begun to measure by then.
 const CHANGES: usize = 60;
 
-/// The most looks at a command or at what it left: on a machine that is busy with other things changes are far between.
+/// The most looks at a command or at what it left: on a busy machine changes are rare.
 const LOOKS_MAX: u32 = 1000;

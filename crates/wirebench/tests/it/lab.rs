@@ -42,8 +42,8 @@ fn every_subject_that_is_installed_is_measured() {
         record.blocks.iter().filter_map(|block| block.failed.clone()).collect()
     };
     let mut record = measured();
-    // A machine that stands still between a client and us makes their windows differ, and the CPU time in them, which
-    // rightly fails the block.
+    // If the machine stalls at the wrong moment, the windows of a client and of wirebench differ, and so does the CPU
+    // time in them, which rightly fails the block.
     let is_of_window = |reason: &String| {
         reason.contains(": it reports a window of ") || reason.contains(" of CPU time, and we saw ")
     };
@@ -97,7 +97,7 @@ fn every_subject_that_holds_conversations_is_measured_with_each() {
             .filter(is_it)
             .filter_map(|it| it.spec.conversation.as_ref().map(|held| held.name.clone()))
             .collect();
-        // Receivers that others publish to have nothing to ask: those are measured in rooms alone.
+        // Conversations with separate publishers have no requests: they are only measured in rooms.
         for expected in conversations_of(name, |held| held.publishers.is_none()) {
             assert!(
                 held.contains(&expected),
@@ -141,9 +141,9 @@ fn every_relay_delivers_what_is_published_to_every_receiver_once() {
             let rooms = workload.spec.load.rooms().unwrap();
             assert!(receivers.contains(&rooms.receivers.get()), "{name}");
             let all = counts.published * u64::from(rooms.receivers.get());
-            // What receivers are owed while they are away is apart, and adds up with the rest.
-            // Where half of the receivers waited as long as the edge, the machine stood still: what a receiver that
-            // leaves has not had by then is no omission of the relay.
+            // Deliveries that receivers are owed while away are counted apart, and add up with the rest.
+            // If half of the receivers waited as long as the edge, the machine stalled: a delivery that a leaving
+            // receiver has not had by then is not an omission of the relay.
             let median_max = deliveries.median.as_ref().map_or(0, |median| median.max_ns);
             let cut = if median_max >= EDGE_NS { counts.cut } else { 0 };
             assert_eq!((counts.whole(), counts.missing()), (all, cut), "{name}: {counts:?}");
@@ -157,7 +157,7 @@ fn every_relay_delivers_what_is_published_to_every_receiver_once() {
             let is_fault = rooms.conduct.storm.is_some() || rooms.conduct.restart.is_some();
             assert_eq!(block.restart.is_some(), rooms.conduct.restart.is_some(), "{name}");
             let gone = if is_fault { u64::from(rooms.receivers.get()) } else { 0 };
-            // Whoever is not back within so short a measurement is so in the drain.
+            // Receivers that do not come back within so short a measurement do so in the drain.
             assert_eq!(counts.torn_off, gone, "{name}: {counts:?}");
             assert!(counts.recovered <= gone && counts.attempts >= gone, "{name}: {counts:?}");
             assert!(block.errors.is_empty() && counts.published > 0, "{name}: {:?}", block.errors);
@@ -197,7 +197,7 @@ fn relays_of_others_go_on_when_their_redis_is_killed_and_nobody_is_cut() {
         let counts = block.deliveries.as_ref().unwrap().counts;
         assert_eq!(counts.check(), Ok(()), "{name}: {counts:?}");
         assert_eq!((counts.owed, counts.whole()), (20 * counts.published, counts.owed), "{name}");
-        // Something has come behind the last that was lost: to all of them, if only in the drain.
+        // All receivers got a later message after the last lost one, if only in the drain.
         assert_eq!((counts.cut, counts.in_flight_at_end), (0, 0), "{name}: {counts:?}");
         assert_eq!((counts.torn_off, counts.attempts), (20, 0), "{name}: {counts:?}");
         let others = [counts.duplicate, counts.foreign, counts.reordered, counts.early];
@@ -221,7 +221,7 @@ fn tabs_of_a_browser_have_every_message_once_beside_our_own_receivers() {
         let ours = block.deliveries.as_ref().unwrap().counts;
         let tabs = block.tabs.as_ref().unwrap();
         assert_eq!(tabs.transport, transports[block.workload], "{name}");
-        // Ten tabs, and ten receivers of ours, have had all that was published.
+        // Ten tabs, and ten receivers of ours, have received everything that was published.
         assert_eq!((tabs.tabs, ours.owed), (10, 10 * ours.published), "{name}");
         assert_eq!((ours.delivered, ours.missing()), (ours.owed, 0), "{name}");
         let odd = [tabs.counts.missing(), tabs.duplicate, tabs.reordered, tabs.foreign];
@@ -229,7 +229,7 @@ fn tabs_of_a_browser_have_every_message_once_beside_our_own_receivers() {
         assert!(ours.published > 0, "{name}");
         let delivery = tabs.delivery.as_ref().unwrap();
         assert_eq!((delivery.count, tabs.counts.delivered), (ours.owed, ours.owed), "{name}");
-        assert!(tabs.clock_bound_ns > 0, "no two clocks are compared without a doubt: {name}");
+        assert!(tabs.clock_bound_ns > 0, "comparing two clocks leaves an uncertainty: {name}");
     }
     let shown = run(&sandbox, "show");
     let words = ["in tabs ", "xhr-streaming", "± "];
@@ -283,7 +283,7 @@ fn what_receivers_say_is_held_against_what_was_published() {
         let is_as_expected = failed.contains(reason) && failed.is_empty() == reason.is_empty();
         assert!(is_as_expected, "{name}: {failed}");
         if reason.is_empty() {
-            // It had the end mark, and nothing besides.
+            // It received the end mark, and nothing else.
             let published = block.deliveries.as_ref().unwrap().counts.published;
             let counts = block.tabs.as_ref().unwrap().counts;
             assert!(published > 0, "{block:?}");
@@ -293,7 +293,7 @@ fn what_receivers_say_is_held_against_what_was_published() {
     assert_nothing_runs_in(sandbox.path());
 }
 
-/// A client that joins nothing, and says SAID of its one receiver.
+/// A client that joins nothing, and reports SAID about its one receiver.
 const RECEIVERS: &str = r#"
 import sys
 print("ready script 1", flush=True)
@@ -326,7 +326,7 @@ fn the_labs_of_this_repository_name_subjects_that_there_are() {
         "floor-push",
     ] {
         let file = repository().join(format!("experiments/{name}.toml"));
-        // Nothing is installed there: what is left is row zero, and what is ours.
+        // Nothing is installed there: only row zero and our own servers are left.
         let line = format!(
             "lab {} --quick --rounds 1 --block 50ms --only {} --subjects {} --installed {}",
             file.display(),
@@ -336,7 +336,7 @@ fn the_labs_of_this_repository_name_subjects_that_there_are() {
         );
         let ended = run(&sandbox, &line);
         if name.ends_with("accelbyte") {
-            // In that one nothing is ours.
+            // That lab has no server of ours.
             ended.check(2, &["it has nothing called `embedded`, which --only names"]);
         } else {
             ended.check_measured(&[]);
@@ -656,7 +656,7 @@ fn subjects_and_experiments_travel_in_the_program_and_own_subjects_go_first() {
     assert!(!own.stdout.contains("node-ws"), "{own:?}");
 }
 
-/// The template of Python with `changes`, each a text and what takes its place.
+/// Creates a subject from the Python template with `changes`, each a text and its replacement.
 fn python(sandbox: &Sandbox, name: &str, role: &str, changes: Changes<'_>) {
     run(sandbox, &format!("subjects new {name} --role {role} --language python")).check(0, &[]);
     for (from, to) in changes {
@@ -693,7 +693,7 @@ fn run(sandbox: &Sandbox, line: &str) -> How {
     Running::start(command(sandbox, line)).wait()
 }
 
-/// The program, which finds other programs, and installs below the sandbox.
+/// The program with a PATH to find other programs; it installs below the sandbox.
 fn command(sandbox: &Sandbox, line: &str) -> Command {
     let mut command = sandbox.command(line);
     command.env("PATH", path()).env("HOME", std::env::var_os("HOME").unwrap_or_default());
@@ -715,14 +715,14 @@ fn subjects() -> PathBuf {
     repository().join("subjects")
 }
 
-/// The names of all that the repository has.
+/// The names of all subjects in the repository.
 fn all_subjects() -> Vec<String> {
     let catalogue = lab::Catalogue::read(&subjects()).unwrap();
     assert_eq!(catalogue.broken, []);
     catalogue.subjects.into_iter().map(|subject| subject.name).collect()
 }
 
-/// True if it holds a conversation over something.
+/// True if the subject holds any conversation.
 fn talks(name: &str) -> bool {
     !conversations_of(name, |_| true).is_empty()
 }
@@ -732,14 +732,14 @@ fn receives(name: &str) -> bool {
     lab::Catalogue::read(&subjects()).unwrap().find(name).unwrap().manifest.receives()
 }
 
-/// The names of the conversations that it holds and that are wanted.
+/// The names of the wanted conversations that the subject holds.
 fn conversations_of(name: &str, is_wanted: impl Fn(&Conversation) -> bool) -> Vec<String> {
     let catalogue = lab::Catalogue::read(&subjects()).unwrap();
     let held = catalogue.find(name).unwrap().conversations.iter().map(|held| &held.conversation);
     held.filter(|held| is_wanted(held)).map(|held| held.name.clone()).collect()
 }
 
-/// True if it is the subject whose registry need not be reached, and was not; says so.
+/// True if this is the subject whose registry may be unreachable, and was; reports that.
 fn is_skipped(name: &str, installed: &Path) -> bool {
     let skipped = name == "ratchet" && !installed.join(name).join("vendor").exists();
     if skipped {
@@ -757,7 +757,7 @@ fn index_of(record: &RunRecord, name: &str) -> usize {
     names.iter().position(|it| *it == name).unwrap_or_else(|| panic!("no {name} in {names:?}"))
 }
 
-/// The record of an experiment of this repository, with its quick settings and the subjects that are installed there.
+/// The record of an experiment of this repository, with its quick settings and the subjects in `installed`.
 fn measured_quickly(sandbox: &Sandbox, file: &str, installed: &Path) -> RunRecord {
     let line = format!(
         "lab {} --quick --json --subjects {} --installed {}",
@@ -770,8 +770,8 @@ fn measured_quickly(sandbox: &Sandbox, file: &str, installed: &Path) -> RunRecor
     record_of(&ended.stdout)
 }
 
-/// Checks that no process works in a folder, once those that are ending have had their time. Those that still have an
-/// owner, such as the lab of another test, are not meant: whoever loses its owner becomes a child of another process.
+/// Checks that no process works in a folder, after giving processes that are ending some time. Ignores those that still
+/// have an owner, such as the lab of another test: a process that loses its owner becomes a child of another process.
 fn assert_nothing_runs_in(folder: &Path) {
     let folder = folder.canonicalize().unwrap();
     let mut left = working_in(&folder);
@@ -803,7 +803,7 @@ fn working_in(folder: &Path) -> Vec<String> {
 fn is_ours(process: &Path) -> bool {
     let mut process = process.to_owned();
     loop {
-        // The parent is the second word behind the name, which stands in brackets and may have any letters.
+        // The parent is the second word after the name, which is in parentheses and may contain any characters.
         let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
         let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1));
         let Some(parent) = parent.and_then(|parent| parent.parse::<u32>().ok()) else {
@@ -816,7 +816,7 @@ fn is_ours(process: &Path) -> bool {
     }
 }
 
-/// Texts of a program, each with the one that takes its place.
+/// Texts of a program, each with its replacement.
 type Changes<'a> = &'a [(&'a str, &'a str)];
 
 /// A server that ends after some messages.
@@ -825,7 +825,7 @@ const DIES: &str = "            await writer.drain()\n            left -= 1\n   
 const CHATTERS: &str = "            await writer.drain()\n            os.write(2, b'a message came, and went\\n' * 100)";
 /// A smoke run starts some fifty processes, virtual machines among them.
 const SMOKE_PATIENCE: Duration = Duration::from_secs(600);
-/// So often it is looked whether all have ended: for 10 s.
+/// The most looks for processes that have not ended: for 10 s.
 const LOOKS: usize = 2000;
 /// The age up to which a message counts as on its way to a receiver that leaves.
 const EDGE_NS: u64 = 250_000_000;

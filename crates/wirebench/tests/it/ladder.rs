@@ -1,10 +1,10 @@
-//! A ladder as a whole, over real sockets and short: its table, and what its record has of every block.
+//! A short ladder over real sockets: its table, and what its record has for every block.
 
 use crate::harness::{Running, Sandbox, say_skipped};
 use record::{Block, Ended, Kind, Level, Little, Number, RunRecord, Workload};
 use units::Nanos;
 
-/// Little's law is checked from so many on.
+/// The number of replies above which Little's law is checked.
 const REPLIES_FOR_LITTLE: f64 = 100.0;
 
 const RUNGS: [&str; 14] = [
@@ -49,7 +49,7 @@ fn every_rung_is_measured_and_its_counts_add_up() {
         assert_eq!(result.to_baseline.is_none(), is_baseline);
     }
     check_every_rung_has_replies(record);
-    // A busy machine casts doubt on rows, which are in no answer then.
+    // A busy machine casts doubt on rows, which are then left out of the answer.
     let is_unmarked = |name: &str| {
         let index = RUNGS.iter().position(|rung| *rung == name).unwrap();
         let verdict = record.verdict.as_ref().unwrap();
@@ -117,7 +117,7 @@ fn the_order_follows_from_the_seed() {
     };
     let one = order(7);
     assert_eq!(one, order(7));
-    // Of 6^6 orders another seed might give the same one; this one does not.
+    // Another seed might give the same one of 6^6 orders; this one does not.
     assert_ne!(one, order(8));
 }
 
@@ -148,13 +148,13 @@ fn a_terminal_gets_colours_unless_it_or_somebody_refuses_them() {
             return say_skipped("there is no `script` that makes terminals");
         }
         ended.check_measured(&[]);
-        // Colour is what `m` ends; a line that is rewritten needs other sequences.
+        // A colour sequence ends in `m`; rewriting a line needs other sequences.
         let has_colour = ended.stdout.contains("\x1b[1m");
         assert_eq!(has_colour, colours, "{prefix}: {ended:?}");
     }
 }
 
-/// The table has all rungs in their order, fits a terminal of 80 columns, and moves none.
+/// Checks that the table has all rungs in their order, fits a terminal of 80 columns, and moves none.
 fn check_page(page: &str) {
     let table = page.lines().skip_while(|line| !line.starts_with("rung "));
     let rows: Vec<&str> = table.skip(1).take(RUNGS.len()).collect();
@@ -168,7 +168,7 @@ fn check_page(page: &str) {
     }
 }
 
-/// In one of its blocks at least.
+/// Checks that every rung has replies in at least one of its blocks.
 fn check_every_rung_has_replies(record: &RunRecord) {
     for (index, name) in workload_names(record).into_iter().enumerate() {
         let mut blocks = record.blocks.iter().filter(|block| block.workload == index);
@@ -184,7 +184,7 @@ fn check_block(workload: &Workload, block: &Block) {
     assert_eq!(counts.ok, counts.sent, "{name}: {counts:?}");
     assert_eq!(block.errors, [], "{name}");
     if counts.ok == 0 {
-        return; // A machine that is busy with other things gave it no time.
+        return; // A busy machine gave it no time.
     }
 
     let wire = &block.wire;
@@ -196,10 +196,10 @@ fn check_block(workload: &Workload, block: &Block) {
         assert_eq!(split.encoding_bytes < 0, workload.spec.deflate.is_some(), "{name}: {split:?}");
     }
     check_handshakes(workload, block);
-    // Tickets come when they come, and compression makes of each message what it can.
+    // Tickets arrive at any time, and compression shrinks each message differently.
     let Some([sent, received]) = bytes_per_message(workload) else { return };
     if name == "http-new" {
-        // The request of the first reply may lie before the window, and that of the last behind it.
+        // The first reply may answer a request before the window, and the last request may be answered after it.
         assert_eq!(wire.received_bytes_per_message, Some(received));
         let replies = exact(wire.received_bytes) / received;
         let requests = exact(wire.sent_bytes) / sent;
@@ -213,7 +213,7 @@ fn check_block(workload: &Workload, block: &Block) {
         Little::Checked { expected_in_flight, .. } => {
             assert!((expected_in_flight - 1.0).abs() < 1e-9)
         }
-        // On a machine that is busy with other things there may be too few for it.
+        // On a busy machine there may be too few replies for it.
         Little::NotChecked { reason } => {
             let replies = exact(wire.received_bytes) / received;
             assert!(

@@ -93,7 +93,7 @@ fn a_server_whose_greetings_have_no_end_is_sent_nothing() {
         let peer = Peer::start(move |stream, _| {
             greet(stream)?;
             let mut all = Vec::new();
-            // What came before an error counts too.
+            // Bytes before an error count too.
             let _end = stream.read_to_end(&mut all);
             counted.fetch_add(all.len(), Ordering::SeqCst);
             Ok(())
@@ -169,7 +169,7 @@ fn a_websocket_that_cuts_who_does_not_speak_its_subprotocol_is_looked_at() {
             return silence(stream);
         }
         stream.peek(&mut [0])?;
-        // Without a word, and with the message unread.
+        // It cuts the connection without a word, and with the message unread.
         Ok(rustix::net::connect_unspec(&*stream)?)
     });
     let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", peer.url("ws")));
@@ -197,7 +197,7 @@ fn json_rpc_is_known_by_its_reply_and_not_looked_at_again() {
     });
     let ended = Sandbox::new().run(&format!("{} -n 10 -c 1", lines.url("tcp")));
     ended.check(15, &["Is it JSON-RPC 2.0", " --conversation ndjson` plays it once"]);
-    // As others write it: its version stands behind what errors show.
+    // As other libraries write it: the version is after the part that errors show.
     let late = r#"{"error": {"code": -32700, "message": "Parse error: it is no JSON"}, "id": null, "jsonrpc": "2.0"}"#;
     let other = Peer::start(move |stream, _| {
         let mut socket = tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)?;
@@ -314,7 +314,7 @@ fn a_response_that_does_not_end_is_found_to_be_a_stream_of_events() {
     Sandbox::new().run(&line).check(15, &[found, "/events --conversation sse"]);
 }
 
-/// The first line of a request, whose head is read.
+/// Reads the head of a request and returns its first line.
 fn request_line(stream: &mut Stream) -> io::Result<String> {
     let mut line = Vec::new();
     while !line.ends_with(b"\r\n") {
@@ -357,7 +357,7 @@ fn init_writes_the_conversation_to_start_from() {
         let refusal = format!("{name}.toml already exists");
         again.check(2, &[&refusal, "--force"]);
         sandbox.run(&format!("init {url} --force -q")).check(0, &[]);
-        // It is read as it is.
+        // The file is accepted as written.
         sandbox.run(&format!("{url} --conversation ./{name}.toml --dry-run")).check(0, &[]);
     }
 }

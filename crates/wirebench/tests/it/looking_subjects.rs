@@ -1,8 +1,8 @@
-//! Servers that others wrote, looked at by `wirebench URL`: the table of docs/LOOKING.md.
+//! Third-party servers, looked at by `wirebench URL`: the table of docs/LOOKING.md.
 //!
-//! Each look takes some seconds, for connections follow each other slowly:
-//! `cargo test -p wirebench --test it looking_subjects -- --ignored --nocapture` prints the table, where
-//! `WIREBENCH_INSTALLED` names the folder in which the subjects are installed.
+//! Each look takes some seconds, because connections are opened slowly:
+//! `cargo test -p wirebench --test it looking_subjects -- --ignored --nocapture` prints the table, if
+//! `WIREBENCH_INSTALLED` names the folder where the subjects are installed.
 
 use crate::harness::{Sandbox, say_skipped};
 use crate::third_party::{Server, installed_subjects};
@@ -34,7 +34,7 @@ fn what_is_said_of_each_server_is_right_and_it_goes_on_serving() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The finding: on the page what is measured, else the sentence that asks whether it is this.
+/// The finding: what is measured, according to the page, or else the question in the error.
 fn words(page: &str, error: &str) -> String {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((_, rest)) = page.split_once("\nfound ") {
@@ -62,7 +62,7 @@ fn print(rows: &str) {
     writeln!(std::io::stderr(), "{rows}").unwrap();
 }
 
-/// A scheme, a path, and a part of what is right to say.
+/// A scheme, a path, and a part of the right finding.
 type Look = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]

@@ -1,4 +1,4 @@
-//! Memory under attack, seen from outside: no peer sets how much of it we take, with room for the program itself.
+//! Memory under attack, seen from outside: no peer decides how much of it we use, with room for the program itself.
 
 use crate::harness::{Running, Sandbox, Server};
 use crate::peers::{Peer, Stream, echo, open_websocket, websocket_echo};
@@ -67,7 +67,7 @@ fn messages_that_come_in_part_do_not_fill_a_server() {
             let mut client = Stream::connect(&address).unwrap();
             let len = (16_u32 << 20).to_be_bytes();
             let part = [len.as_slice(), &vec![7; (16 << 20) - 1]].concat();
-            client.write_all(&part).ok(); // It may be ended in the middle.
+            client.write_all(&part).ok(); // The server may end it halfway.
             clients.push(client);
         }
         let peak = server.process.peak_memory_so_far().unwrap();
@@ -75,14 +75,14 @@ fn messages_that_come_in_part_do_not_fill_a_server() {
     }
 }
 
-/// Does not read; the process of the test ends it.
+/// Never reads; the end of the test process ends it.
 fn forever() -> io::Result<()> {
     loop {
         std::thread::park();
     }
 }
 
-/// Runs with a small budget; the most memory that it took, and its record.
+/// Runs with a small budget; returns the peak memory and the record.
 fn attacked(line: &str) -> (u64, RunRecord) {
     let sandbox = Sandbox::new();
     let running = Running::start(sandbox.command(&format!("{line} --memory-max 64MiB")));
@@ -92,5 +92,5 @@ fn attacked(line: &str) -> (u64, RunRecord) {
     (peak, record.unwrap_or_else(|| panic!("{line}: {ended:?}")))
 }
 
-/// The budget, and what the program takes besides.
+/// The budget, and the memory of the program itself.
 const MOST: u64 = (64 + 96) << 20;

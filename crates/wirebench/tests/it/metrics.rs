@@ -18,7 +18,7 @@ fn a_run_is_scraped_while_it_goes_on_and_ends_as_it_would_have() {
     let address = address.trim().rsplit_once("http://").unwrap().1;
     let address = address.strip_suffix("/metrics").unwrap();
     assert!(asked(address, "/other").starts_with("HTTP/1.1 404 Not Found\r\n"));
-    // Somebody who says nothing keeps nobody else out.
+    // A silent client keeps nobody else out.
     let _silent = Stream::connect(address).unwrap();
     let text = loop {
         let answer = asked(address, "/metrics");
@@ -43,7 +43,7 @@ fn a_run_is_scraped_while_it_goes_on_and_ends_as_it_would_have() {
     running.wait().check(130, &[]);
 }
 
-/// From text, Prometheus would have the buckets that we chose, and no histogram of its own.
+/// From text, Prometheus would take the buckets that we chose instead of a native histogram.
 #[cfg(feature = "otlp")]
 #[test]
 fn prometheus_itself_takes_native_histograms() {
@@ -73,7 +73,7 @@ fn prometheus_itself_takes_native_histograms() {
     let result = |query: &str| -> Option<serde_json::Value> {
         let answer = asked(address, &format!("/api/v1/query?query={query}"));
         let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        // It says so in plain words until it is ready.
+        // Until it is ready, it says so in plain text.
         let body: serde_json::Value = serde_json::from_str(body).ok()?;
         Some(body["data"]["result"].get(0)?.clone())
     };
@@ -88,7 +88,7 @@ fn prometheus_itself_takes_native_histograms() {
     let buckets = times["buckets"].as_array().unwrap();
     let sum: f64 = buckets.iter().map(|bucket| number(&bucket[3])).sum();
     assert_eq!(number(&times["count"]), sum, "{times}");
-    // Each 9 % wide, and the mean within them.
+    // Each is 9 % wide, and the mean is within them.
     for bucket in buckets {
         let ratio = number(&bucket[2]) / number(&bucket[1]);
         assert!((ratio - 2_f64.powf(0.125)).abs() < 1e-9, "{bucket}");
@@ -96,7 +96,7 @@ fn prometheus_itself_takes_native_histograms() {
     let mean = number(&times["sum"]) / sum;
     let ends = number(&buckets[0][1])..number(&buckets[buckets.len() - 1][2]);
     assert!(ends.contains(&mean), "{mean} {ends:?}");
-    // What one scrape has is of one instant.
+    // The values of one scrape are of one instant.
     let ok = "wirebench_messages_total%7Boutcome%3D%22ok%22%7D";
     let difference = format!("histogram_count(wirebench_time_seconds)-on(workload){ok}");
     // A scrape that came too late leaves no value until the next one.
@@ -118,7 +118,7 @@ fn an_address_that_is_taken_is_named_before_anything_is_measured() {
     sandbox.run("run tcp://127.0.0.1:9 --metrics 9464").check(2, &["--metrics"]);
 }
 
-/// Checks that every query of the dashboard for Grafana names metrics that there are.
+/// Checks that every query of the dashboard for Grafana names existing metrics.
 fn dashboard(text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/grafana/wirebench.json");
     let dashboard: serde_json::Value =
@@ -149,13 +149,13 @@ fn number(text: &str, what: &str) -> Option<f64> {
 fn asked(address: &str, path: &str) -> String {
     let mut stream = Stream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").unwrap();
-    // Of HTTP/1.0: the answer comes whole, and ends with the connection.
+    // With HTTP/1.0 the response is not chunked, and ends with the connection.
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
 }
 
-/// Has Prometheus' own tool read it, where that is installed.
+/// Checks the text with Prometheus' own tool, if that is installed.
 fn check(text: &str) {
     let mut promtool = Command::new("promtool");
     promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! Network namespaces: ports that no other program has, and links that can be cut. Only root makes them, with
+//! Network namespaces: ports that no other program has, and links that can be cut. Only root can create them, with
 //! `CAP_SYS_ADMIN`.
 
 use crate::harness::say_skipped;
@@ -11,17 +11,17 @@ use std::os::fd::AsFd as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A network namespace of this thread, and of all processes and threads that it starts: loopback, and nothing else. The
-/// thread is back in its own when this is dropped.
+/// A network namespace of this thread, and of all processes and threads that it starts, with nothing but loopback. The
+/// thread returns to its previous namespace when this is dropped.
 pub(crate) struct Namespace {
-    /// The one that the thread came from; `None`: it has not left it.
+    /// The namespace that the thread came from; `None` if it has not left it.
     before: Option<File>,
-    /// A thread goes back by itself.
+    /// Not `Send`: only the thread itself can go back.
     _stays: PhantomData<*const ()>,
 }
 
 impl Namespace {
-    /// Moves this thread into a new one. Where it may not, as root in most containers, it stays, and says so.
+    /// Moves this thread into a new one. If it may not, as root in most containers, it stays, and says so.
     pub(crate) fn enter() -> Self {
         let name = new_name();
         let add = || Command::new("ip").args(["netns", "add", &name]).status();
@@ -29,7 +29,7 @@ impl Namespace {
         let before = is_made.then(|| {
             let before = File::open(OF_THREAD).unwrap();
             move_into(&File::open(format!("/run/netns/{name}")).unwrap()).unwrap();
-            // It lives without a name, as long as somebody is in it.
+            // It lives on without a name while a thread is in it.
             ip(&format!("netns delete {name}"));
             ip("link set lo up");
             before
@@ -64,7 +64,7 @@ impl Link {
     pub(crate) const HERE: &str = "10.231.77.1";
     pub(crate) const THERE: &str = "10.231.77.2";
 
-    /// `None` where only root could; it says so.
+    /// `None`, and a message, if only root could create it.
     pub(crate) fn new() -> Option<Self> {
         let here = Namespace::enter();
         here.before.as_ref()?;

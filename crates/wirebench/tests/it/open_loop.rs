@@ -1,4 +1,4 @@
-//! Open loops: what is planned follows from the schedule alone, whatever becomes of the server, of us, or of the run.
+//! Open loops: the plan follows from the schedule alone, whatever happens to the server, the generator, or the run.
 
 use crate::harness::{Ended as How, Running, Sandbox, Server, pause};
 use engine::clock::Clock;
@@ -30,7 +30,7 @@ fn on_every_transport_as_many_are_planned_as_are_due() {
         if options.contains("poisson") {
             check_load(&record, Spacing::Poisson);
             let (_, again) = run(&line);
-            assert_eq!(block.counts.planned, again.blocks[0].counts.planned, "from the seed");
+            assert_eq!(block.counts.planned, again.blocks[0].counts.planned, "planned by the seed");
         } else {
             check_load(&record, Spacing::Uniform);
             assert_eq!(block.counts.planned, 200, "{what}");
@@ -92,7 +92,7 @@ fn what_nobody_can_carry_is_said_at_once_and_ends_in_time() {
     let (how, record) = run(&format!("{} {line}", server.url));
     how.check(12, &["10000000 messages/s are due", "lower the rate"]);
     assert_eq!(how.stderr.matches("messages/s are due").count(), 1, "{how:?}");
-    // The measurement, its drain and its close; and room for a machine that is busy with other things.
+    // The measurement, its drain and its close; and room for a busy machine.
     let took = clock.now().since(units::Instant::START);
     assert!(took < Nanos::from_secs(30), "{took}");
     let block = &record.blocks[0];
@@ -117,7 +117,7 @@ fn a_message_or_a_microsecond_is_too_little_to_be_trusted() {
     let server = Server::start(&Sandbox::new(), "ws");
     let (_, record) = run(&format!("{} -n 1", server.url));
     check_reason(&record, "too_little_measured", Level::Degraded);
-    // Its few messages are answered within it, or not.
+    // Its few messages may or may not be answered within it.
     let (_, record) = run(&format!("{} -d 1us", server.url));
     let level = record.verdict.as_ref().unwrap().level;
     assert_ne!(level, Level::Trusted, "{record:?}");
@@ -179,7 +179,7 @@ fn a_server_that_dies_costs_what_was_due_and_nothing_is_forgotten() {
 #[test]
 fn a_server_that_stands_still_is_measured_from_when_messages_were_due() {
     let options = "--rate 200/s -c 4 -d 3s --warm-up 0s --timeout 20s";
-    // All at the same time, because each takes its seconds.
+    // All at once, because each takes some seconds.
     let mut started = ["tcp", "tcp-framed", "ws", "http"].map(|serve| Started::new(serve, options));
     for one in &mut started {
         one.run.wait_for_word(" in flight ");
@@ -210,7 +210,7 @@ fn a_generator_that_stands_still_is_found_and_the_server_is_not_blamed() {
     let block = &record.blocks[0];
     check_open(&record, block, options);
     assert_eq!(block.counts.planned, 400);
-    // Between two wake-ups the loop was to go on 5 ms later at the latest.
+    // The loop was due to wake up 5 ms later at the latest.
     let longest = Nanos(block.stalls.longest_ns) + Nanos::from_millis(25);
     assert!(longest >= stopped, "{longest} of {stopped}: {:?}", block.stalls);
     assert!(block.stalls.affected > 0, "{:?}", block.stalls);
@@ -256,7 +256,7 @@ fn an_oracle_says_its_true_delay_in_every_reply() {
 
 #[test]
 fn what_an_oracle_does_to_replies_is_found_and_counted() {
-    // Whatever the order, of 1000 messages each fault meets some, and the first message is spared.
+    // In any order, each fault hits some of 1000 messages, and the first message is spared.
     let sandbox = Sandbox::new();
     let serve = "oracle ws --drop 3% --duplicate 3% --reorder 3% --corrupt 3% --seed 7";
     let server = Server::start(&sandbox, serve);
@@ -275,7 +275,7 @@ fn what_an_oracle_does_to_replies_is_found_and_counted() {
     assert!(block.counts.timed_out > 0, "{:?}", block.counts);
 }
 
-/// A run that goes on, and the server that it loads.
+/// A run in progress, and the server that it loads.
 struct Started {
     sandbox: Sandbox,
     server: Server,
@@ -306,18 +306,18 @@ fn only_record(sandbox: &Sandbox) -> RunRecord {
     records.remove(0)
 }
 
-/// Checks that 500 messages a second were asked for, so far from each other.
+/// Checks that 500 messages a second were asked for, with this spacing.
 fn check_load(record: &RunRecord, asked: Spacing) {
     let load = &record.plan.workloads[0].spec.load;
     let is_asked = matches!(load, Load::Open { spacing, .. } if *spacing == asked);
     assert!(is_asked && load.due_per_s() == Some(500.0), "{load:?}");
 }
 
-/// Checks what holds for every open loop, on however busy a machine.
+/// Checks what is true of every open loop, however busy the machine.
 fn check_open(record: &RunRecord, block: &Block, what: &str) {
     assert_eq!(block.failed, None, "{what}");
     assert_eq!(block.counts.check(), Ok(()), "{what}");
-    assert_eq!(block.round_trip, None, "{what}: an open loop has none");
+    assert_eq!(block.round_trip, None, "{what}: an open loop has no round trip");
     let reasons = &record.verdict.as_ref().unwrap().reasons;
     assert!(reasons.iter().all(|reason| reason.code != "impossible"), "{what}: {reasons:?}");
     let counts = block.counts;
@@ -338,7 +338,7 @@ fn check_reason(record: &RunRecord, code: &str, level: Level) {
     assert_eq!(reason.map(|reason| reason.level), Some(level), "{verdict:?}");
 }
 
-/// Stops the processes for at least `time`, and says how long each of them stood still at least.
+/// Stops the processes for at least `time`, and returns the least time that each of them was stopped.
 fn stop_for(processes: &[&Running], time: Nanos) -> Nanos {
     let clock = Clock::start();
     processes.iter().for_each(|process| process.send(Signal::STOP));
@@ -352,5 +352,5 @@ fn stop_for(processes: &[&Running], time: Nanos) -> Nanos {
     stood_still
 }
 
-/// Long beside every other wait here.
+/// Long compared with every other wait here.
 const STOP: Nanos = Nanos::from_millis(400);

@@ -1,4 +1,4 @@
-//! `--otlp`: a run that tells a collector of itself.
+//! `--otlp`: a run that reports to a collector.
 
 use crate::harness::{Ended, Sandbox, Server, record_of};
 use crate::third_party::{installed, run_client};
@@ -45,15 +45,14 @@ fn a_collector_hears_of_a_run_while_it_goes_on_and_of_all_of_it_at_the_end() {
     assert!(counts.ok > 0, "{last:?}");
     let times = &last.times["wirebench_time_seconds"];
     let p50_s = Nanos(block.times().unwrap().p50_ns.unwrap()).as_secs_f64();
-    // Those that failed are in it with the time-out.
+    // Failed messages are included, with the time-out.
     let ended = counts.ok + counts.error + counts.timed_out;
     check_times(times, ended.try_into().unwrap(), p50_s);
     assert_eq!(last.times["wirebench_send_lag_seconds"].count, counts.sent);
     assert_eq!((last.due, last.service.as_str()), (Some(200.0), "wirebench"));
 }
 
-/// Checks that a histogram has so many times, each in one bucket, and the median in the bucket where half of them are
-/// reached.
+/// Checks that a histogram has `count` times, each in one bucket, with the median in the bucket that reaches half.
 fn check_times(times: &ExponentialHistogramDataPoint, count: u32, p50_s: f64) {
     let buckets = times.positive.as_ref().unwrap();
     let sum = times.zero_count + buckets.bucket_counts.iter().sum::<u64>();
@@ -108,7 +107,7 @@ fn a_collector_that_does_not_take_them_is_told_once_and_costs_no_message() {
     };
     let says_no = Collector::start("503 Service Unavailable", Vec::new());
     let takes_some = Collector::start("200 OK", rejected.encode_to_vec());
-    // It takes connections, and answers none.
+    // It accepts connections, and answers none.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = {
         let gone = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -173,7 +172,7 @@ impl Collector {
     }
 }
 
-/// The body of a request as OTLP has them.
+/// The body of an OTLP request.
 fn body_of(stream: impl io::Read) -> io::Result<Vec<u8>> {
     let mut stream = BufReader::new(stream);
     let mut head = String::new();

@@ -1,7 +1,7 @@
-//! Servers that do what a test says, each connection on a thread of its own.
+//! Scripted servers, each connection on a thread of its own.
 //!
-//! Their WebSocket handshakes and frames are those of tungstenite; what breaks a protocol is written by hand. The
-//! first connection of every run is the one that asks, before anything is measured, whether the server answers at all.
+//! Their WebSocket handshakes and frames are those of tungstenite; anything that breaks a protocol is written by hand.
+//! The first connection of every run verifies, before anything is measured, that the server answers at all.
 
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
@@ -13,20 +13,20 @@ use tungstenite::{Message, WebSocket};
 #[expect(clippy::disallowed_types, reason = "the other end is no engine of ours")]
 pub(crate) type Stream = std::net::TcpStream;
 
-/// A server; it serves as long as the test process lives.
+/// A server that runs until the test process ends.
 pub(crate) struct Peer {
     address: SocketAddr,
 }
 
 impl Peer {
-    /// Each connection is handled by `script`, which is told how many there were before it.
+    /// Starts a server. `script` handles each connection, and gets the number of connections before it.
     pub(crate) fn start(
         script: impl Fn(&mut Stream, usize) -> io::Result<()> + Send + Sync + 'static,
     ) -> Self {
         Self::of_so_many(usize::MAX, script)
     }
 
-    /// As [`Peer::start`], and gone once so many connections were accepted; those that stand are served on.
+    /// As [`Peer::start`], but stops listening after `count` connections, which it goes on serving.
     pub(crate) fn of_so_many(
         count: usize,
         script: impl Fn(&mut Stream, usize) -> io::Result<()> + Send + Sync + 'static,
@@ -53,23 +53,23 @@ impl Peer {
     }
 }
 
-/// Ends the connection properly: closing it with bytes unread would cut it, and take with it what was said last.
+/// Ends the connection properly: closing it with unread bytes would cut it, and lose what was sent last.
 fn end(stream: &mut Stream) {
     stream.shutdown(Shutdown::Write).ok();
     silence(stream).ok();
 }
 
-/// Says nothing until the other side ends.
+/// Sends nothing until the other side ends.
 pub(crate) fn silence(stream: &mut Stream) -> io::Result<()> {
     io::copy(stream, &mut io::sink()).map(drop)
 }
 
-/// Answers with the same bytes until the other side ends.
+/// Echoes all bytes until the other side ends.
 pub(crate) fn echo(stream: &mut Stream) -> io::Result<()> {
     io::copy(&mut stream.try_clone()?, stream).map(drop)
 }
 
-/// Answers so many messages of `len` bytes with the same bytes, and only reads the one after them.
+/// Echoes `count` messages of `len` bytes, and only reads the one after them.
 pub(crate) fn echo_some(stream: &mut Stream, count: usize, len: usize) -> io::Result<()> {
     let mut message = vec![0; len];
     for _ in 0..count {
@@ -84,7 +84,7 @@ pub(crate) fn websocket_echo(stream: &mut Stream) -> io::Result<()> {
     websocket_echo_some(stream, usize::MAX)
 }
 
-/// A WebSocket echo of so many messages, which only reads the one after them.
+/// A WebSocket echo of `count` messages, which only reads the one after them.
 pub(crate) fn websocket_echo_some(stream: &mut Stream, count: usize) -> io::Result<()> {
     let mut socket = open_websocket(stream)?;
     for _ in 0..count {
@@ -94,11 +94,11 @@ pub(crate) fn websocket_echo_some(stream: &mut Stream, count: usize) -> io::Resu
     next_message(&mut socket).map(drop)
 }
 
-/// A WebSocket echo until the other side says Close, which is not answered.
+/// A WebSocket echo until the other side sends a Close, which is not answered.
 pub(crate) fn websocket_echo_until_close(stream: &Stream) -> io::Result<()> {
     let mut socket = open_websocket(stream)?;
     loop {
-        // The answer to a Close would be sent by the next call.
+        // The next call would send the answer to a Close.
         let message = socket.read().map_err(io::Error::other)?;
         if message.is_close() {
             return Ok(());
@@ -111,7 +111,7 @@ pub(crate) fn open_websocket(stream: &Stream) -> io::Result<WebSocket<Stream>> {
     tungstenite::accept(stream.try_clone()?).map_err(io::Error::other)
 }
 
-/// The next binary or text message; what else comes is answered by tungstenite.
+/// The next binary or text message; tungstenite answers all others.
 fn next_message(socket: &mut WebSocket<Stream>) -> io::Result<Message> {
     loop {
         let message = socket.read().map_err(io::Error::other)?;
@@ -174,7 +174,7 @@ pub(crate) fn http_echo(stream: &mut Stream) -> io::Result<()> {
     http_echo_some(stream, usize::MAX)
 }
 
-/// An HTTP echo of so many requests with 64 bytes, which only reads the one after them.
+/// An HTTP echo of `count` requests with 64 bytes, which only reads the one after them.
 pub(crate) fn http_echo_some(stream: &mut Stream, count: usize) -> io::Result<()> {
     for _ in 0..count {
         head(stream)?;

@@ -1,10 +1,10 @@
-//! The history of a team, in a database of PostgreSQL.
+//! The history of a team, in a PostgreSQL database.
 
 use crate::harness::Running;
 use crate::history::{History, check_kills, check_ten_writers, write_records};
 use crate::postgres_server::PostgresServer;
 
-/// A server, and a history in it; `None`, and a word about it, if PostgreSQL is not installed.
+/// A server, and a history in it; `None`, and a message, if PostgreSQL is not installed.
 fn started() -> Option<(PostgresServer, History)> {
     let server = PostgresServer::start()?;
     let history = History::new(Some(server.database("bench")));
@@ -21,11 +21,11 @@ fn a_team_has_one_history() {
     let list = history.run("history");
     let id = list.stdout.lines().last().unwrap().split_whitespace().nth(1).unwrap();
     history.run(&format!("history baseline set main {id}")).check(0, &[]);
-    // Somebody else, somewhere else.
+    // Another user, elsewhere.
     let other = History::new(history.url.clone());
     assert_eq!(other.run("show main").stdout, run.stdout);
     assert_eq!(other.run("history verify").stdout, "1 records, all as they were written\n");
-    // The files of others are theirs.
+    // A shared history leaves the files to those who measured them.
     other.run("history baseline remove main").check(0, &[]);
     history.run("history prune --keep 0").check(0, &["1 records removed"]);
     assert_eq!(history.sandbox.records().len(), 1);

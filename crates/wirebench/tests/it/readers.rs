@@ -1,4 +1,4 @@
-//! The programs that formats of others are written for read what we write.
+//! Third-party programs read the formats that are written for them.
 
 use crate::harness::{Sandbox, Server, record_of};
 use crate::third_party::installed;
@@ -45,7 +45,7 @@ fn histogram_log_processor_reads_what_is_written_for_it() {
         &folder,
         &format!("-i before.hlog -o out -tag {tag} -outputValueUnitRatio 1000"),
     );
-    // Where an edge of the table falls on a message, the two take the value before and after it.
+    // If an edge of the table falls on a message, one takes the value before it, and the other the value after it.
     let (ours, theirs) =
         (sandbox.run("show before.json --format hgrm").stdout, text_of(&sandbox, "out.hgrm"));
     let (ours, theirs) = (Table::of(&ours), Table::of(&theirs));
@@ -59,7 +59,7 @@ fn histogram_log_processor_reads_what_is_written_for_it() {
     assert_eq!(intervals, record.blocks.len(), "{log}");
 }
 
-/// A folder with two records of six blocks each, and both in this format.
+/// A folder with two records of six blocks each, both also in this format.
 fn measured_twice(format: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "ws");
@@ -84,7 +84,7 @@ fn read(sandbox: &Sandbox, folder: &Path, line: &str) -> String {
 
 /// A percentile table.
 struct Table {
-    /// The number of values up to each that it names, by that.
+    /// The number of values up to each listed value, by that value.
     counts: BTreeMap<String, String>,
     /// Mean, deviation, maximum, count and buckets.
     totals: Vec<String>,

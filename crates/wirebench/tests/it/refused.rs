@@ -1,4 +1,4 @@
-//! A kernel that does not have what nothing works without, as a filter of system calls makes it.
+//! A kernel without an indispensable system call, simulated by a filter of system calls.
 
 use crate::harness::Sandbox;
 use rustix::io::Errno;
@@ -14,7 +14,7 @@ fn a_kernel_without_epoll_pwait2_ends_what_serves_or_measures_with_what_is_neede
     );
     let program: BpfProgram = filter.unwrap().try_into().unwrap();
     let sandbox = Sandbox::new();
-    // What a thread starts has its filter.
+    // A process inherits the filter of the thread that starts it.
     let run = |line: &str| {
         seccompiler::apply_filter(&program).unwrap();
         sandbox.run(line)
@@ -28,5 +28,5 @@ fn a_kernel_without_epoll_pwait2_ends_what_serves_or_measures_with_what_is_neede
     assert!(sandbox.records().is_empty(), "nothing was measured");
 }
 
-/// The number of the system call, on every machine.
+/// The number of the system call, on every architecture.
 const EPOLL_PWAIT2: i64 = 441;

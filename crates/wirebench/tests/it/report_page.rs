@@ -42,7 +42,7 @@ fn a_browser_finds_one_cursor_in_four_charts_and_nothing_else_that_moves() {
         }
         assert_eq!(page["tooWide"], false, "{name}");
     }
-    // Five charts and the layers; a table behind each chart, and those of the page.
+    // Five charts and the layers; a table for each chart, and those of the page.
     for page in ["still", "stillHostile"] {
         assert_eq!(
             (&seen[page]["drawings"], &seen[page]["canvases"]),
@@ -61,11 +61,11 @@ fn a_browser_finds_one_cursor_in_four_charts_and_nothing_else_that_moves() {
     assert!(seen["run"]["paintedLeast"].as_u64() > Some(1000), "{}", seen["run"]);
 }
 
-/// One cursor, switches, both colour schemes, and a narrow window.
+/// Checks the one cursor, the switches, both colour schemes, and a narrow window.
 fn check_moving(sweep: &Value) {
     assert_eq!((&sweep["canvases"], &sweep["drawings"]), (&5.into(), &1.into()));
     assert!(sweep["paintedLeast"].as_u64() > Some(1000), "{sweep}");
-    assert_eq!(sweep["colours"], true, "dark looks like light");
+    assert_eq!(sweep["colours"], true, "the dark scheme looks like the light one");
     let four = |text: &str| Value::from(vec![text; 4]);
     #[rustfmt::skip]
     let table = [
@@ -82,7 +82,7 @@ fn check_moving(sweep: &Value) {
     assert!(!sweep["hover"][0].as_str().unwrap().is_empty());
     assert_eq!(sweep["hover"], four(sweep["hover"][0].as_str().unwrap()));
     assert_eq!((&sweep["switchedOff"], &sweep["switchedOn"]), (&four("false"), &four("true")));
-    assert_ne!(sweep["outline"], "none", "what has the focus is not to be seen");
+    assert_ne!(sweep["outline"], "none", "the element with the focus has no outline");
     assert_eq!(sweep["narrow"]["tooWide"], false);
 }
 

@@ -1,4 +1,4 @@
-//! Rooms through the binary: publishers that connect elsewhere than receivers, and places where nobody answers.
+//! Rooms through the binary: publishers that connect elsewhere than receivers, and addresses where nobody answers.
 
 use crate::harness::{Sandbox, Server, ended, record_of};
 use crate::peers::Stream;
@@ -27,7 +27,7 @@ send = "publish room-${room_number} id=${id}\n${header} ${pad:31}"
 reply = { starts = "published ", id = "published id=${id} " }
 "#;
 
-/// Publishers that post.
+/// Publishers that send POST requests.
 const POSTED: &str = r#"
 [publishers]
 speaks = "http"
@@ -36,7 +36,7 @@ http = "POST /publish?room=room-${room_number}"
 body = "${header} ${pad:31}"
 "#;
 
-/// Receivers over Socket.IO, to whom bytes come as attachments; publishers send them over WebSocket.
+/// Receivers over Socket.IO, which get bytes as attachments; publishers send them over WebSocket.
 const BYTES: &str = r#"
 speaks = "ws"
 path = "/socket.io/?EIO=4&transport=websocket"
@@ -108,7 +108,7 @@ fn publishers_reach_the_receivers_of_a_relay_that_they_connect_to_by_themselves(
         let totals: serde_json::Value =
             serde_json::from_str(&server.process.wait().stdout).unwrap();
         let of = |name: &str| totals[name].as_u64().unwrap();
-        // Besides those of the measurement there are those that prove subscriptions.
+        // The totals include the messages that prove subscriptions.
         assert!(of("published") > 80 && of("deliveries") > 400, "{totals}");
         assert_eq!((of("refused"), of("slow_receivers_dropped")), (0, 0), "{totals}");
     }
@@ -130,14 +130,14 @@ fn known_faults_of_a_relay_are_found_with_tls_and_without() {
         let counts = block.deliveries.as_ref().unwrap().counts;
         assert_eq!(counts.check(), Ok(()), "{scheme}: {ended:?}");
         assert_eq!((counts.owed, counts.foreign, counts.cut), (200, 0, 0), "{scheme}: {counts:?}");
-        // No delivery is earlier than the delay, but for what histograms round away.
+        // No delivery is earlier than the delay, except by what histograms round away.
         let open = block.open_loop.as_ref().unwrap();
         let response = open.response.as_ref().unwrap();
         assert!(response.min_ns >= 19_900_000, "{scheme}: {response:?}");
         server.process.send(Signal::TERM);
         let totals: serde_json::Value =
             serde_json::from_str(&server.process.wait().stdout).unwrap();
-        // The relay counts those that prove subscriptions, too.
+        // The relay also counts the messages that prove subscriptions.
         for (name, found) in [
             ("dropped", counts.lost),
             ("duplicated", counts.duplicate),
@@ -150,7 +150,7 @@ fn known_faults_of_a_relay_are_found_with_tls_and_without() {
     }
 }
 
-/// A program that posts what it is told, or something else besides.
+/// A program that posts what it is told, and misbehaves in the way that its second argument names.
 const PUBLISH: &str = r#"
 import http.client, json, os, sys, time
 
@@ -179,7 +179,7 @@ for count, line in enumerate(sys.stdin):
         publish(room, "f" * 32 + text[32:])
 "#;
 
-/// Publishes with that program; the record, and that the program was started once and is gone.
+/// Publishes with that program, checks that it was started once and is gone, and returns the record.
 fn published_with(lie: &str, load: &str) -> record::RunRecord {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("publish.py"), PUBLISH).unwrap();
@@ -194,11 +194,11 @@ fn published_with(lie: &str, load: &str) -> record::RunRecord {
     record
 }
 
-/// One program was started in the folder, and it is gone.
+/// Checks that one program was started in the folder, and is gone.
 fn assert_is_gone(sandbox: &Sandbox) {
     let pids = std::fs::read_to_string(sandbox.path().join("pids")).unwrap();
     assert_eq!(pids.lines().count(), 1, "{pids}");
-    assert!(!std::path::Path::new("/proc").join(pids.trim()).exists(), "it is left running");
+    assert!(!std::path::Path::new("/proc").join(pids.trim()).exists(), "it is still running");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_program_publishes_what_it_is_told_and_what_it_adds_of_its_own_is_found() {
         let record = published_with(lie, &format!("{LOAD} --threads {threads}"));
         let block = &record.blocks[0];
         let counts = block.deliveries.as_ref().unwrap().counts;
-        // What proves subscriptions is published by it as well, and is in the count of foreign ones alone.
+        // It also publishes the messages that prove subscriptions, which only appear in the count of foreign ones.
         assert_eq!(DeliveryCounts { duplicate: 0, foreign: 0, ..counts }, all, "{lie}: {counts:?}");
         assert_eq!((block.counts.sent, block.counts.unsent), (80, 0), "{lie}");
         assert_eq!(counts.duplicate, if lie == "doubles" { 400 } else { 0 }, "{lie}");
@@ -224,12 +224,12 @@ fn a_program_that_reads_no_more_is_not_waited_for() {
     let record = published_with("stops", load);
     let block = &record.blocks[0];
     let counts = block.deliveries.as_ref().unwrap().counts;
-    // What was handed over before its pipe and our sockets were full is owed.
+    // Messages that were handed over before its pipe and our sockets were full are owed.
     assert_eq!((counts.check(), block.counts.check()), (Ok(()), Ok(())));
     assert!(block.counts.unsent >= 50 && block.counts.planned == 200, "{:?}", block.counts);
     assert!(counts.delivered > 0 && counts.missing() > 0, "{counts:?}");
     assert_eq!(counts.owed, 2 * counts.published, "{counts:?}");
-    // A machine that stands still ends it late; the program itself sleeps for 1000 s.
+    // If the machine stalls it ends late; the program itself sleeps for 1000 s.
     assert!(block.measured_ns < 10_000_000_000, "{}", block.measured_ns);
 }
 
@@ -263,7 +263,7 @@ fn a_program_publishes_in_each_round_of_a_row_and_to_the_port_of_its_server() {
     assert_is_gone(&sandbox);
 }
 
-/// Messages of 60 kB: the kernel holds less of them for a receiver that does not read than are published in 3 s.
+/// Messages of 60 kB: for a receiver that does not read, the kernel buffers fewer of them than are published in 3 s.
 const LONG: &str = r#"
 [request.publish]
 send = "publish room-${room_number} id=${id}\n${header} ${pad:60000}"
@@ -283,7 +283,7 @@ fn a_relay_drops_receivers_that_read_nothing_and_the_others_get_all() {
     let counts = record.blocks[0].deliveries.as_ref().unwrap().counts;
     assert_eq!((counts.check(), counts.published), (Ok(()), 900), "{ended:?}");
     let DeliveryCounts { owed, delivered, slow, .. } = counts;
-    // It connects again in the drain: messages that are still handed over then are owed to it as such.
+    // It reconnects in the drain: messages that are still handed over then count as owed to a slow receiver.
     assert_eq!((owed, delivered, counts.whole()), (900, 900, 1800), "{counts:?}");
     assert!(slow.cut > 0 && slow.delivered > 0 && slow.lost == 0, "{counts:?}");
     let shown = sandbox.run("show").stdout;
@@ -342,7 +342,7 @@ fn receivers_over_socket_io_are_restored_and_miss_nothing() {
             ..DeliveryCounts::default()
         };
         assert_eq!(counts, expected, "{transport}: {ended:?}");
-        // Whoever is away for half a second at least misses what is due in it.
+        // A receiver that is away for at least half a second misses what is due meanwhile.
         assert!(published > 0 && counts.caught_up >= 20 * 24, "{transport}: {counts:?}");
         let replayed = deliveries.replayed.as_ref().unwrap();
         assert_eq!(replayed.count, counts.caught_up, "{transport}");
@@ -386,7 +386,7 @@ fn a_server_that_is_killed_under_load_is_started_again_and_the_sums_close() {
             let recovered = deliveries.recovered.as_ref().unwrap();
             assert!(recovered.min_ns >= 499_000_000, "nobody is back before: {recovered:?}");
             assert_eq!(deliveries.recovery().unwrap().0, recovered.max_ns, "the last of 20");
-            // What the killed one had used counts as well.
+            // The CPU time of the killed server counts as well.
             assert!(block.cpu.server_us_per_message.is_some(), "{:?}", block.cpu);
         }
         let shown = sandbox.run("show --details").stdout;
@@ -462,7 +462,7 @@ fn the_memory_of_a_receiver_is_known_of_the_first_block_of_a_server() {
     assert_eq!(is_first, [true, false], "{ended:?}");
     let of = |block| record.plan.workloads[0].receiver_memory(block).unwrap();
     let memory = of(&record.blocks[0]).unwrap();
-    // What Python takes for a connection besides is less than half as much.
+    // The other memory that Python takes for a connection is less than half as much.
     assert_eq!(memory.receivers, 100);
     assert!((65_536.0..98_304.0).contains(&memory.each), "{memory:?}");
     assert!(of(&record.blocks[1]).is_err());
@@ -495,7 +495,7 @@ fn a_server_that_is_killed_and_does_not_start_again_fails_the_block() {
 #[test]
 fn other_loads_go_on_with_a_server_of_their_own_where_a_restart_fails() {
     let sandbox = Sandbox::new();
-    // It does not start for the second time alone, which is that after the first kill.
+    // Only its second start fails, which is the one after the first kill.
     let second_fails = "echo >> starts; test $(wc -l < starts) != 2 && exec";
     let file = format!(
         "baseline = 'relay'\npublish = '50/s'\nreceivers = 2\nrounds = 2\nduration = '1s'\nwarm-up = '0s'\n\
@@ -535,8 +535,8 @@ RUN &
 exec 'WIREBENCH' serve relay --listen "127.0.0.1:$1" --redis "redis://127.0.0.1:$2"
 "#;
 
-/// Writes a relay behind a real Redis, with publishers at that, and an experiment in which the latter is killed. `None`
-/// where it is not installed.
+/// Writes a relay behind a real Redis, with publishers that connect to Redis, and an experiment that kills it. `None`
+/// if Redis is not installed.
 fn restart_redis(sandbox: &Sandbox, run: &str, more: &str) -> Option<()> {
     let redis = installed_subjects()?.join("redis/package/usr/bin/redis-server");
     let port = engine::free_port([127, 0, 0, 1].into()).unwrap();
@@ -564,7 +564,7 @@ fn receivers_stay_while_the_redis_behind_their_relay_is_killed_and_started_again
     let ended = sandbox.run("run redis.toml --json");
     let record = record_of(&ended.stdout);
     let block = &record.blocks[0];
-    // Publishers, which Redis has cut, are excused, and nobody else is cut.
+    // Publishers that Redis has cut are excused, and nobody else is cut.
     assert_eq!((&block.failed, &block.errors[..]), (&None, &[][..]), "{ended:?}");
     let restart = block.restart.unwrap();
     assert!(restart.at_ns >= 500_000_000 && restart.ready_after_ns > 0, "{restart:?}");
@@ -623,7 +623,7 @@ fn a_restart_of_what_the_server_has_not_started_or_receivers_connect_to_is_refus
     }
 }
 
-/// A restart half a second after the begin, of a server with twenty receivers.
+/// A restart half a second after the start, of a server with twenty receivers.
 const RESTART: &str = "
 publish = '50/s'
 rooms = 2
@@ -635,7 +635,7 @@ drain = '5s'
 restart = '500ms'
 ";
 
-/// The path of this program, as a shell has it.
+/// The path of this program, for a shell.
 fn program() -> &'static str {
     env!("CARGO_BIN_EXE_wirebench")
 }
@@ -668,7 +668,7 @@ fn a_relay_that_is_asked_to_stop_delivers_what_was_published_before_and_ends_wel
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
-/// Publishers at Redis, with the step of those that it wants a password of, and at NATS; they publish 64 bytes.
+/// Publishers at Redis, with the login step for when it requires a password, and at NATS; they publish 64 bytes.
 const AT_REDIS: &str = r#"
 [publishers]
 speaks = "tcp"
@@ -796,7 +796,7 @@ fn clients_of_socket_io_that_we_did_not_write_meet_in_a_room_over_each_transport
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "relay --listen 127.0.0.1:0 --json");
     let url = server.url.replace("ws://", "http://");
-    // The last one begins to poll, as the library does unless told otherwise, and upgrades while messages come.
+    // The last one starts with polling, as the library does by default, and upgrades while messages arrive.
     let clients = ["polling", "websocket", "polling,websocket"];
     let each = ["polling,websocket", "polling", "websocket"]
         .map(|name| format!("{name}: 25 acknowledged, 75 delivered\n"));
@@ -842,7 +842,7 @@ fn a_place_where_nobody_answers_is_named_before_anything_is_timed() {
     let nobody = "ws://127.0.0.1:1/";
     run(&server.url, nobody).check(15, &[nobody]);
     run(nobody, &server.url).check(15, &[nobody]);
-    // An echo is no relay: it answers a publication, and tells nobody that he has joined.
+    // An echo is not a relay: it answers a publication, and tells nobody that they have joined.
     let echo = Server::start(&sandbox, "ws --listen 127.0.0.1:0");
     run(&echo.url, &server.url).check(15, &[&echo.url, "joined "]);
     let words = ["--publish-to", "connect over ws:// or sockjs:// or socketio://, without TLS"];

@@ -62,7 +62,7 @@ fn a_server_that_somebody_else_started_is_looked_into_by_its_socket() {
         let page = sandbox.run(&format!("{url} -d 100ms -c 2 --warm-up 0s {options}"));
         assert!(page.stdout.contains(&format!("wirebench (process {pid}), memory ")), "{page:?}");
     }
-    // Where the socket is not to be seen the process is named: here another one, which is looked into all the same.
+    // If the socket cannot be seen, the user names the process: here another one, which is inspected all the same.
     let (one, other) = (Server::start(&sandbox, "tcp"), Server::start(&sandbox, "tcp"));
     let pid = other.process.pid().as_raw_nonzero().get().cast_unsigned();
     let named = format!("{} -n 10 -c 1 --json --server-pid", one.url);

@@ -10,12 +10,12 @@ struct Tmux<'a> {
 }
 
 impl<'a> Tmux<'a> {
-    /// Runs the program with `line` as its arguments; below it come its exit code and the mode of the terminal.
+    /// Runs the program with `line` as its arguments, followed by its exit code and the mode of the terminal.
     fn start(sandbox: &'a Sandbox, line: &str) -> Self {
         Self::start_before(sandbox, line, "echo code $?; stty -a | grep -o '.icanon'; cat")
     }
 
-    /// The same, and then the commands of `after`.
+    /// Runs the program, and then the commands of `after`.
     fn start_before(sandbox: &'a Sandbox, line: &str, after: &str) -> Self {
         let tmux = Self { sandbox };
         let program = env!("CARGO_BIN_EXE_wirebench");
@@ -68,7 +68,7 @@ fn a_run_fills_the_terminal_and_obeys_its_keys() {
     tmux.shows(&["space go on   frozen: the run goes on"]);
     tmux.press("q");
     let screen = tmux.shows(&["record:", "code 130", " icanon"]);
-    assert!(!screen.contains("q end and keep"), "the terminal is as it was: {screen}");
+    assert!(!screen.contains("q end and keep"), "the terminal was not restored: {screen}");
     let records = sandbox.records();
     assert_eq!(records[0].ended, Ended::Interrupted { signal: 2 });
 }
@@ -104,7 +104,7 @@ fn ctrl_c_ends_a_run_on_the_screen() {
 #[test]
 fn the_page_of_each_command_is_on_one_screen_from_its_answer_to_the_prompt() {
     let [base, head] = ["tcp", "tcp"].map(|name| Server::start(&Sandbox::new(), name));
-    // More rows than there is room for.
+    // More rows than fit.
     let names = ["tcp-framed", "ws", "http", "tls", "wss", "https"];
     let row = |name: &str, size: usize| {
         format!(
@@ -125,7 +125,7 @@ fn the_page_of_each_command_is_on_one_screen_from_its_answer_to_the_prompt() {
         std::fs::write(sandbox.path().join("x.toml"), &lab).unwrap();
         let tmux = Tmux::start_before(&sandbox, &line, "printf '$ '; cat");
         let screen = tmux.shows(&["\nrecord: ", "\nrepeat: wirebench run ", "\n$\n"]);
-        // The page has all of its lines where there is no terminal.
+        // Without a terminal the page has all of its lines.
         let page = sandbox.run("show").stdout;
         let answer = page.lines().next().unwrap();
         assert!(

@@ -1,4 +1,4 @@
-//! Secrets that are given to the program: nothing that it writes has them.
+//! Secrets that are given to the program: nothing that it writes contains them.
 
 use crate::harness::{Ended, Running, Sandbox, Server};
 use crate::peers::{Peer, http_echo_some, websocket_echo_some};
@@ -24,7 +24,7 @@ fn a_planted_secret_is_in_no_output() {
             "sweep {}?session=hunter2 --from 2k --to 4k -d 100ms --warm-up 0s --repeats 1",
             ws.url
         ),
-        // None of these is possible.
+        // None of these is valid.
         format!("{} {short} -H hunter2", ws.url),
         format!("{} {short} --header=X:hunter2 --bogus", ws.url),
         "ws://127.0.0.1:1/?token=hunter2".to_owned(),
@@ -42,7 +42,7 @@ fn a_planted_secret_is_in_no_output() {
 
 #[test]
 fn a_secret_that_a_server_sends_back_is_in_no_output() {
-    // At once, when it is verified; and in the middle of a block.
+    // At once, when it is verified, and in the middle of a block.
     for (right, records) in [(0, 0), (20, 1)] {
         let http = Peer::start(move |stream, _| {
             http_echo_some(stream, right)?;
@@ -102,7 +102,7 @@ fn a_secret_of_a_url_is_asked_for_again() {
     sandbox.run("run a.json -H @secrets").check_measured(&[]);
 }
 
-/// Runs a command, and checks that neither its words nor its files have the secret.
+/// Runs a command, and checks that neither its output nor its files contain the secret.
 fn run_without_secret(sandbox: &Sandbox, line: &str) -> Ended {
     let ended = sandbox.run(line);
     let says = ended.stdout.contains("hunter2") || ended.stderr.contains("hunter2");

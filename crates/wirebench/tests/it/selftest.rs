@@ -1,5 +1,5 @@
-//! `wirebench selftest`: it runs, says what it found and leaves a certificate. Whether it passes is the machine's
-//! business, which is busy with other tests here; what passes and what fails is tested in crate `run`.
+//! `wirebench selftest`: it runs, reports its findings and leaves a certificate. Whether it passes depends on the
+//! machine, which is busy with other tests here; crate `run` tests what passes and what fails.
 
 use crate::harness::{Running, Sandbox, Server};
 use record::Certificate;

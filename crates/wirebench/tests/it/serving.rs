@@ -24,7 +24,7 @@ fn a_server_says_where_it_listens_and_prints_its_totals_at_the_end() {
         assert_eq!(ended.stderr, "");
         let totals = ended.stdout.strip_prefix("served ").unwrap_or_else(|| panic!("{ended:?}"));
         assert_eq!(totals.lines().count(), 1, "{totals}");
-        // Two connections of the run, and the one that asked before.
+        // Two connections of the run, and the one that verified before it.
         assert!(
             totals.starts_with("3 connections (0 broke the protocol, 0 timed out), 10"),
             "{totals}"
@@ -70,7 +70,7 @@ fn the_totals_are_what_a_run_has_sent() {
         ended.check(0, &[]);
         let totals: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
         let number = |name: &str| totals[name].as_u64().unwrap();
-        // One more connection asked, with one message, whether it answers at all.
+        // One more connection verified, with one message, that the server answers at all.
         assert_eq!((number("connections"), number("broken_connections")), (5 + 1, 0), "{kind}");
         assert_eq!(number("messages"), 500 + 1, "{kind}");
         if let Some(each) = message_bytes {
@@ -160,7 +160,7 @@ fn an_oracle_answers_on_every_transport_and_says_what_it_did() {
         let records = sandbox.records();
         let counts = records[0].blocks[0].counts;
         assert_eq!(counts.error, corrupted, "{kind} {totals} {run:?}");
-        // The question that a run begins with is answered too.
+        // The verification at the start of a run is answered too.
         assert_eq!(totals["messages"].as_u64(), Some(counts.ok + counts.error + 1), "{kind}");
         let none = ["dropped", "duplicated", "reordered", "closed_connections"];
         assert!(none.iter().all(|fault| totals["faults"][fault] == 0), "{totals}");
@@ -238,7 +238,7 @@ fn every_transport_is_served_inside_tls_and_its_handshakes_are_counted() {
                 &["TLS 1.2 or 1.3", "ECDSA P-256", "localhost, 127.0.0.1, ::1", "--ca ca.pem"],
             );
             assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
-            // Two connections of the run, and the one that asked before.
+            // Two connections of the run, and the one that verified before it.
             assert!(
                 ended
                     .stdout

@@ -180,7 +180,7 @@ fn help_fits_a_screen_and_has_three_examples() {
     assert_eq!(lines.iter().filter(|line| line.starts_with("  wirebench show")).count(), 3);
 }
 
-/// With two records where they are kept, of which the second is the newer one.
+/// A sandbox with three files in the default folder; `b.json`, the only record, is the newest.
 fn kept() -> Sandbox {
     let sandbox = Sandbox::new();
     let folder = sandbox.path().join(".wirebench/records");

@@ -30,7 +30,7 @@ fn the_first_signal_ends_a_run_and_keeps_what_was_measured() {
 fn a_signal_before_the_first_message_is_heard_too() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "tcp");
-    // One connection each hour, so that the messages of both are never reached.
+    // One connection per hour, so that the messages of both are never reached.
     let line = format!("{} -c 2 --connect-rate 1/1h", server.url);
     let mut run = Running::start(sandbox.command(&line));
     run.wait_for_word("connect");
@@ -79,7 +79,7 @@ fn blocks_that_have_ended_survive_sigkill() {
         let sandbox = Sandbox::new();
         let server = Server::start(&sandbox, "tcp");
         let mut run = Running::start(sandbox.command(&line.replace("URL", &server.url)));
-        // The live line names the third block while it goes on, too.
+        // The live line also names the third block, while it runs.
         run.wait_for_line("block 3/");
         run.send(Signal::KILL);
         run.wait();
@@ -121,7 +121,7 @@ fn signals_after_the_first_end_at_once() {
     let ended = ladder.wait();
     ended.check(130, &[]);
     assert!(servers.iter().all(|server| has_ended(server, PATIENCE)));
-    // Whenever it came: what is there is whole.
+    // Whenever the second signal arrived, a record that exists is complete.
     assert!(sandbox.records().len() <= 1);
 }
 
@@ -147,7 +147,7 @@ fn an_embedded_server_that_dies_is_named_and_the_others_are_measured_on() {
     assert!(!failed.is_empty() && failed.iter().all(|name| *name == "ws"), "{failed:?}");
 }
 
-/// A ladder that measures, and has not ended when the test gets to it.
+/// A ladder that is measuring, and runs for longer than the test needs.
 fn ladder(sandbox: &Sandbox) -> Running {
     let line = "ladder --rounds 1000 --only ws,unix -c 2";
     let mut ladder = Running::start(sandbox.command(line));
@@ -162,12 +162,13 @@ fn servers_of(ladder: &Running) -> Vec<OwnedFd> {
     servers.iter().map(|(pid, _)| pidfd_open(*pid, PidfdFlags::empty()).unwrap()).collect()
 }
 
-/// The servers that `parent` has started, below their keepers: their ids and command lines, words ended by zero bytes.
+/// The servers that `parent` has started, below their keepers: their process ids and command lines, with words ended by
+/// zero bytes.
 fn servers(parent: Pid) -> Vec<(Pid, String)> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc").unwrap() {
         let folder = entry.unwrap().path();
-        // A folder of no process has no such file, nor has that of one that has just ended.
+        // Folders that belong to no process, or to one that has just ended, have no such file.
         let Ok(status) = fs::read_to_string(folder.join("status")) else { continue };
         let of = |key: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(key))?;
@@ -188,7 +189,7 @@ fn has_ended(process: &OwnedFd, patience: Timespec) -> bool {
     poll(&mut polled, Some(&patience)).unwrap() == 1
 }
 
-/// Checks that it ended by the signal, with a record that says so, whose counts add up and which the page names.
+/// Checks that the signal ended it, and that it named a record that says so and whose counts add up.
 fn check_interrupted(sandbox: &Sandbox, how: &How, code: i32, number: i32) -> RunRecord {
     how.check(code, &["record: ", "repeat: "]);
     assert!(how.stdout.contains("partial: ended by SIG"), "{how:?}");
@@ -200,16 +201,16 @@ fn check_interrupted(sandbox: &Sandbox, how: &How, code: i32, number: i32) -> Ru
         assert_eq!(block.counts.check(), Ok(()));
     }
     for result in &record.results {
-        // A block that ended before its window began is no throughput of zero.
+        // A block that ended before its window began is not a throughput of zero.
         let rate = result.pooled.messages_per_s;
         assert!(rate.is_none_or(|rate| rate.value > 0.0), "{result:?}");
     }
     record
 }
 
-/// The signals that ask to stop: the exit code after each, and its number.
+/// The signals that ask to stop, with the exit code after each and its number.
 const SIGNALS: [(Signal, i32, i32); 3] =
     [(Signal::INT, 130, 2), (Signal::TERM, 143, 15), (Signal::HUP, 129, 1)];
 
-/// The longest that processes may take to end when they are told to, on a machine that is busy with other things.
+/// The longest that processes may take to end after a signal, on a busy machine.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! Sweeps through the binary: the knee of a cap that is known, what is refused, and what a signal leaves.
+//! Sweeps through the binary: the knee of a known cap, what is refused, and what a signal leaves.
 
 use crate::harness::{Running, Sandbox, Server, is_invalid};
 use record::{Ended, Kind, Knee, Level, RunRecord, SweepOf};
@@ -11,7 +11,7 @@ fn a_sweep_finds_that_a_capped_server_bends_and_writes_down_each_step() {
     let Knee::Found { low_per_s, high_per_s, .. } = sweep.lines[0].knee else {
         panic!("{:?}", sweep.lines)
     };
-    // A machine that is busy with other things makes it bend earlier, and never later.
+    // On a busy machine it bends earlier, and never later.
     assert!(low_per_s < high_per_s && low_per_s <= 1545.0, "{low_per_s} {high_per_s}");
     assert_eq!((sweep.of, sweep.slo.as_deref()), (SweepOf::Rate, Some("p99 < 2s")));
     for step in &sweep.steps {
@@ -41,7 +41,7 @@ fn the_knee_of_a_server_that_is_capped_is_found_within_3_percent() {
     assert!(capacity.confirmed && capacity.low_per_s <= high_per_s, "{capacity:?}");
 }
 
-/// Sweeps an oracle of 1500 replies a second; its record, and what was printed.
+/// Sweeps an oracle of 1500 replies a second; returns the record and the output.
 fn sweep_of_a_cap() -> (RunRecord, String) {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, "oracle ws --cap 1500/s");
@@ -154,7 +154,7 @@ fn a_server_that_dies_gets_no_knee_and_its_steps_stay() {
     assert!(!ended.stdout.contains("bends at"), "{}", ended.stdout);
     let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
     let record = RunRecord::from_json(&text).unwrap();
-    // A step in which the machine stood still is invalid, which is said first.
+    // A step during which the machine stalled is invalid, which takes precedence.
     let expected = if is_invalid(&record) { 12 } else { 13 };
     assert_eq!(ended.code, Some(expected), "{ended:?}");
     let Ended::Partial { reason } = &record.ended else { panic!("{:?}", record.ended) };
@@ -224,8 +224,8 @@ fn the_budget_holds_whatever_the_server_does() {
         );
         (sandbox.run(&line), sandbox.path().join(format!("{}.json", behaviour.len())))
     };
-    // Slow; without most of its replies; and one that ends connections. None of their loads is kept, so that more of
-    // them are looked for all the time.
+    // A slow server, one that drops most replies, and one that ends connections. None keeps up with any load, so that
+    // the sweep goes on looking for more of them.
     for behaviour in ["--delay fixed:2s", "--drop 60%", "--close-after 3"] {
         let (ended, path) = sweep(behaviour);
         assert!([0, 12, 13, 15].map(Some).contains(&ended.code), "{behaviour}: {ended:?}");
@@ -233,7 +233,7 @@ fn the_budget_holds_whatever_the_server_does() {
         let took = RunRecord::from_json(&text).unwrap().duration_ns;
         assert!(took < 30_000_000_000, "{behaviour}: {took} ns of 3 s");
     }
-    // One that never answers is not waited for any longer.
+    // A server that never answers is not waited for any longer.
     let (ended, _) = sweep("--drop 100%");
     ended.check(15, &["no whole reply within 3 s"]);
 }
@@ -274,7 +274,7 @@ fn lines_of_a_file_are_swept_side_by_side_on_servers_of_their_own() {
     let text = std::fs::read_to_string(sandbox.path().join("sweep.json")).unwrap();
     let record = RunRecord::from_json(&text).unwrap();
     let sweep = record.sweep.as_ref().unwrap();
-    // Above 40 bots the same ones send more often. How far a machine gets that does other things besides is its own.
+    // Above 40, the same bots send more often. How far a busy machine gets is left open.
     for step in &sweep.steps {
         let of_bots = f64::from(u32::try_from(step.bots).unwrap()) * 10.0;
         assert!(step.bots <= 40 && step.offered_per_s <= 450.1, "{step:?}");

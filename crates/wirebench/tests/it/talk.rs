@@ -1,4 +1,4 @@
-//! Conversations by hand, with embedded servers and with servers that do what a test says.
+//! Conversations by hand, with embedded and with scripted servers.
 
 use crate::harness::{Ended, Running, Sandbox, Server};
 use crate::peers::{Peer, head, open_websocket};
@@ -122,8 +122,8 @@ send = "ask ${id}"
 reply = { id = 're ${id}.' }
 "#;
 
-/// Plays it with a server that answers both exchanges on one connection, the first with `status`, and says nothing
-/// where that is 0.
+/// Plays `LOGIN` with a server that answers both exchanges on one connection, the first with `status`. If that is 0, it
+/// sends nothing.
 fn logged_in(status: u16, options: &str) -> Ended {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("chat.toml"), LOGIN).unwrap();
@@ -202,10 +202,10 @@ fn a_login_that_is_refused_or_not_answered_ends_what_is_played() {
     assert!(!format!("{refused:?} {silent:?}").contains("sesame"));
 }
 
-/// The words of a server, each said once as many lines came as are given beside it.
+/// The words of a server, each sent once it has received the given number of lines.
 type Replies = &'static [(usize, &'static str)];
 
-/// Plays it with a server that says `replies`, each once as many lines came as are given beside it.
+/// Plays `LINES` with a server that sends `replies`.
 fn played(replies: Replies, options: &str) -> Ended {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path().join("chat.toml"), LINES).unwrap();
@@ -312,7 +312,7 @@ fn a_stream_of_events_is_shown_part_by_part() {
         let fields = "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked";
         write!(stream, "HTTP/1.1 200 OK\r\n{fields}\r\n\r\n")?;
         for count in 1..=3 {
-            // At once: a part is shown as it arrives.
+            // All at once: a part is shown as it arrives.
             stream.write_all(format!("9\r\ndata: {count}\n\n\r\n").as_bytes())?;
         }
         stream.write_all(b"0\r\n\r\n")

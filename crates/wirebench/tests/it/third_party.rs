@@ -1,5 +1,5 @@
-//! Runs against servers that we did not write: a misreading of a standard that our client shares with our servers
-//! would pass every other test.
+//! Runs against third-party servers: a misreading of a standard that our client shares with our servers would pass
+//! every other test.
 //!
 //! They are subjects, in `subjects` of the repository; `cargo xtask check` installs them and says where they are.
 
@@ -128,7 +128,7 @@ fn nginx_answers_every_request_and_counted_as_many() {
     ended.check_measured(&[]);
     check_counts(&record, 200, 40);
 
-    // Both runs asked once before, and so did the request for the number itself.
+    // Both runs verified once before, and the request for the number counts itself.
     assert_eq!(requests_of_nginx(&server) - before, 500 + 1 + 200 + 1 + 1);
 }
 
@@ -201,7 +201,7 @@ fn a_server_without_tls_that_is_nginx_is_recognised() {
 
 #[test]
 fn node_ws_compresses_with_whatever_parameters_are_agreed_on() {
-    // Short messages too, or there is nothing to see.
+    // Compresses short messages too, or there would be nothing to see.
     let usual = r#"{"threshold": 0}"#;
     let forgets =
         r#"{"threshold": 0, "serverNoContextTakeover": true, "clientNoContextTakeover": true}"#;
@@ -238,7 +238,7 @@ fn node_ws_compresses_with_whatever_parameters_are_agreed_on() {
             ratios.push(ratio);
         }
     }
-    // JSON of the first row, and of the one where nobody remembers anything.
+    // JSON of the first row, and of the row without context takeover on either side.
     assert!(ratios[0] > ratios[8], "{ratios:?}");
 
     let Some(server) = Server::start("node-ws") else { return };
@@ -255,7 +255,7 @@ fn openssl_answers_in_both_versions_and_resumes_sessions() {
     sandbox.run("certs certs").check(0, &[]);
     std::fs::write(sandbox.path().join("line"), "a message and its end\n").unwrap();
     std::fs::write(sandbox.path().join("reversed"), "dne sti dna egassem a\n").unwrap();
-    // Its server answers each line with the same backwards.
+    // The openssl server answers each line with its reverse.
     let serve =
         "s_server -accept 127.0.0.1:0 -rev -cert certs/server.pem -key certs/server-key.pem";
     for (version, theirs) in [("1.2", "-tls1_2"), ("1.3", "-tls1_3")] {
@@ -292,12 +292,12 @@ fn a_server_of_tls_1_2_that_wants_a_client_certificate_is_understood() {
     ended.check(15, &["it requires a client certificate", "--client-cert FILE"]);
 }
 
-/// Starts a server of openssl, and says where it listens.
+/// Starts an openssl server, and returns its address.
 fn openssl(sandbox: &Sandbox, options: &str) -> (Running, String) {
     let mut server = Running::start(sandbox.other("openssl", options));
     let accept = loop {
         let line = server.line();
-        assert_ne!(line, "", "it ended");
+        assert_ne!(line, "", "openssl ended");
         if let Some(address) = line.strip_prefix("ACCEPT ") {
             break address.trim().to_owned();
         }
@@ -305,7 +305,7 @@ fn openssl(sandbox: &Sandbox, options: &str) -> (Running, String) {
     (server, accept)
 }
 
-/// Sends messages of every kind of length that WebSocket frames have.
+/// Sends messages for every kind of length that WebSocket frames have.
 fn check_websocket(name: &str) {
     let Some(server) = Server::start(name) else { return };
     let url = server.url("ws", "/any/path?x=1");
@@ -329,7 +329,7 @@ fn check_websocket(name: &str) {
     assert_eq!(closed, Some(40));
 }
 
-/// Checks that all messages were answered as they should be, on so many connections.
+/// Checks that all messages were answered correctly, on this number of connections.
 fn check_counts(record: &RunRecord, messages: u64, connections: u64) {
     let block = only_block(record);
     let (planned, sent, ok) = (messages, messages, messages);
@@ -350,7 +350,7 @@ fn only_block(record: &RunRecord) -> &Block {
     block
 }
 
-/// The number of requests that nginx says it has had, the one that asks included.
+/// The number of requests that nginx reports, including this one.
 fn requests_of_nginx(server: &Server) -> u64 {
     use std::io::{Read as _, Write as _};
     let mut stream = crate::peers::Stream::connect(server.address("http")).unwrap();
@@ -370,7 +370,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it. `None`, and a word about it, where nobody has said that the subjects are installed.
+    /// Starts it. `None`, and a message, if `WIREBENCH_INSTALLED` is not set.
     pub(crate) fn start(name: &str) -> Option<Self> {
         Self::start_with(name, &[])
     }
@@ -412,23 +412,22 @@ impl Server {
     }
 }
 
-/// The folder in which subjects are installed. `None`, and a word about it, where nobody has named it.
+/// The folder with the installed subjects. `None`, and a message, if `WIREBENCH_INSTALLED` is not set.
 pub(crate) fn installed_subjects() -> Option<PathBuf> {
     folder_of("WIREBENCH_INSTALLED", "subjects")
 }
 
-/// The folder of the client that is called `name`. `None`, and a word about it, where nobody has said that it is
-/// installed.
+/// The folder of the client called `name`. `None`, and a message, if `WIREBENCH_THIRD_PARTY` is not set.
 pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     folder_of("WIREBENCH_THIRD_PARTY", name).map(|all| all.join(name))
 }
 
-/// Runs a client that others wrote, which has to end well; gives its stdout.
+/// Runs a third-party client, which has to succeed, and returns its stdout.
 pub(crate) fn run_client(folder: &Path, arguments: &[&str]) -> String {
     run_client_with_patience(folder, arguments, PATIENCE)
 }
 
-/// The same for one that takes longer than others.
+/// The same for a client that takes longer.
 pub(crate) fn run_client_with_patience(
     folder: &Path,
     arguments: &[&str],

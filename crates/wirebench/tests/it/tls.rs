@@ -39,7 +39,7 @@ fn every_transport_runs_inside_every_version_with_every_kind_of_key() {
                 let spec::Trust::Authorities(trusted) = &asked.trust else { panic!("{asked:?}") };
                 assert_eq!(
                     trusted[0].file, "ca.pem",
-                    "and its text, so that the record repeats it"
+                    "the record names the file, and has its text to repeat the run"
                 );
                 let block = only_block(&record);
                 assert_eq!((block.counts.planned, block.counts.ok), (200, 200), "{line}");
@@ -83,7 +83,7 @@ fn full_and_resumed_handshakes_are_counted_and_timed_apart() {
     let clients = format!("{} --ca ca.pem --clients 40 --concurrency 1", server.url);
     for version in ["1.2", "1.3"] {
         for (how, resumption, full, resumed) in [
-            // The one that asked before left its ticket.
+            // The connection that verified before left its ticket.
             ("tickets", true, 0, 40),
             ("none", false, 40, 0),
         ] {
@@ -101,7 +101,7 @@ fn full_and_resumed_handshakes_are_counted_and_timed_apart() {
     }
     let server = Server::start(&sandbox, "https --ca-out ca.pem --tls-resumption none");
     let (_, record) = run(&sandbox, &format!("{} --ca ca.pem --clients 5", server.url));
-    assert_eq!((seen(&record).full, seen(&record).resumed), (5, 0), "nobody gives tickets out");
+    assert_eq!((seen(&record).full, seen(&record).resumed), (5, 0), "the server issues no tickets");
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn a_message_that_inflates_beyond_all_measure_is_refused_before_memory_is_gone()
     let memory = |is_hostile: bool| {
         let bomb = bomb.clone();
         let peer = Peer::start(move |stream, number| {
-            // The first connections are good ones, so that the run goes on for longer than a bomb takes.
+            // The first connections are good ones, so that the run lasts longer than a bomb takes.
             if number < 2 || !is_hostile {
                 return echo_uncompressed(stream);
             }
@@ -402,18 +402,18 @@ fn a_message_that_inflates_beyond_all_measure_is_refused_before_memory_is_gone()
     assert!(growth <= 2 * (16 << 20), "{usual} B without, {peak} B with bombs");
 }
 
-/// A fault that a record of a server suffers on its way.
+/// A fault of a record from the server on its way.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
-    /// A bit of it is another.
+    /// One of its bits is flipped.
     Change,
-    /// It ends after 7 bytes.
+    /// It is cut after 7 bytes.
     Cut,
-    /// It does not come, and none after it.
+    /// Neither it nor any later record arrives.
     End,
 }
 
-/// Forwards both directions; records of the server up to the 40th, which suffers the fault.
+/// Forwards both directions; with a `fault`, only the first 40 records of the server, and the next one with that fault.
 fn forward(stream: &mut Stream, address: &str, fault: Option<Fault>) -> io::Result<()> {
     let mut server = Stream::connect(address)?;
     server.set_nodelay(true)?;
@@ -457,8 +457,8 @@ fn agree(stream: &Stream, extensions: &'static str) -> io::Result<tungstenite::W
     tungstenite::accept_hdr(stream.try_clone()?, answer).map_err(io::Error::other)
 }
 
-/// Answers with the frames that came, which may be compressed: for a server that takes nothing over, the same bytes are
-/// the same message. Clients mask with a key, which is taken off.
+/// Echoes frames, which may be compressed: without context takeover the same bytes are the same message. Removes the
+/// client's mask.
 fn echo_uncompressed(stream: &mut Stream) -> io::Result<()> {
     agree(stream, "permessage-deflate; client_no_context_takeover")?;
     loop {

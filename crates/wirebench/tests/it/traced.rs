@@ -44,7 +44,7 @@ fn a_run_and_a_server_touch_nothing_but_what_is_documented() {
     }
 }
 
-/// The program under strace, which writes to `NAME.trace`; `None` where that does not work.
+/// The program under strace, which writes to `NAME.trace`; `None` if strace does not work.
 fn traced(sandbox: &Sandbox, name: &str, line: &str) -> Option<Running> {
     let can_trace = std::process::Command::new("strace").args(["-o", "/dev/null", "true"]).output();
     if !can_trace.is_ok_and(|output| output.status.success()) {
@@ -74,7 +74,7 @@ struct Call {
 fn calls(sandbox: &Sandbox, name: &str) -> Vec<Call> {
     let trace = fs::read_to_string(sandbox.path().join(format!("{name}.trace"))).unwrap();
     let calls = trace.lines().filter_map(|line| {
-        // The number of the process, the name, and the arguments; the rest of a call that was interrupted has neither.
+        // The process id, the name and the arguments; the rest of an interrupted call lacks the latter two.
         let (_, call) = line.split_once(char::is_whitespace)?;
         let (name, _) = call.trim_start().split_once('(')?;
         let is_name = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
@@ -84,7 +84,7 @@ fn calls(sandbox: &Sandbox, name: &str) -> Vec<Call> {
 }
 
 impl Call {
-    /// Checks that its files may be written or read.
+    /// Checks that it may write or read its files.
     fn check(&self, sandbox: &Sandbox, written: &[&str], named: &[&str]) {
         if matches!(self.name.as_str(), "connect" | "bind" | "sendto" | "sendmsg") {
             return;
@@ -96,11 +96,11 @@ impl Call {
             return assert_eq!(paths[0], env!("CARGO_BIN_EXE_wirebench"), "{self:?}");
         }
         if self.name == "readlink" {
-            // Which of the processes has the socket of the server that is loaded.
+            // It looks for the process that has the socket of the loaded server.
             let is_file = paths[0].starts_with("/proc/") && paths[0].contains("/fd/");
             return assert!(is_file || paths[0] == "/proc/self/exe", "{self:?}");
         }
-        // The folder of the processes alone, as it is listed; and the folders above, in which a repository may be.
+        // Skips `/proc` itself, as it is listed, and the folders above, which may contain a repository.
         let here = sandbox.path().to_str().unwrap();
         let is_above =
             |path: &str| !self.writes() && (here.starts_with(path) || path.ends_with("/.git"));

@@ -1,4 +1,4 @@
-//! `wirebench ui` and `--ui` in a real browser, and `--feed`, which both are made of.
+//! `wirebench ui` and `--ui` in a real browser, and `--feed`, which both are built on.
 
 use crate::harness::{Running, Sandbox, Server};
 use crate::third_party::{installed, run_client, run_client_with_patience};
@@ -39,7 +39,7 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     assert_eq!(seen["firstLines"][0], "id: 0");
     assert!(seen["drawn"].as_u64() > Some(0), "{}", seen["drawn"]);
     assert_eq!(seen["ofMany"], serde_json::json!([200, 1000]));
-    // Answers that came late are in no other view, and in no place of newer ones.
+    // Late answers are in no other view, and do not replace newer ones.
     assert_eq!(seen["left"][1], serde_json::json!(["H1", "UL runs"]));
     assert_eq!((&seen["left"][0], &seen["newest"]), (&seen["left"][1], &1.into()));
     said("busy", "is being measured, and two runs disturb each other");
@@ -59,7 +59,7 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
     for numbers in ["1.25 ms now; 0 changes", "72.5 us now", "12 KiB now"] {
         said("trend", numbers);
     }
-    assert_eq!(seen["asked"], "refused", "a report asked for something");
+    assert_eq!(seen["asked"], "refused", "a request of a report was not refused");
     said("tokenless", "token");
     assert_eq!((&seen["stolen"], &seen["started"]), (&"refused".into(), &4.into()));
 
@@ -76,7 +76,7 @@ fn a_browser_starts_watches_changes_stops_and_compares_runs() {
 #[test]
 fn a_browser_that_stands_still_for_30_s_or_is_cut_off_sees_all_of_a_run_that_does_not_wait_for_it()
 {
-    // Ten lines of a run are told in a second.
+    // A run reports ten lines a second.
     const LINES: usize = 300;
     let Some(browser) = installed("browser") else { return };
     let sandbox = Sandbox::new();
@@ -93,15 +93,15 @@ fn a_browser_that_stands_still_for_30_s_or_is_cut_off_sees_all_of_a_run_that_doe
     let numbers = watches["seen"].as_array().unwrap();
     assert!(numbers.len() > LINES, "{numbers:?}");
     assert!(numbers.iter().enumerate().all(|(index, number)| *number == index), "{numbers:?}");
-    // The run went on meanwhile: its lines came, and nearly all of them with messages that were sent.
+    // The run went on meanwhile: its lines arrived, and nearly all of them report sent messages.
     let meanwhile = seen["meanwhile"].as_array().unwrap();
     let sent = meanwhile.iter().filter(|per_s| per_s.as_f64() > Some(0.0)).count();
     assert!(meanwhile.len() >= LINES && sent * 10 >= meanwhile.len() * 9, "{meanwhile:?}");
-    // Each line once, though it asked twice: it had to come back.
+    // Each line once, though it requested them more than once: it had to come back.
     assert_eq!(stands["seen"], watches["seen"]);
     assert_eq!((&watches["asked"], stands["asked"].as_u64() > Some(1)), (&1.into(), true));
     assert_eq!(stands["shown"], watches["shown"]);
-    // One that came after that has all lines too.
+    // A browser that came later has all lines too.
     assert_eq!(
         (&seen["late"]["seen"], &seen["late"]["shown"]),
         (&watches["seen"], &watches["shown"])
@@ -136,7 +136,7 @@ fn a_program_follows_a_run_by_lines_changes_its_rate_and_stops_it() {
             break line;
         }
     };
-    // It is sent, not only due.
+    // The messages are sent, not only due.
     line(&|line| line["sent_per_s"].as_f64() > Some(1500.0));
     running.tell("{\"stop\": true}\n");
     let mut line = || serde_json::from_str::<Value>(&running.line()).unwrap();

@@ -271,7 +271,7 @@ fn a_header_cannot_carry_a_second_one() {
     let ended = crate::harness::ended(&command.arg("A: b\r\nC: d").output().unwrap());
     ended.check(2, &["--header: a header field cannot have `\\r` in it"]);
 
-    // The content of a file may be secret, so only its place is named.
+    // The content of a file may be secret, so only the line is named.
     std::fs::write(sandbox.path().join("secrets"), "A: b\n\nhunter2\n").unwrap();
     let ended = sandbox.run("ws://127.0.0.1:1 --header @secrets");
     ended.check(2, &["--header: @secrets: line 3 is not `Name: value`"]);

@@ -1,4 +1,4 @@
-//! Whatever comes, a client answers with events or an error, and the same however it is cut.
+//! Whatever arrives, a client answers with events or an error, always the same however the input is cut.
 
 use super::{CONNECTED, HANDSHAKEN, SUBSCRIBED, comet, first, opened, second, send};
 use crate::script::{Step, play};

@@ -1,4 +1,4 @@
-//! The client of Bayeux against scripted servers.
+//! The Bayeux client, against scripted servers.
 
 mod garbage;
 mod refusals;
@@ -11,7 +11,7 @@ use wire::Connection;
 use wire::bayeux::{Comet, Limits};
 use wire::http1::{self, Http1, Request, RequestParts};
 
-/// A client of HTTP, as the owner of a Comet client makes it.
+/// An HTTP client, as the owner of a Comet client makes it.
 pub(crate) fn http() -> Connection {
     let parts = RequestParts {
         method: "POST".to_owned(),
@@ -81,7 +81,7 @@ pub(crate) fn bodies(mut sent: &[u8]) -> Vec<String> {
     bodies
 }
 
-/// Answers of a server, as a real one gave them.
+/// Answers of a real server.
 pub(crate) const HANDSHAKEN: &str = concat!(
     r#"[{"id":"1","channel":"/meta/handshake","successful":true,"clientId":"28a3","version":"1.0","#,
     r#""supportedConnectionTypes":["long-polling"],"advice":{"reconnect":"retry","timeout":5000,"interval":0}}]"#,

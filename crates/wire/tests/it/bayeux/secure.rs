@@ -63,7 +63,7 @@ impl Pair {
         Self { comet, events: Vec::new(), first, second }
     }
 
-    /// Lets all arrive that was sent on the first connection, until nothing more comes.
+    /// Delivers everything that was sent on the first connection, until nothing more arrives.
     fn pass_first(&mut self) {
         loop {
             self.first.serve();

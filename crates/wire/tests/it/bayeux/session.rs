@@ -126,7 +126,7 @@ fn a_server_may_end_the_session() {
             ])
             .collect();
         assert_eq!(told.events, expected);
-        assert_eq!(bodies(&told.first).len(), 3, "nothing is asked any more");
+        assert_eq!(bodies(&told.first).len(), 3, "no request follows");
     }
 }
 

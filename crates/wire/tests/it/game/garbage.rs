@@ -1,4 +1,4 @@
-//! Whatever comes, a bot answers with events or an error, and the same however it is cut.
+//! Whatever arrives, a bot answers with events or an error, always the same however the input is cut.
 
 use super::{arrives, binary, event, frame, json, opening, packed, says, seated, text};
 use crate::script::{Step, play};

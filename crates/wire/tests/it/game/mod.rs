@@ -27,13 +27,13 @@ fn binary() -> Connection {
     Bot::new(frames(Limits::default()).into(), options(Packing::Binary)).into()
 }
 
-/// A bot that speaks JSON, each message behind its length.
+/// A bot that speaks JSON, each message prefixed with its length.
 fn json() -> Connection {
     let framed = Framed::new(framed::Limits::default());
     Bot::new(framed.into(), options(Packing::Json)).into()
 }
 
-/// A packet arrives as a frame of Styx.
+/// A packet as a Styx frame.
 fn frame<'p>(packet: impl Into<Packet<'p>>) -> Vec<u8> {
     let payload = packed(packet);
     let len = u32::try_from(payload.len()).expect("the script is proper") + 4;
@@ -58,13 +58,13 @@ fn text<'p>(packet: impl Into<Packet<'p>>) -> String {
     String::from_utf8(text).expect("the script is proper")
 }
 
-/// Text arrives behind its length.
+/// Text arrives, prefixed with its length.
 fn says(text: &str) -> Step {
     let len = u32::try_from(text.len()).expect("the script is proper");
     Step::First([&len.to_be_bytes()[..], text.as_bytes()].concat())
 }
 
-/// The frames of Styx that were sent, as packets in JSON.
+/// The Styx frames that were sent, as packets in JSON.
 fn sent(mut bytes: &[u8]) -> Vec<String> {
     let mut packets = Vec::new();
     while let Some((len, _)) = bytes.split_first_chunk::<4>() {
@@ -97,7 +97,7 @@ fn opening() -> [Packet<'static>; 4] {
     [logged_in(), searching(), available(), joined()]
 }
 
-/// The same as steps, and then others.
+/// The opening as steps, followed by others.
 fn seated(then: impl IntoIterator<Item = Step>) -> Vec<Step> {
     opening().into_iter().map(arrives).chain(then).collect()
 }

@@ -1,4 +1,4 @@
-//! The same game over every transport, with whole machines at the other end.
+//! The same game over every transport, with complete machines at the other end.
 
 use super::{
     available, event, joined, line, logged_in, opening, options, response, searching, text,
@@ -112,7 +112,7 @@ impl Table {
         Self { bot, events, has_logged_out: false, packing, random, server, to_bot, to_server }
     }
 
-    /// Lets everything arrive, in pieces, until nobody has more to say.
+    /// Delivers everything in pieces, until neither side has more to send.
     fn settle(&mut self) {
         while !(self.to_bot.is_empty() && self.to_server.is_empty()) {
             let mut piece = take_piece(&mut self.to_server, &mut self.random);

@@ -49,7 +49,7 @@ fn the_example_of_the_documentation_holds() {
     assert_eq!(payload.escape_ascii().to_string(), packed.escape_ascii().to_string());
 }
 
-/// Every type there is, lists of each kind, a struct before its definition, and ids where none are given.
+/// Every type, lists of each kind, a type used before its definition, and ids assigned where none are given.
 #[test]
 fn a_protocol_of_ones_own_is_packed() {
     let definition = Definition::from_xml(OWN).unwrap();

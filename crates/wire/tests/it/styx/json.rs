@@ -118,7 +118,7 @@ fn what_is_no_packet_is_refused() {
         error(&long).to_string().split(" at ").next(),
         Some("text of 65536 bytes in property `message`, limit is 65535")
     );
-    // A whole string of the peer is not kept in an error.
+    // An error does not keep a whole string from the peer.
     assert!(error(&long.replace("message", "tableid")).to_string().len() <= 256);
 }
 

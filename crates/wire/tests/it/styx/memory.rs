@@ -36,11 +36,11 @@ fn an_event_as_json_takes_the_memory_of_its_gamedata() {
         true
     });
     assert_eq!((read, &out), (true, &text));
-    // Base64 reserves for what the text could hold at most, before it knows of padding.
+    // Base64 reserves for the most that the text could hold, before it knows the padding.
     assert!((LoadRequest::LEN..=24).contains(&peak), "{peak} bytes");
 }
 
-/// A list of `i32` that announces 2^31 elements, one of text, one of structs, and bytes; and as many as there could be.
+/// A list of `i32`, one of text, one of structs, and bytes, each with a negative length and with the largest one.
 #[test]
 fn lists_that_cannot_come_take_no_memory() {
     for len in [i32::MIN, i32::MAX, -1] {

@@ -8,7 +8,7 @@ use wire::styx::packets::{
 use wire::styx::{DecodeError, Definition, Limits, Packet, TEXT_LEN_MAX, frames};
 use wire::{Event, Input, Kind, Message, Protocol};
 
-/// The published bytes of these two, and a subscription worked out by hand.
+/// The published bytes of two packets, and a subscription worked out by hand.
 #[test]
 fn frames_are_what_the_server_sends() {
     let login = LoginRequest { user: "Bot_1".into(), password: "1".into(), ..Default::default() };

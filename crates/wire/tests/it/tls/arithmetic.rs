@@ -73,7 +73,7 @@ fn what_was_in_the_buffer_before_is_left_alone() {
     there.send(b"second");
     assert_eq!(there.tx[..first.len()], first);
     settle(&mut there, &mut here);
-    // Both records of one read lie in one piece.
+    // Both records of one read are in one piece.
     assert_eq!(here.messages, [b"firstsecond"]);
 }
 

@@ -1,4 +1,4 @@
-//! Peers that do not speak TLS, stop in the middle, or send what cannot be.
+//! Peers that do not speak TLS, stop in the middle, or send what TLS does not allow.
 
 use super::conversations::ends;
 use super::ends::{End, settle};
@@ -175,7 +175,7 @@ fn a_record_over_the_limit_is_refused_at_its_header() {
 
 #[test]
 fn handshakes_that_cannot_be_are_refused_with_an_alert() {
-    // The header of a ClientHello of 16 MB; a handshake message of another kind; application data.
+    // The header of a ClientHello of 16 MB; a handshake message of another kind; application data; an empty record.
     #[rustfmt::skip]
     let table: [(&[u8], u8, &str); _] = [
         (&[22, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff], DECODE_ERROR, "malformed TLS: handshake payload too large"),
@@ -213,7 +213,7 @@ fn fresh(version: Option<Version>) -> (End<Connection>, End<Connection>) {
     ends(&client(&there), &server(&here), "framed", 0)
 }
 
-/// A fatal alert without protection.
+/// An unencrypted fatal alert.
 fn alert(description: u8) -> [u8; 7] {
     [21, 3, 3, 0, 2, 2, description]
 }

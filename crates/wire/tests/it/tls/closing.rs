@@ -119,7 +119,7 @@ fn a_fault_of_the_protocol_inside_is_answered_inside_tls() {
     settle(&mut there, &mut here);
     assert!(here.complaint().starts_with("malformed head"), "{}", here.complaint());
     assert!(there.messages.concat().starts_with(b"HTTP/1.1 400 "), "{:?}", there.messages);
-    assert_eq!(there.heard.last().unwrap(), "closed None", "and close_notify behind it");
+    assert_eq!(there.heard.last().unwrap(), "closed None", "followed by close_notify");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every combination of what can be chosen talks to itself.
+//! A client and a server of ours talk to each other with every combination of options.
 
 use super::ends::{End, settle};
 use super::world::{client, client_options, server, server_options, world};
@@ -108,7 +108,7 @@ pub(super) fn ends(
     (End::open(there), End::open(here))
 }
 
-/// A client that speaks HTTP, and a server that says whatever it is told.
+/// A client that speaks HTTP, and a server that sends any bytes that it is given.
 pub(super) fn http_client_and_raw_server(
     client: &Client,
     server: &Server,
@@ -118,7 +118,7 @@ pub(super) fn http_client_and_raw_server(
     (End::open(Tls::client(client, there).into()), End::open(Tls::server(server, here).into()))
 }
 
-/// A client that says whatever it is told, and a server that speaks WebSocket.
+/// A client that sends any bytes that it is given, and a server that speaks WebSocket.
 pub(super) fn raw_client_and_websocket_server(
     client: &Client,
     server: &Server,

@@ -97,7 +97,7 @@ impl<P: Protocol> End<P> {
         self.sent += (self.tx.len() - before) as u64;
     }
 
-    /// Begins a proper end; whether an answer is awaited.
+    /// Begins a proper end. Returns whether an answer is awaited.
     pub(crate) fn close(&mut self) -> bool {
         let before = self.tx.len();
         let is_answered = self.machine.close(&mut self.tx);
@@ -105,7 +105,7 @@ impl<P: Protocol> End<P> {
         is_answered
     }
 
-    /// Tells it that the stream ended; what it says to that.
+    /// Tells it that the stream ended. Returns its answer.
     pub(crate) fn end(&mut self) -> String {
         match self.machine.end() {
             Ok(event) => describe(&event),
@@ -122,13 +122,13 @@ impl<P: Protocol> End<P> {
         self.machine.layers()
     }
 
-    /// Its error, in words; none if there was none.
+    /// Its error in words; empty if there was none.
     pub(crate) fn complaint(&self) -> String {
         self.error.as_ref().map_or_else(String::new, ToString::to_string)
     }
 }
 
-/// Delivers everything both ways until neither has more to say.
+/// Delivers everything both ways until neither has more to send.
 pub(crate) fn settle<C: Protocol, S: Protocol>(client: &mut End<C>, server: &mut End<S>) {
     settle_in_pieces(client, server, usize::MAX);
 }

@@ -29,7 +29,7 @@ fn a_cut_record_is_all_that_is_held_of_one() {
         here.feed_whole(&bytes[..16_406 + 16_405]);
         here.feed_whole(&[]); // Frees what the call before took.
     });
-    // The message so far is with the protocol inside, which knows how long it will be.
+    // The protocol inside holds the message so far, and knows how long it will be.
     assert!(held <= 50_004 + 16_405 + SLACK, "{held}");
     here.feed_whole(&bytes[16_406 + 16_405..]);
     assert_eq!(here.messages, [vec![7; 50_000]]);
@@ -87,5 +87,5 @@ fn fresh(version: Version) -> (End<Connection>, End<Connection>) {
     ends(&client(&options), &server(&server_options()), "framed", 0)
 }
 
-/// Bytes that a test may keep besides.
+/// Bytes that the test itself may keep.
 const SLACK: usize = 512;

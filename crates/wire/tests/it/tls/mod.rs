@@ -1,4 +1,4 @@
-//! TLS from outside: both ends of ours in memory, and peers that break its rules.
+//! TLS from outside: both of our ends in memory, and peers that break its rules.
 
 mod arithmetic;
 mod broken;

@@ -1,4 +1,4 @@
-//! Options that cannot be, and what is said about them.
+//! Impossible options, and the errors about them.
 
 use super::world::{client_options, server_options, world};
 use wire::tls::{

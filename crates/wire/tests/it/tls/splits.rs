@@ -66,8 +66,8 @@ fn messages_can_be_cut_anywhere() {
 }
 
 fn pair(version: Version) -> (Client, Server) {
-    // RSA signatures are of one length, and without tickets both handshakes are full: so every run has the same bytes
-    // to count.
+    // RSA signatures have one length, and without tickets all handshakes are full: so every run has the same number of
+    // bytes.
     let (mut there, mut here) = (client_options(), server_options());
     there.versions = vec![version];
     here.identity = world().rsa.clone();
@@ -75,7 +75,7 @@ fn pair(version: Version) -> (Client, Server) {
     (client(&there), server(&here))
 }
 
-/// All that both ends understand of a whole conversation.
+/// Everything that both ends understand in a whole conversation.
 fn converse(client: &Client, server: &Server, piece_len: usize) -> [Vec<String>; 2] {
     let (mut there, mut here): (End<Connection>, End<Connection>) =
         ends(client, server, "websocket", 0);
@@ -92,7 +92,7 @@ fn converse(client: &Client, server: &Server, piece_len: usize) -> [Vec<String>;
     [there.heard, here.heard]
 }
 
-/// Makes a handshake, in which `deliver` hands each flight over; how long each is.
+/// Performs a handshake in which `deliver` hands over each flight. Returns the length of each.
 fn flights(client: &Client, server: &Server, deliver: &dyn Fn(&[u8], &mut End)) -> Vec<usize> {
     let (mut there, mut here) = ends(client, server, "framed", 0);
     let mut lens = Vec::new();

@@ -73,7 +73,7 @@ fn connect(
     }
 }
 
-/// The same certificate without its version and extensions. The signature fits no more, which nobody checks here.
+/// The same certificate without its version and extensions. Its signature is no longer valid, which nobody checks here.
 fn as_version_1(certificate: &[u8]) -> Vec<u8> {
     let [signed, algorithm, signature] = &parts(content(certificate))[..] else {
         panic!("a certificate has three parts")

@@ -7,7 +7,7 @@ use rcgen::{
 use std::sync::OnceLock;
 use wire::tls::{Client, ClientOptions, Identity, Server, ServerOptions, Trust};
 
-/// An authority, and all that it issued.
+/// An authority, the identities that it issued, and some that it did not issue.
 pub(crate) struct World {
     pub(crate) authority_pem: String,
     pub(crate) client: Identity,
@@ -21,7 +21,7 @@ pub(crate) struct World {
     pub(crate) stranger: Identity,
 }
 
-/// The world, made by whoever asks first.
+/// The world, made on first use.
 pub(crate) fn world() -> &'static World {
     static WORLD: OnceLock<World> = OnceLock::new();
     WORLD.get_or_init(World::make)
@@ -114,7 +114,7 @@ pub(crate) fn server_options() -> ServerOptions {
     }
 }
 
-/// A client of the server's right name.
+/// A client that expects the server's right name.
 pub(crate) fn client(options: &ClientOptions) -> Client {
     Client::new(options, "server.test").expect("the options are good")
 }

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The most bytes that `work` held at once, above what was held before; and what its result holds.
+/// The result of `work`, the most bytes that it held at once beyond those held before, and those that its result holds.
 pub(crate) fn memory_of<T>(work: impl FnOnce() -> T) -> (T, usize, usize) {
     let before = HELD.with(Cell::get);
     PEAK.with(|peak| peak.set(before));
@@ -38,7 +38,7 @@ fn signed(size: usize) -> i64 {
 }
 
 #[expect(unsafe_code, reason = "the only way to see allocations")]
-// SAFETY: everything is passed on to the system's allocator as it came.
+// SAFETY: everything is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Self::count(signed(layout.size()));

@@ -8,7 +8,7 @@ use wire::websocket::Limits;
 /// A name, the frames that the peer sends, and the events that follow.
 type Case<'a> = (&'a str, &'a [(u8, &'a [u8])], &'a [&'a str]);
 
-/// The end of every conversation in which nobody says good-bye.
+/// The end of every conversation that nobody closes.
 const NO_CLOSE: &str = "end connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)";
 const CLOSED: &str = "end closed None \"\"";
 
@@ -300,8 +300,8 @@ fn check(cases: &[Case<'_>]) {
     }
 }
 
-/// Plays `bytes` whole, byte by byte, and cut at every position. Events and sent bytes, each in order, are the
-/// same; sending comes as soon as it can, so that only their order among each other depends on the split.
+/// Plays `bytes` whole, byte by byte, and cut at every position. The events must be the same, and so must the bytes
+/// sent; bytes are sent as soon as possible, so that only the order between the two depends on the split.
 fn check_splits(name: &str, role: Side, bytes: &[u8], expected: &[&str]) {
     let whole = play(role, Limits::default(), [bytes]);
     assert_eq!(whole, expected, "{name}, {role:?}");

@@ -18,7 +18,7 @@ use wire::{Kind, Message, Protocol, Side};
 /// A name, payloads of messages, what they inflate to.
 type Example = (&'static str, &'static [&'static [u8]], &'static [&'static str]);
 
-/// RFC 7692 §7.2.3, and what its rules allow beside.
+/// The examples of RFC 7692 §7.2.3, and others that its rules allow.
 const EXAMPLES: &[Example] = &[
     ("§7.2.3.1, one block", &[HELLO], &["Hello"]),
     ("§7.2.3.2, sharing the window", &[HELLO, b"\xf2\x00\x11\x00\x00"], &["Hello", "Hello"]),
@@ -271,7 +271,7 @@ fn the_bytes_of_encoding_are_what_compression_took_off_exactly() {
         let compressed = theirs.deflate(&payload);
         expected.encoding_received += compressed.len() as i64 - 1000;
         let bytes = [
-            frame(Side::Client, BINARY, &payload), // nothing was encoded of this one
+            frame(Side::Client, BINARY, &payload), // this one is not compressed
             frame(Side::Client, (COMPRESSED | BINARY) & !FIN, &compressed[..3]),
             frame(Side::Client, PING, b"12345"),
             frame(Side::Client, CONTINUATION, &compressed[3..]),
@@ -280,14 +280,14 @@ fn the_bytes_of_encoding_are_what_compression_took_off_exactly() {
         let before = server.layers();
         let (last, most) = bytes.split_last().unwrap();
         assert!(!feed(&mut server, most, &mut Vec::new(), &mut Vec::new()));
-        assert_eq!(server.layers().encoding_received, before.encoding_received, "not all is there");
+        assert_eq!(server.layers().encoding_received, before.encoding_received, "it is incomplete");
         assert!(!feed(&mut server, &[*last], &mut Vec::new(), &mut Vec::new()));
         assert_eq!(server.layers(), expected, "round {round}");
     }
     assert!(expected.encoding_sent < -2900 && expected.encoding_received < -2900, "{expected:?}");
 }
 
-/// Seeds decide what both sides say, how theirs is compressed, fragmented and cut, and what was agreed on.
+/// Seeds decide what both sides send, how their messages to us are compressed, fragmented and cut, and what was agreed.
 #[test]
 fn another_implementation_of_deflate_understands_us_and_is_understood() {
     for seed in 0..SEEDS {
@@ -333,7 +333,7 @@ fn another_implementation_of_deflate_understands_us_and_is_understood() {
     }
 }
 
-/// Bytes with repetitions near and far, of a length at which something changes, or of any.
+/// Bytes with repetitions near and far, of a length at which something changes, or of any length.
 fn payload(random: &mut Random) -> Vec<u8> {
     let edges = [0, 1, 2, 125, 126, 127, 512, 1024, 32_768, 65_535, 65_536];
     let len = match random.below(2) {
@@ -356,7 +356,7 @@ fn payload(random: &mut Random) -> Vec<u8> {
     payload
 }
 
-/// The other end, on another implementation of DEFLATE.
+/// The other end, with another implementation of DEFLATE.
 pub(super) struct Theirs {
     agreed: Agreed,
     compressor: Box<CompressorOxide>,
@@ -364,14 +364,14 @@ pub(super) struct Theirs {
 }
 
 impl Theirs {
-    /// `agreed` is as we see it.
+    /// `agreed` is seen from our side.
     pub(super) fn new(agreed: Agreed) -> Self {
         let mut compressor = Box::<CompressorOxide>::default();
         compressor.set_format_and_level(DataFormat::Raw, 9);
         Self { agreed, compressor, inflater: InflateState::new_boxed(DataFormat::Raw) }
     }
 
-    /// The payload of a message.
+    /// The compressed payload of a message.
     pub(super) fn deflate(&mut self, payload: &[u8]) -> Vec<u8> {
         let mut compressed = self.flush(payload);
         if !self.agreed.received.takes_over {
@@ -461,7 +461,7 @@ impl Theirs {
     }
 }
 
-/// A connection of `role` on which compression was agreed on.
+/// A connection of `role` that agreed on compression.
 pub(super) fn connection(role: Side, agreed: Agreed) -> WebSocket {
     WebSocket::established_with(agreed, role, LIMITS, 1)
 }
@@ -473,10 +473,10 @@ const fn both(takes_over: bool) -> Agreed {
 
 /// With context takeover in both directions.
 pub(super) const SHARED: Agreed = both(true);
-/// And without.
+/// Without context takeover.
 pub(super) const FORGOTTEN: Agreed = both(false);
 
-/// Our error for data that is no DEFLATE; zlib's own depends on how the data arrives.
+/// Our error for data that is not DEFLATE; zlib's own depends on how the data arrives.
 const CORRUPT: &str = "it is not DEFLATE";
 
 /// RSV1.

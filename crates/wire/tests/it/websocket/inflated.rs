@@ -136,7 +136,7 @@ fn bombs_go_off_within_twice_the_limit() {
     }
 }
 
-/// Each message is within the limit and short, because it refers to the one before: nothing of it adds up.
+/// Each message is within the limit and short, because it refers to the one before: memory must not add up.
 #[test]
 fn messages_that_refer_to_those_before_add_nothing_up() {
     let limits = Limits { message_len_max: 1 << 20, ..Limits::default() };
@@ -199,8 +199,8 @@ fn connection(role: Side, limits: Limits) -> WebSocket {
     WebSocket::established_with(SHARED, role, limits, 1)
 }
 
-/// The window of one direction to inflate with, and the state around it.
+/// The memory for inflating one direction: the window and the state around it.
 const WINDOW_MAX: usize = 64 << 10;
 
-/// Most memory of a message that the test itself holds.
+/// The most memory that the test itself holds for a message.
 const TEST_MAX: usize = 4 << 20;

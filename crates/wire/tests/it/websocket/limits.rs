@@ -99,7 +99,7 @@ fn long_messages_arrive_in_whatever_fragments_and_reads() {
     }
 }
 
-/// Feeds both roles frames with payloads of these lengths: a message of `len` bytes comes of it, or an error and 1009.
+/// Feeds both roles frames with payloads of these lengths: they yield a message of `len` bytes, or `error` and 1009.
 fn check(limits: Limits, len: usize, frames: &[(u8, usize)], error: Option<&str>) {
     for role in [Side::Client, Side::Server] {
         let bytes: Vec<u8> = frames

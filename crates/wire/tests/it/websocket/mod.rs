@@ -1,4 +1,4 @@
-//! WebSocket from outside: what a peer may send, what it is told, and that another implementation agrees.
+//! WebSocket from outside: what a peer may send, what it gets back, and that another implementation agrees.
 //!
 //! Left out: what a head of the opening handshake must say, and what can only be seen from inside (the modules' own
 //! tests).

@@ -1,4 +1,5 @@
-//! The other end of a connection under test, written on its own: it encodes any frame, allowed or not, and reads ours.
+//! The other end of a connection under test, written independently: it encodes any frame, allowed or not, and reads
+//! ours.
 
 use wire::websocket::{Limits, WebSocket};
 use wire::{Event, Input, Kind, Message, Protocol, Side};
@@ -10,7 +11,7 @@ pub(super) const BINARY: u8 = 0x82;
 pub(super) const CLOSE: u8 = 0x88;
 pub(super) const PING: u8 = 0x89;
 pub(super) const PONG: u8 = 0x8A;
-/// Taken off the first byte: more fragments follow.
+/// Cleared in the first byte if more fragments follow.
 pub(super) const FIN: u8 = 0x80;
 
 /// A frame of `sender` with `first` as its first byte; a client masks it.
@@ -66,8 +67,8 @@ pub(super) fn other(role: Side) -> Side {
     }
 }
 
-/// Feeds a connection of `role` one piece after the other, then the end of the connection. The answer, in lines: what
-/// it understood, and after `>` what it sent.
+/// Feeds a connection of `role` one piece after the other, then the end of the connection. Returns lines: what it
+/// understood, and what it sent, marked with `>`.
 pub(super) fn play<'p>(
     role: Side,
     limits: Limits,
@@ -102,7 +103,7 @@ pub(super) fn play_on<'p>(
     lines
 }
 
-/// Feeds `connection` a piece and adds to `lines` what it understood; whether the peer broke the protocol.
+/// Feeds `connection` a piece and adds what it understood to `lines`. Returns true if the peer broke the protocol.
 pub(super) fn feed(
     connection: &mut WebSocket,
     piece: &[u8],
@@ -115,7 +116,7 @@ pub(super) fn feed(
         match connection.receive(&mut input, tx) {
             Ok(Some(event)) => lines.push(describe(&event)),
             Ok(None) => {
-                assert!(input.is_empty(), "who needs more has taken all");
+                assert!(input.is_empty(), "a connection that needs more has taken all");
                 return false;
             }
             Err(error) => {
@@ -156,7 +157,7 @@ fn sent_frame(first: u8, payload: &[u8]) -> String {
     }
 }
 
-/// Short payloads in full, of long ones the length and a sum that tells two apart.
+/// A short payload in full; a long one as its length and a checksum.
 fn shown(payload: &[u8]) -> String {
     if payload.len() <= 125 {
         return payload.escape_ascii().to_string();

@@ -65,7 +65,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// Makes the opening handshake.
+    /// Performs the opening handshake.
     fn start(role: Side, seed: u64) -> Self {
         let pipe = Pipe::default();
         let mut random = Random::new(seed);
@@ -210,7 +210,7 @@ impl Conversation {
         self.deliver();
     }
 
-    /// Moves all bytes in both directions; ours in random pieces.
+    /// Delivers all bytes in both directions; those to us in random pieces.
     fn deliver(&mut self) {
         let (_, heard) = self.pipe.deliver(&mut self.ours, &mut self.random);
         self.by_us[0].extend(heard);
@@ -228,7 +228,7 @@ impl Conversation {
         }
     }
 
-    /// A text or bytes, of a length at which something changes, or of any.
+    /// Text or bytes, of a length at which something changes, or of any length.
     fn message(&mut self) -> (Kind, Vec<u8>) {
         let edges = [0, 1, 2, 7, 8, 125, 126, 127, 128, 1000, 65_530, 65_535, 65_536, 65_540];
         let len = match self.random.below(2) {
@@ -258,7 +258,7 @@ fn heard_by_them(message: tungstenite::Message) -> Heard {
     }
 }
 
-/// Two buffers; what is read from it would block when there is nothing.
+/// Two buffers; reading from an empty one would block.
 #[derive(Clone, Debug, Default)]
 struct Pipe {
     to_them: Rc<RefCell<Vec<u8>>>,
@@ -266,7 +266,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    /// Feeds `ours` all that waits for it, in random pieces: whether it opened, and what it heard.
+    /// Feeds `ours` all bytes that wait for it, in random pieces. Returns whether it opened, and what it heard.
     fn deliver(&self, ours: &mut WebSocket, random: &mut Random) -> (bool, Vec<Heard>) {
         let mut bytes: Vec<u8> = self.to_us.borrow_mut().drain(..).collect();
         let mut rest = &mut *bytes;

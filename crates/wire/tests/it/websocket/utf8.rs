@@ -4,8 +4,8 @@ use super::peer::{CONTINUATION, FIN, TEXT, frame, header, other, play};
 use wire::Side;
 use wire::websocket::Limits;
 
-/// Payloads that are not UTF-8, cut where the Autobahn suite waits before it sends the rest: the machine has to refuse
-/// after which piece? (From the fourth piece on: only because the message ends there.)
+/// A payload that is not UTF-8, cut where the Autobahn suite waits before it sends the rest, and the number of the
+/// piece after which the machine must refuse it: one more than there are pieces if only the message's end shows it.
 type Chops<'a> = (&'a str, &'a [&'a [u8]], usize);
 
 const CASES: &[Chops<'_>] = &[

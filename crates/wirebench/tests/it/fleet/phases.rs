@@ -22,7 +22,7 @@ fn whatever_is_killed_or_stands_still_in_any_phase_the_run_ends_and_its_record_i
     let phases = [Phase::Preparing, Phase::Measuring, Phase::Draining, Phase::Committing];
     let mut cells: VecDeque<Cell> = phases.into_iter().flat_map(of_phase).collect();
     assert_eq!(cells.len(), 24);
-    // First those that take longest: the part of an agent that was killed is waited for.
+    // The slowest ones first: a run waits for the part of a killed agent.
     cells.make_contiguous().sort_by_key(|cell| !cell.loses_a_part());
     let cells = Mutex::new(cells);
     let measured = AtomicUsize::new(0);
@@ -31,7 +31,7 @@ fn whatever_is_killed_or_stands_still_in_any_phase_the_run_ends_and_its_record_i
             scope.spawn(|| {
                 loop {
                     let Some(cell) = cells.lock().unwrap().pop_front() else { return };
-                    // What fails in it is told with its name.
+                    // A failure is reported with the name of its thread.
                     let named = std::thread::Builder::new().name(cell.to_string());
                     let parts = named.spawn(move || cell.check()).unwrap().join().unwrap();
                     if cell.phase == Phase::Preparing {
@@ -41,11 +41,11 @@ fn whatever_is_killed_or_stands_still_in_any_phase_the_run_ends_and_its_record_i
             });
         }
     });
-    // One that begins late is no failure; all of them would be.
+    // One agent that begins late is not a failure; all of them would be.
     assert!(measured.into_inner() > 0, "no agent began after a signal while it was prepared");
 }
 
-/// A signal, who gets it, and when.
+/// A signal, its receiver, and its time.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     role: Role,
@@ -67,7 +67,7 @@ enum Phase {
     Measuring,
     /// The last replies are awaited.
     Draining,
-    /// The block is over, and the log has nothing of it.
+    /// The block is over, but not yet in the log.
     Committing,
 }
 
@@ -84,7 +84,7 @@ impl Cell {
         self.signal == Signal::KILL
     }
 
-    /// True if the part of an agent is gone with it.
+    /// True if the signal costs the part of an agent.
     fn loses_a_part(self) -> bool {
         self.role == Role::Agent && self.kills() && self.phase != Phase::Committing
     }
@@ -130,7 +130,7 @@ impl Cell {
                 ends.push(resume().wait());
             }
             (Role::Controller, false) => {
-                // Another one notices that nobody leads.
+                // Another controller notices that nobody leads.
                 let mut second = resume();
                 second.wait_for_word("this controller leads the run");
                 run.send(Signal::CONT);
@@ -157,7 +157,7 @@ impl Cell {
         parts.iter().filter(|part| part.end == PartEnd::Measured).count()
     }
 
-    /// One block, whose planned messages are those of its parts and of the parts that it names as missing.
+    /// Checks that the record has one block, with the planned messages of its parts, that names the missing parts.
     fn check_record(self, record: &RunRecord) {
         assert!(record.verdict.is_some());
         let [block] = &record.blocks[..] else { panic!("{} blocks", record.blocks.len()) };
@@ -173,12 +173,12 @@ impl Cell {
             .then(|| format!("{} of 2 parts are missing: {}", missing.len(), missing.join(", ")));
         assert_eq!(block.cut_short, words);
         let ends: Vec<PartEnd> = block.agents.iter().map(|part| part.end).collect();
-        // Where it is not known that it had begun, a busy machine may be why one did not.
+        // Unless an agent is known to have begun, a busy machine may have kept it from beginning.
         let [first, second] = match self.phase {
             _ if self.loses_a_part() && self.phase != Phase::Preparing => {
                 [&[PartEnd::Lost][..], &[PartEnd::Measured, PartEnd::NotStarted]]
             }
-            // A new process may have had the time to take the place.
+            // A new process may have had time to take its place.
             Phase::Preparing if self.loses_a_part() => {
                 [&[PartEnd::Lost, PartEnd::Measured, PartEnd::NotStarted][..], &MAY_BE_LATE]
             }
@@ -191,8 +191,8 @@ impl Cell {
 }
 
 impl Phase {
-    /// Waits until a0 is in this phase of block 0-0 of a run, by what members say and what is on their disks. The end
-    /// of the block is held up by a target that stands still, and the log by a server that does.
+    /// Waits until a0 is in this phase of block 0-0 of a run, according to what members publish and to their disks. A
+    /// stopped target delays the end of the block, and a stopped server the log.
     fn reach(self, coordination: &Coordination, ear: &Ear, run: &str) {
         let says = |phases: &[&str]| {
             ear.wait_for("a phase", |subject, beat| {
@@ -206,14 +206,14 @@ impl Phase {
         let is_begin = |subject: &str| subject == format!("wb.log.{run}.step.0");
         let go = ear.wait_for("the begin", |subject, _| is_begin(subject));
         let lasts: Nanos = go["step"]["go"]["work"]["lasts"].as_str().unwrap().parse().unwrap();
-        assert!(lasts >= LASTS, "an agent may take all of its phases: {lasts}");
+        assert!(lasts >= LASTS, "an agent has time for all of its phases: {lasts}");
         says(&["running"]);
         if self == Self::Measuring {
             return;
         }
         let target = &coordination.target.process;
         target.send(Signal::STOP);
-        // The first second of a block that measures for less.
+        // The first second of a block that measures for less than that.
         ear.wait_for("a second", |subject, _| subject == "wb.live.a0");
         if self == Self::Draining {
             return;
@@ -229,7 +229,7 @@ impl Phase {
     }
 }
 
-/// The other end of waiting for an agent to be missed: a result that was on its way arrives without its sender.
+/// Also ends the wait for an agent to be missed: a result that was on its way arrives without its sender.
 const OVER: &str = "block 0-0 is over";
 const SIGNALS: [Signal; 2] = [Signal::KILL, Signal::STOP];
 const MAY_BE_LATE: [PartEnd; 2] = [PartEnd::Measured, PartEnd::NotStarted];
@@ -237,7 +237,7 @@ const MAY_BE_LATE: [PartEnd; 2] = [PartEnd::Measured, PartEnd::NotStarted];
 const LOAD: &str = "-d 900ms --warm-up 0s --drain 2s --timeout 3s --agents 2";
 /// Its phases and the close.
 const LASTS: Nanos = Nanos::from_millis(900 + 2000 + 3000);
-/// Its messages, divided by two.
+/// The messages of one agent: half of all.
 const PLANNED_EACH: u64 = 45;
 /// Cells that run at a time.
 const AT_ONCE: usize = 12;

@@ -1,6 +1,6 @@
 //! Permissions that a member of a fleet lacks: each is named at once.
 //!
-//! No time-out has these words: of what nobody answers a member says that there is no stream or no agent, or nothing.
+//! No time-out has these words: if nobody answers, a member says that there is no stream or no agent, or nothing.
 
 use super::{Coordination, nats_server};
 use crate::harness::{Running, Sandbox};
@@ -45,7 +45,7 @@ fn who_lacks_a_permission_is_told_which_one_and_what_to_look_at() {
         start(sandbox, &format!("{task} --join keys/{name}.join --state {name}"))
     };
 
-    // Those that cannot do without it end.
+    // Those that cannot do without the permission end.
     let names = ["a0", "a1", "a2", "a3", "w0", "w1", "w2", "w3"];
     let ends = names.map(|name| (name, start(name)));
     for (name, running) in ends {
@@ -68,7 +68,7 @@ fn who_lacks_a_permission_is_told_which_one_and_what_to_look_at() {
     let told = run.wait_for_word("goes on with it elsewhere");
     let name = told.split_whitespace().nth(1).unwrap().to_owned();
     run.wait_for_word("block 0-0 begins");
-    // What is read again is what somebody else has written first.
+    // A member reads a slot again if somebody else has written it first.
     let mut owner = coordination.owner(&[]);
     for agent in ["a5", "w5"] {
         let subject = format!("wb.log.{name}.slot.0-0.{agent}");
@@ -110,8 +110,8 @@ fn who_lacks_a_permission_is_told_which_one_and_what_to_look_at() {
     command(index, "fleet status").wait().check(code, &[words]);
 }
 
-/// The permission that each controller lacks, and its commands with exit codes and words: the run that the log has is
-/// RUN, and the target is URL.
+/// The permission that each controller lacks, and its commands with exit codes and words: RUN is the run in the log,
+/// and URL the target.
 const OF_CONTROLLERS: [((&str, &str), &[Refused]); 7] = [
     (
         ("publish", "wb.>"),
@@ -154,7 +154,7 @@ const OF_CONTROLLERS: [((&str, &str), &[Refused]); 7] = [
     ),
 ];
 
-/// A command, its exit code, and words of it.
+/// A command, its exit code, and words of its message.
 type Refused = (&'static str, i32, &'static str);
 
 /// A `fleet status` once the log is gone.
@@ -174,7 +174,7 @@ fn lacks(name: &str) -> (&'static str, String) {
     }
 }
 
-/// The words of the server about what one of the first four asks for when it starts.
+/// The server's words for refusing what one of the first four needs when it starts.
 fn refused_at_the_start(name: &str) -> String {
     match &name[1..] {
         "0" => format!("Publish to \"wb.hb.{name}\""),
@@ -191,7 +191,7 @@ fn entry<'a>(users: &'a str, name: &str) -> &'a str {
     &from[..from.find(end).unwrap() + end.len()]
 }
 
-/// The users, of whom a member lacks a permission.
+/// The users, with one permission of a member removed.
 fn without(users: &str, name: &str, (list, subject): (&str, &str)) -> String {
     let entry = entry(users, name);
     let lines =
