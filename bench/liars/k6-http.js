@@ -1,4 +1,4 @@
-// 1000 arrivals a second for 20 s; USERS is how many requests may be under way at once.
+// 1000 arrivals a second for 20 s; USERS is the maximum number of requests in flight.
 //
 //   k6 run --quiet --no-usage-report -e URL=http://127.0.0.1:PORT/ -e USERS=2500 k6-http.js
 import http from "k6/http";

@@ -1,5 +1,5 @@
-// 100 sockets with a message every 100 ms on each, for 20 s. A message carries when it was sent, and its echo is
-// timed by it. k6 times no message itself: this is what its users write.
+// 100 sockets with a message every 100 ms on each, for 20 s. A message carries its send time, from which its echo is
+// timed. k6 does not time messages itself: this is what its users write.
 //
 //   k6 run --quiet --no-usage-report -e URL=ws://127.0.0.1:PORT/ k6-ws.js
 import ws from "k6/ws";

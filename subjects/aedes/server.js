@@ -1,5 +1,5 @@
-// MQTT by aedes, over TCP and over WebSocket. Of the topics `tenth/N` it refuses every tenth; whoever subscribes to
-// another of them is given `tenth`, so that a connection has one subscription however many it asks for.
+// MQTT by aedes, over TCP and over WebSocket. It refuses every tenth of the topics `tenth/N`; a subscription to any
+// other of them becomes one to `tenth`, so that a connection has one subscription however many it asks for.
 "use strict";
 
 const http = require("http");

@@ -9,7 +9,7 @@ import org.apache.activemq.artemis.core.server.impl.ActiveMQServerImpl;
 
 /**
  * Apache ActiveMQ Artemis as a broker of STOMP, over TCP and over WebSocket on one port. Chosen: no persistence, no
- * logins, the backlog that is asked for. TCP_NODELAY is its default; destinations are made when they are first used.
+ * logins, the backlog that is asked for. TCP_NODELAY is its default; destinations are created on first use.
  */
 public final class Broker {
     public static void main(String[] arguments) throws Exception {

@@ -1,5 +1,5 @@
-// Rooms of Bun.serve, whose engine is uWebSockets: a WebSocket subscribes to the room that its path names, and what is
-// posted to that path is published there.
+// Rooms of Bun.serve, whose engine is uWebSockets: a WebSocket subscribes to the room that its path names, and a POST
+// to that path publishes there.
 "use strict";
 
 const { host, port, ready } = require("./node/server.js");

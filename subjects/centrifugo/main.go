@@ -1,4 +1,4 @@
-// A server of Centrifugo's client protocol (JSON) on the library that Centrifugo is made of: clients subscribe and
+// A server of Centrifugo's client protocol (JSON) on the library that Centrifugo is built on: clients subscribe and
 // publish to any channel. The call `echo` returns what it was given, and `tenth` refuses every tenth number.
 //
 // Chosen: the longest message that is asked for, and HTTP/1.1 alone. TCP_NODELAY and a backlog of the system's limit are

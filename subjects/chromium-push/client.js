@@ -1,5 +1,5 @@
 // Tabs of a real browser as receivers: Debian's chromium without a window. Each tab is a receiver in a room of the
-// relay; it notes by its own clock when it has each message, and asks wirebench for the time through this program.
+// relay; it records by its own clock when it gets each message, and asks wirebench for the time through this program.
 "use strict";
 
 const http = require("http");
@@ -19,14 +19,13 @@ const LIBRARIES = {
   socketio: script("node_modules", "socket.io-client/dist/socket.io.min.js"),
 };
 
-// Pages that are isolated from others' have clocks of 5 us instead of 100 us, and no frames or scripts of those who do
-// not say that they may be there.
+// Cross-origin isolated pages have clocks of 5 us instead of 100 us, and load only frames and scripts that allow it.
 const ISOLATED = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
-/** Exchanges of the clock of a tab, before what is measured and behind it. */
+/** Clock exchanges of a tab, before the measurement and after it. */
 const EXCHANGES = 25;
 
-/** Who waits for the time of wirebench, the first first. */
+/** The callers that wait for the time of wirebench, in order. */
 const questions = [];
 const time = () =>
   new Promise((resolve) => {
@@ -37,14 +36,14 @@ const time = () =>
 const clock = new WebSocketServer({ host: "127.0.0.1", port: 0 });
 clock.on("connection", (socket) => socket.on("message", async () => socket.send(await time())));
 
-/** What a URL says: the scheme, the host and port of the relay, and the path below which it is. */
+/** The parts of a URL: the scheme, the host and port of the relay, and its base path. */
 function read(url) {
   const [, scheme, place, path] = /^([a-z+-]+):\/\/([^/]+)(.*)$/.exec(url);
   return { scheme, place, base: path.replace(/\/$/, "") };
 }
 
 async function openTab(browser, relay, room) {
-  // Six connections to a host are all that the tabs of one user have.
+  // All tabs of one user together have six connections to a host.
   const context = await browser.newContext({ permissions: ["local-network-access"] });
   const page = await context.newPage();
   const library = LIBRARIES[relay.scheme.split("+")[0]] ?? "";
@@ -77,7 +76,7 @@ async function receive(browser, { url, rooms, receivers }) {
   return tabs;
 }
 
-/** Publishes the end mark: whatever was published in the room before it has come when it does, or never will. */
+/** Publishes the end mark: a message published before it in the room arrives before it does, or never. */
 async function publishEnd({ place, base }, room) {
   const request = http.request(`http://${place}${base}/publish?room=${roomOf(room)}`, { method: "POST" });
   request.end("end");
@@ -102,7 +101,7 @@ async function stop(tabs, { time_ns }) {
   console.log("done");
 }
 
-/** Words behind a word, so many on a line. */
+/** Prints words after a name, `each` of them on a line. */
 function print(name, words, each) {
   for (let from = 0; from < words.length; from += each) console.log(name, words.slice(from, from + each).join(" "));
 }
@@ -110,7 +109,7 @@ function print(name, words, each) {
 async function main() {
   const browser = await chromium.launch({
     executablePath: process.env.WIREBENCH_CHROMIUM || "/usr/bin/chromium",
-    // The sandbox does not start for root, and this opens nothing but the page of the relay.
+    // The sandbox does not start for root, and the browser opens nothing but the page of the relay.
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
   });
   console.log(`ready chromium ${browser.version()}`);

@@ -3,7 +3,7 @@
 
 /** Milliseconds since 1970 by the clock of this page. */
 const now = () => performance.timeOrigin + performance.now();
-/** The same in nanoseconds, which no number of JavaScript holds. */
+/** The same in nanoseconds, which exceed the exact integers of a JavaScript number. */
 const nanos = (ms) => `${Math.round(ms * 1e3)}000`;
 /** The steps of that clock, in nanoseconds. */
 const resolution = crossOriginIsolated ? 5_000 : 100_000;
@@ -24,7 +24,7 @@ const SOCKETIO = {
 
 let receiver;
 
-/** Opens the receiver of this tab; it is there when the relay has said that it has joined. */
+/** Opens the receiver of this tab; resolves when the relay has confirmed that it joined. */
 function openReceiver({ scheme, place, base, room }) {
   return new Promise((resolve, reject) => {
     const began = `message ${room}\n`;
@@ -72,7 +72,7 @@ function connect(scheme, place, base, events) {
     return { transport, send: (text) => socket.emit("message", text) };
   }
   const isBare = scheme === "ws";
-  // A machine that is busy with ten tabs is not slow enough for another transport.
+  // A machine that is busy with ten tabs is no reason to fall back to another transport.
   const options = { transports: [SOCKJS[scheme]], timeout: 60_000 };
   const socket = isBare ? new WebSocket(`ws://${place}${base}/`) : new SockJS(`http://${place}${base}/tabs`, null, options);
   socket.onopen = events.opened;
@@ -81,7 +81,7 @@ function connect(scheme, place, base, events) {
   return { transport: () => (isBare ? "websocket" : socket.transport), send: (text) => socket.send(text) };
 }
 
-/** Waits for the end mark, or the end of the connection, or so long. */
+/** Waits for the end mark, the end of the connection, or `ms`. */
 function endOrTimeOut(ms) {
   return new Promise((resolve) => {
     if (receiver.end !== "waiting") return resolve();
@@ -90,7 +90,7 @@ function endOrTimeOut(ms) {
   });
 }
 
-/** Asks for the time so often: of each question when it was asked, the answer, and when that came. */
+/** Asks for the time `count` times; returns when each question was asked, the answer, and when that arrived. */
 async function exchange(url, count) {
   const socket = new WebSocket(url);
   await new Promise((resolve, reject) => {
@@ -109,7 +109,7 @@ async function exchange(url, count) {
   return all;
 }
 
-/** All that this tab has to say of what it received. */
+/** Everything that this tab reports about what it received. */
 function report() {
   const { end, messages, errors, connection } = receiver;
   return { end, messages, errors, resolution, transport: connection.transport() };

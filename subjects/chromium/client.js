@@ -11,14 +11,14 @@ const { chromium } = require("playwright-core");
 const { settings, answer } = require("./node/client.js");
 const { cpuOfChildren } = require("./processes.js");
 
-// Pages that are isolated from others' have clocks of 5 us instead of 100 us.
+// Cross-origin isolated pages have clocks of 5 us instead of 100 us.
 const isolated = {
   "content-type": "text/html",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-embedder-policy": "require-corp",
 };
 
-/** A home for the browser, in which it finds the authority that it is to trust. */
+/** A home folder for the browser, with the authority that it is to trust. */
 function home(authority) {
   const home = mkdtempSync(join(tmpdir(), "wirebench-chromium-"));
   process.on("exit", () => rmSync(home, { recursive: true, force: true }));
@@ -35,7 +35,7 @@ async function main() {
   await once(server.listen(0, "127.0.0.1"), "listening");
   const browser = await chromium.launch({
     executablePath: process.env.WIREBENCH_CHROMIUM || "/usr/bin/chromium",
-    // The sandbox does not start for root, and this opens nothing but its own page and our server.
+    // The sandbox does not start for root, and the browser opens nothing but its own page and our server.
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
     env: { ...process.env, ...(settings.ca && { HOME: home(process.env.WIREBENCH_CA) }) },
   });

@@ -3,7 +3,7 @@
 
 const now = () => performance.now() * 1e6;
 
-/** Runs a block with what Node hands over: `url`, `connections`, `life`, `isText`, and in Base64 `payload` and `expect`. */
+/** Runs a block with what Node passes: `url`, `connections`, `life`, `isText`, and in Base64 `payload` and `expect`. */
 async function runInPage(settings, plan) {
   const { url, isText } = settings;
   const payload = message(settings.payload, isText);
@@ -19,7 +19,7 @@ async function runInPage(settings, plan) {
       events.opened({ open: now() - began });
     };
     socket.onmessage = ({ data }) => events.replied(isSame(data, expect));
-    // A page is not told why.
+    // A page does not learn why.
     socket.onerror = () => events.failed(isOpen ? "the connection broke" : "cannot connect");
     socket.onclose = () => events.closed();
     return { send: () => socket.send(payload), close: () => socket.close(1000) };

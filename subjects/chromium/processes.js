@@ -1,9 +1,9 @@
-// What /proc knows of the processes of the browser.
+// The CPU time of the browser's processes, read from /proc.
 "use strict";
 
 const { readFileSync, readdirSync } = require("fs");
 
-/** CPU time in nanoseconds that the threads of all processes below this one have had. */
+/** CPU time in nanoseconds that the threads of all processes below this one have used. */
 const cpuOfChildren = () => below(process.pid).reduce((sum, id) => sum + cpuOf(id), 0);
 
 function below(id) {

@@ -78,7 +78,7 @@ private:
     http::response<http::string_body> reply_;
 };
 
-/// What is the same on every stream.
+/// The part that is the same for every stream.
 template <typename Stream>
 class WebSocket : public wirebench::Connection {
 public:
@@ -125,7 +125,7 @@ public:
     }
 };
 
-/// The context of TLS, made before the stream that needs it.
+/// The TLS context, created before the stream that needs it.
 struct Trust {
     explicit Trust(const Settings& settings) : trust_(ssl::context::tls_client) {
         trust_.load_verify_file(settings.ca_file);

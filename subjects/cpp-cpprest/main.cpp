@@ -1,7 +1,7 @@
 // cpprestsdk: its HTTP and WebSocket clients, used as its documentation does, each task waited for (`get`, `wait`).
 //
-// The library does its work on threads of its own and connects in the first request of HTTP, so that no phases are
-// known there; of WebSocket it tells only that it is connected.
+// The library works on its own threads and connects in the first HTTP request, so no phases are known there; for
+// WebSocket it reports only that it is connected.
 #include <cpprest/containerstream.h>
 #include <cpprest/http_client.h>
 #include <cpprest/rawptrstream.h>
@@ -91,7 +91,7 @@ public:
     }
 
 private:
-    /// As a stream: a string that is empty is refused ("Cannot send empty message").
+    /// As a stream: an empty string is refused ("Cannot send empty message").
     concurrency::streams::istream payload() const {
         auto bytes = reinterpret_cast<const unsigned char*>(settings_.payload.data());
         return concurrency::streams::rawptr_stream<unsigned char>::open_istream(bytes, settings_.payload.size());

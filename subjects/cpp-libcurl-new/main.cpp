@@ -1,7 +1,7 @@
-// libcurl's easy interface with a handle that is made anew for each request, as programs do that do not know better.
+// libcurl's easy interface with a handle that is made anew for each request, as naive programs do.
 //
 // Each request has a connection of its own: resolving, connecting, TLS and closing are inside the round trip, and their
-// phases beside it. The wait of 200 ms that libcurl gives IPv6 before it tries IPv4 shows in `connect_ns`.
+// phases are also reported. The wait of 200 ms that libcurl gives IPv6 before it tries IPv4 shows in `connect_ns`.
 #include "cpp-libcurl/http.hpp"
 
 namespace {

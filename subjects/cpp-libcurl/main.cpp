@@ -1,6 +1,6 @@
 // libcurl's easy interface with one handle for each connection, re-used for all requests.
 //
-// libcurl connects in the first request. So the phases are those of that request, and it is a slow one.
+// libcurl connects in the first request, so the phases are those of that request, which is slow.
 #include "cpp-libcurl/http.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 //
 // TCP, HTTP/1.1 and WebSocket are done by hand, with as little as a correct exchange needs: one `send` for each
 // message, `recv` into one buffer, no library but the system's. Chosen: blocking sockets, TCP_NODELAY, a fresh mask for
-// each WebSocket message, replies of HTTP by Content-Length.
+// each WebSocket message, HTTP replies by Content-Length.
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,7 +21,7 @@ using wirebench::now;
 using wirebench::Phases;
 using wirebench::Settings;
 
-/// A connected socket and what came from it and is not yet taken.
+/// A connected socket, and the bytes received from it that are not consumed yet.
 class Stream {
 public:
     ~Stream() { close(); }
@@ -54,13 +54,13 @@ public:
         }
     }
 
-    /// At least `size` bytes, which stay until they are dropped.
+    /// Waits for at least `size` bytes, which stay until they are dropped.
     std::string_view wait_for(std::size_t size) {
         while (end_ - begin_ < size) receive();
         return here();
     }
 
-    /// What comes, up to and with `mark`.
+    /// Waits for the bytes up to and including `mark`.
     std::string_view wait_for(std::string_view mark) {
         std::size_t at;
         while ((at = here().find(mark)) == std::string_view::npos) receive();

@@ -1,4 +1,4 @@
-"""fakellm, a mock of OpenAI's and Anthropic's servers, as it is; `fakellm.yaml` has its answers."""
+"""fakellm, a mock of OpenAI's and Anthropic's servers, unchanged; `fakellm.yaml` has its answers."""
 
 from asgi import server
 from fakellm.server import app

@@ -1,7 +1,7 @@
 """FastAPI: a login, a WebSocket that wants its token, items over HTTP, and streams of events by sse-starlette.
 
-Every tenth id of a connection is refused where a request has one. What a client says is heard by all of its room. What
-is posted to a room is an event for all who read the stream of that room.
+Every tenth id of a connection is refused if a request has one. All clients of a room receive what one of them says. A
+POST to a room is an event for all who read the stream of that room.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ async def login(asked: Login):
 async def talk(socket: WebSocket, token: str, room: str):
     user = users.pop(token, None)
     if user is None:
-        # Before it is accepted this is a response with status 403.
+        # Before the WebSocket is accepted, this is a response with status 403.
         await socket.close()
         return
     await socket.accept()

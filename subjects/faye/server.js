@@ -1,4 +1,4 @@
-// A Bayeux server by Faye: clients subscribe over WebSocket, and publications come by POST.
+// A Bayeux server by Faye: clients subscribe over WebSocket, and publications arrive by POST.
 "use strict";
 
 const http = require("http");

@@ -17,7 +17,7 @@ typedef struct {
     int fd;
     enum state state;
     uint64_t trips;
-    size_t got;       /* bytes of the reply in flight that have come */
+    size_t got;       /* received bytes of the reply in flight */
     uint8_t *partial; /* HTTP: those bytes, where one read did not bring all */
 } connection;
 
@@ -71,7 +71,7 @@ static void note_error(const char *words) {
 
 static int counts(uint64_t begun) { return block.start && begun >= block.start; }
 
-/* 1 if another may begin; takes it from what is left of them */
+/* 1 if another may begin; takes one of those that are left */
 static int goes_on(uint64_t now, int counted, uint64_t *left) {
     if (!block.start) return 1;
     if (block.is_timed) return now < block.start + block.time;
@@ -102,7 +102,7 @@ static void end(connection *c) {
 
 static void begin(connection *c, uint64_t now);
 
-/* a connection that has failed; a short-lived one is followed by another */
+/* handles a failed connection; another one follows a short-lived one */
 static void fail(connection *c, const char *words) {
     note_error(words);
     end(c);
@@ -153,7 +153,7 @@ static int open_connection(connection *c, uint64_t now) {
     return 0;
 }
 
-/* Begins short-lived clients until one stands, or none may begin any more. */
+/* Begins short-lived clients until one is connected or no more may begin. */
 static void begin(connection *c, uint64_t now) {
     for (int lost = 0; lost < 100 && may_live(now); lost++, now = now_ns()) {
         if (open_connection(c, now)) continue;
@@ -174,7 +174,7 @@ static void take_upgrade(connection *c, size_t got) {
     else rest(c);
 }
 
-/* Looks at a whole reply of HTTP: -1 if it is none, 0 if there is more to come, 1 if it is right, 2 if it is wrong. */
+/* Checks an HTTP reply: -1 if it is none, 0 if there is more to come, 1 if it is right, 2 if it is wrong. */
 static int http_reply(const uint8_t *bytes, size_t len) {
     const uint8_t *body = memmem(bytes, len, "\r\n\r\n", 4);
     if (!body) return len > 65536 ? -1 : 0;
@@ -191,7 +191,7 @@ static int http_reply(const uint8_t *bytes, size_t len) {
     return have == body_len && body_len == set.expect_len && !memcmp(body, set.expect, body_len) ? 1 : 2;
 }
 
-/* As `http_reply`, of what has come now. */
+/* As `http_reply`, for the bytes received now. */
 static int take_http(connection *c, size_t got) {
     if (!c->got) {
         int found = http_reply(in, got);
@@ -239,7 +239,7 @@ static void take(connection *c) {
     else take_reply(c, (size_t)got);
 }
 
-/* Takes what comes until nothing is in flight, or `until`. */
+/* Handles events until nothing is in flight, or until `until`. */
 static void drive(uint64_t until) {
     struct epoll_event events[1024];
     while (in_flight) {
@@ -279,7 +279,7 @@ static void set_off(void) {
     }
 }
 
-/* One block: opens, warms up, measures, closes, says what was seen. */
+/* One block: opens, warms up, measures, closes, reports. */
 static void run_block(char *line) {
     uint64_t warm_up = 0;
     const char *unsupported = NULL;
@@ -301,7 +301,7 @@ static void run_block(char *line) {
     }
     if (!set.life) {
         for (size_t i = 0; i < set.connections; i++) {
-            /* one after the other, so that the time of each is its own */
+            /* one after the other, so that none of them delays another */
             if (open_connection(&connections[i], now_ns())) continue;
             if (set.protocol == WS) drive(~0ull);
             else rest(&connections[i]);
@@ -383,7 +383,7 @@ static void read_settings(void) {
     if (!connections || !request || !reply) die("malloc");
 }
 
-/* The bytes of a message and of its reply, as far as they are the same for all. */
+/* Prepares the bytes that are the same for all messages and for all replies. */
 static void prepare(void) {
     size_t head = 0;
     if (set.protocol == WS) {

@@ -1,14 +1,14 @@
-/* The floor of receivers: the least that correct receivers of a room do, in C on the system's sockets. One thread and
+/* The floor of receivers: the minimum that correct receivers of a room do, in C on the system's sockets. One thread and
  * level-triggered epoll hold all receivers of a room over WebSocket (RFC 6455, no extensions) and its publisher, who
  * publishes at a fixed rate; they speak the plain text of `wirebench serve relay`. For each delivery the clock is read
  * once, the number and the due instant of the message are read from its header, and its receiver has to get messages in
- * their order. `cargo xtask bench push` builds it and sets the receivers of wirebench beside it.
+ * their order. `cargo xtask bench push` builds it and compares the receivers of wirebench with it.
  *
  *   receivers ADDRESS PORT RECEIVERS RATE WARM_UP MESSAGES
  *
  * It publishes RATE messages a second: first WARM_UP of them, which are not counted, and then MESSAGES. Its one line of
- * output says how many of these were published and delivered, and the CPU time of the process from when the first of
- * them was due until the last delivery. */
+ * output has the numbers of these that were published and delivered, and the CPU time of the process from when the
+ * first of them was due until the last delivery. */
 #define _GNU_SOURCE
 #include "c/floor.h"
 #include <sys/epoll.h>
@@ -21,7 +21,7 @@ enum { TEXT = 1 };
 enum { DIGITS = 32, DATA = 64 };
 #define ROOM "room-0"
 
-/* The bytes of a frame that has not come whole stay with its connection. */
+/* The bytes of an incomplete frame stay with its connection. */
 struct connection {
     int fd;
     uint32_t next; /* the number of the message that a receiver gets next */
@@ -29,7 +29,7 @@ struct connection {
     uint8_t rest[REST_MAX];
 };
 
-static struct connection *connections; /* the receivers, and the publisher behind them */
+static struct connection *connections; /* the receivers, followed by the publisher */
 static uint32_t receivers, warm_up, messages;
 static uint64_t published, acknowledged, delivered, wrong, lateness;
 static uint64_t start, interval;
@@ -94,7 +94,7 @@ static void write_digits(char *to, uint64_t value, int count) {
     }
 }
 
-/* Reads `count` bytes of such digits; a value that nobody has sent if some are none. */
+/* Reads `count` bytes of such digits; returns a value that nobody sends if some are not digits. */
 static uint64_t read_digits(const uint8_t *from, int count) {
     uint64_t value = 0;
     int bad = 0;
@@ -106,7 +106,7 @@ static uint64_t read_digits(const uint8_t *from, int count) {
     return bad < 0 ? UINT64_MAX : value;
 }
 
-/* Publishes the next message, which was due when the schedule says. */
+/* Publishes the next message, with its due instant by the schedule. */
 static void publish(void) {
     static const char pad[] = " abcdefghijklmnopqrstuvwxyzabcde";
     char text[256];
@@ -142,7 +142,7 @@ static void acknowledge(const uint8_t *text, size_t len) {
     acknowledged++;
 }
 
-/* Reads once what has come, and takes all whole frames of it. */
+/* Reads once, and takes all complete frames. */
 static void receive(uint32_t index) {
     struct connection *connection = &connections[index];
     size_t have = connection->rest_len, at = 0;
@@ -200,7 +200,7 @@ int main(int count, char **arguments) {
     while (published < all || acknowledged < all || delivered + wrong < owed) {
         int ready = epoll_wait(epoll, events, EVENTS, PATIENCE_MS);
         if (ready < 0 && errno != EINTR) die("epoll_wait");
-        if (!ready) break; /* what has not come by now does not come */
+        if (!ready) break; /* whatever has not arrived by now never will */
         for (int i = 0; i < ready; i++) {
             uint64_t due = 0;
             if (events[i].data.u32 <= receivers) { receive(events[i].data.u32); continue; }

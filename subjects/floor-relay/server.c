@@ -53,7 +53,7 @@ static void drop(int fd) {
     close(fd);
 }
 
-/* The room of this name, counted from 1; 0 if it is not there and is not to be made, or cannot be. */
+/* The room of this name, counted from 1; 0 if it does not exist and is not to be created, or cannot be. */
 static uint32_t room_named(const uint8_t *name, size_t len, int make) {
     for (uint32_t i = 0; i < room_count; i++)
         if (rooms[i].name_len == len && !memcmp(rooms[i].name, name, len)) return i + 1;
@@ -75,7 +75,7 @@ static void join(int fd, uint32_t number) {
     room->members[room->count++] = fd;
 }
 
-/* Appends a frame to `out`; the length behind it. */
+/* Appends a frame to `out`; returns the new length. */
 static size_t frame(size_t at, int code, const void *bytes, size_t len) {
     at += ws_hdr(out + at, code, len, 0, 0);
     memcpy(out + at, bytes, len);
@@ -100,7 +100,7 @@ static size_t name_len(const uint8_t *text, size_t len) {
     return at;
 }
 
-/* Writes `delivery` to all in a room but the publisher; the number of those who have it. */
+/* Writes `delivery` to all in a room but the publisher; returns how many of them have it. */
 static uint32_t deliver(uint32_t number, size_t len, int publisher) {
     struct room *room = &rooms[number - 1];
     uint32_t delivered = 0;
@@ -113,7 +113,7 @@ static uint32_t deliver(uint32_t number, size_t len, int publisher) {
     return delivered;
 }
 
-/* Does what the words of a client say, and appends the answer to `out`; the length behind it. */
+/* Executes a command of a client, and appends the answer to `out`; returns the new length. */
 static size_t obey(int fd, const uint8_t *text, size_t len, size_t at) {
     if (len > 5 && !memcmp(text, "join ", 5)) {
         const uint8_t *name = text + 5;
@@ -143,7 +143,7 @@ static size_t obey(int fd, const uint8_t *text, size_t len, size_t at) {
     return say(at, "published id=%.*s receivers=%u", (int)(line_end - id - 4), id + 4, receivers);
 }
 
-/* Takes all whole frames behind `in + *at`; 1 if the connection is over. */
+/* Takes all complete frames from `in + *at` on; 1 if the connection is over. */
 static int take_frames(int fd, size_t have, size_t *at, size_t *answers) {
     while (*at < have) {
         int code = 0, masked = 0;

@@ -1,6 +1,6 @@
 /* The floor of the servers: an echo over TCP and over WebSocket (RFC 6455, no extensions) on one thread, with
- * level-triggered epoll. Whatever is found in one read is answered with one write. An idle connection holds no buffer:
- * of a WebSocket, an unfinished frame alone is kept. */
+ * level-triggered epoll. All messages of one read are answered with one write. An idle connection holds no buffer: only
+ * an unfinished WebSocket frame is kept. */
 #define _GNU_SOURCE
 #include "c/floor.h"
 #include <sys/epoll.h>
@@ -39,7 +39,7 @@ static void accept_all(int listener) {
     }
 }
 
-/* Puts the answers to all whole frames behind `in + *at` into `out`; 1 if the last of them was a Close. */
+/* Puts the answers to all complete frames from `in + *at` on into `out`; 1 if the last of them was a Close. */
 static int echo_frames(size_t have, size_t *at, size_t *answers) {
     enum { CLOSE = 8, PING = 9, PONG = 10 };
     while (*at < have) {

@@ -12,24 +12,24 @@ import (
 // block is one `run` line: how long it warms up and measures, and where it is in that.
 type block struct {
 	warmUp time.Duration
-	// timed: how long; else counted by messages or by lives.
+	// time is the length of a timed block; other blocks count messages or lives.
 	time     time.Duration
 	messages bool
 	clients  bool
-	// followed: a life that has begun is followed to its end.
+	// followed is true if a life that has begun is followed to its end.
 	followed bool
-	// left is what is left of messages or clients.
+	// left is the number of messages or clients that are left.
 	left  atomic.Int64
 	epoch time.Time
 	// start is when the window begins, in time since the epoch; notYet before.
 	start atomic.Int64
-	// gate is closed when all may set off together.
+	// gate is closed when all may start together.
 	gate chan struct{}
 }
 
 const notYet = math.MaxInt64
 
-// readBlock returns an error that says in words what is not supported.
+// readBlock returns an error whose words name what is not supported.
 func readBlock(line string, shortLived bool) (*block, error) {
 	b := &block{epoch: time.Now(), gate: make(chan struct{})}
 	b.start.Store(notYet)
@@ -82,7 +82,7 @@ func (b *block) measure() int64 {
 	return now
 }
 
-// counts says whether what begins at this instant is of the window.
+// counts says whether what begins at this instant belongs to the window.
 func (b *block) counts(now int64) bool {
 	return now >= b.start.Load()
 }
@@ -100,7 +100,7 @@ func (b *block) mayLive(now int64) bool {
 	return b.goesOn(now, 1)
 }
 
-// spend takes the place of a message that could not be sent, so that a server that is gone ends the block.
+// spend counts a message that could not be sent, so that the block ends if the server is gone.
 func (b *block) spend(now int64) {
 	if !b.followed {
 		b.goesOn(now, 1)

@@ -24,7 +24,7 @@ type lane struct {
 	last int64
 }
 
-// times are durations in nanoseconds, kept raw. They grow by pieces: nothing that was kept is ever copied.
+// times are durations in nanoseconds, kept raw. They grow by pieces, so nothing is ever copied.
 type times struct {
 	full  [][]int64
 	piece []int64
@@ -91,7 +91,7 @@ func (l *lane) live(began int64) error {
 	return nil
 }
 
-// exchange makes so many round trips, one after the other; false: the block was over before.
+// exchange makes count round trips, one after the other; false: the block was over before.
 func (l *lane) exchange(count int64) (bool, error) {
 	roundTrips := l.seen["round_trip_ns"]
 	for ; count > 0; count-- {
@@ -172,7 +172,7 @@ func (l *lane) connect(counts bool) error {
 	return nil
 }
 
-// close closes the connection that stayed, if it still stands.
+// close closes the connection that stayed, if it is still open.
 func (l *lane) close() {
 	if l.peer == nil {
 		return
@@ -185,7 +185,7 @@ func (l *lane) close() {
 	l.seen["close_ns"].add(l.block.now() - before)
 }
 
-// end closes properly: until the other end has said that it closes too.
+// end closes properly: it waits for the close of the other end.
 func (l *lane) end() error {
 	deadline := time.Now().Add(5 * time.Second)
 	frame := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")

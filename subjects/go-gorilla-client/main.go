@@ -1,7 +1,7 @@
 // A WebSocket client on gorilla/websocket, a goroutine for each connection; `wss` by crypto/tls.
 //
-// The client's side of docs/SUBJECTS.md: a block for each `run` line. A round trip is of the window if it was sent
-// in it; the window ends with the last reply that is of it. Nothing is written while it is open. All options are
+// The client's side of docs/SUBJECTS.md: a block for each `run` line. A round trip belongs to the window if it was
+// sent in it; the window ends with its last reply. Nothing is written while it is open. All options are
 // the library's defaults; TCP_NODELAY is Go's.
 package main
 
@@ -21,7 +21,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// settings are what wirebench tells a client, by its environment.
+// settings are those that wirebench gives a client in its environment.
 type settings struct {
 	url         string
 	authority   *x509.CertPool
@@ -59,7 +59,7 @@ func run(settings *settings, block *block) {
 		lanes = append(lanes, newLane(settings, block))
 	}
 	if settings.life == 0 {
-		// One after the other, so that how long each took is not that of all.
+		// One after the other, so that none of them delays another.
 		for _, lane := range lanes {
 			lane.open()
 		}

@@ -1,4 +1,4 @@
-// A TCP client on Go's own net. Put the library that is to be measured in the place of what `connection` has.
+// A TCP client on Go's own net. Replace the content of `connection` with the library to measure.
 package main
 
 import (
@@ -22,13 +22,13 @@ import (
 var (
 	server, _      = url.Parse(os.Getenv("WIREBENCH_URL"))
 	connections, _ = strconv.Atoi(os.Getenv("WIREBENCH_CONNECTIONS"))
-	// 0: as long as the block.
+	// 0: for the whole block.
 	roundTrips, _ = strconv.Atoi(os.Getenv("WIREBENCH_LIFE"))
 	payload, _    = os.ReadFile(os.Getenv("WIREBENCH_PAYLOAD"))
 	expected, _   = os.ReadFile(os.Getenv("WIREBENCH_EXPECT"))
 )
 
-// What is measured: how the library connects, sends, receives and closes.
+// The part to measure: how the library connects, sends, receives and closes.
 type connection struct {
 	socket net.Conn
 	reply  []byte
@@ -54,7 +54,7 @@ func (c *connection) roundTrip() error {
 
 func (c *connection) close() { c.socket.Close() }
 
-// One `run`: a warm-up, a window, and what is told of it.
+// One `run`: a warm-up, a window, and its results.
 type block struct {
 	warmUp, time      time.Duration
 	measures, isOver  atomic.Bool
@@ -120,7 +120,7 @@ func (b *block) run(out *bufio.Writer) {
 		}
 		cpuBefore, start = begin()
 	}
-	// A time ends the window, or else the last message or client.
+	// The window ends after its time if it has one, else with the last message or client.
 	var after <-chan time.Time
 	if b.time > 0 {
 		after = time.After(b.time)

@@ -1,4 +1,4 @@
-// A TCP echo on Go's own net. Put the library that is to be measured in its place.
+// A TCP echo on Go's own net. Replace it with the library to measure.
 package main
 
 import (
@@ -60,7 +60,7 @@ func echo(connection net.Conn) {
 		}
 		answer := buffer[:count]
 		if len(reply) > 0 {
-			// As many bytes as the reply has are one message.
+			// A message has as many bytes as the reply.
 			owed += count
 			answer = bytes.Repeat(reply, owed/len(reply))
 			owed %= len(reply)

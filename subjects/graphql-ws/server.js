@@ -1,5 +1,5 @@
-// GraphQL over WebSocket by graphql-ws: a query `echo`, and a subscription `count` that ends. Operations whose id ends
-// with 9 are refused if they are called `Tenth`.
+// GraphQL over WebSocket by graphql-ws: a query `echo`, and a subscription `count` that ends. Operations named `Tenth`
+// are refused if their id ends with 9.
 "use strict";
 
 const http = require("http");
@@ -20,7 +20,7 @@ const roots = {
     },
   },
 };
-// What is given back here is the answer of an operation in place of its result.
+// A value returned here is the answer to an operation instead of its result.
 const onSubscribe = (_context, id, { operationName }) =>
   operationName === "Tenth" && id.endsWith("9") ? [new GraphQLError("every tenth is refused")] : undefined;
 

@@ -114,7 +114,7 @@ public final class Client extends Lane {
         }
     }
 
-    /** So many round trips, one after the other; false: the block was over before. */
+    /** Makes {@code count} round trips, one after the other; false: the block was over before. */
     private boolean exchange(long count) throws IOException {
         for (long done = 0; done < count; done++) {
             long sent = System.nanoTime();
@@ -162,7 +162,7 @@ public final class Client extends Lane {
         return made;
     }
 
-    /** The first address that accepts, in the order that the resolver has them in. */
+    /** The first address that accepts, in the order of the resolver. */
     private static Socket connect(InetAddress[] addresses, int port) throws IOException {
         IOException refused = new IOException("the name has no address");
         for (InetAddress address : addresses) {
@@ -189,7 +189,7 @@ public final class Client extends Lane {
             this.settings = settings;
         }
 
-        /** Sends, and has the whole reply; false: it is another than was expected. */
+        /** Sends, and receives the whole reply; false: it is not the expected one. */
         abstract boolean roundTrip() throws IOException;
 
         /** Ends it properly, until the other end has closed too. */

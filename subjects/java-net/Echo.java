@@ -57,7 +57,7 @@ public final class Echo {
             socket.setTcpNoDelay(true);
             service.serve(socket);
         } catch (IOException gone) {
-            // The other end closed in the middle of something: that is its business.
+            // The other end closed in the middle of something, which is no fault here.
         }
     }
 
@@ -83,7 +83,7 @@ public final class Echo {
         OutputStream out = socket.getOutputStream();
         byte[] reply = settings.reply == null ? null : frame(settings.reply.length).put(settings.reply).array();
         byte[] frame = new byte[1024];
-        // The end of the stream between two frames is thrown as well, and ends the connection.
+        // The end of the stream between two frames is also thrown, and ends the connection.
         while (true) {
             int length = in.readInt();
             if (length < 0 || length > settings.messageMax) {

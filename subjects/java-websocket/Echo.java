@@ -4,7 +4,7 @@ import java.net.Socket;
 
 /**
  * A WebSocket echo server on java.net sockets: the thin WebSocket of `jvm/WebSocket.java` (our own), blocking, a thread
- * for each connection. It is what WebSocket costs on the JVM when no framework is there: compare with `java-net` below
+ * for each connection. It shows what WebSocket costs on the JVM without a framework: compare with `java-net` below
  * and Netty above. Chosen: TCP_NODELAY, the backlog that is asked for. All else is the JDK's default.
  */
 public final class Echo {
@@ -39,7 +39,7 @@ public final class Echo {
                 peer.send(peer.text, answer, settings.reply == null ? peer.length : answer.length);
             }
         } catch (IOException gone) {
-            // The other end closed in the middle of something: that is its business.
+            // The other end closed in the middle of something, which is no fault here.
         }
     }
 }

@@ -1,8 +1,8 @@
 // A WebSocket echo on libwebsockets: ws on one port, wss on another when a certificate is given.
 //
-// Written as the library's own examples are: what comes is gathered until the message is whole, then sent when the
-// library says that the socket is writable; while answers wait, no more is read from that connection. The library
-// answers pings and closes by itself, and sets TCP_NODELAY. One thread, no extensions, so no compression.
+// Written like the library's own examples: fragments are gathered until the message is complete, then sent when the
+// library reports that the socket is writable; while answers wait, nothing more is read from that connection. The
+// library answers pings and closes by itself, and sets TCP_NODELAY. One thread, no extensions, so no compression.
 #include <libwebsockets.h>
 #include <signal.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/// A message that is being gathered or waits to be sent; its bytes follow LWS_PRE bytes that the library wants.
+/// A message that is being gathered or waits to be sent; its bytes follow LWS_PRE bytes that the library needs.
 struct message {
     struct message *next;
     enum lws_write_protocol kind;
@@ -20,7 +20,7 @@ struct message {
     unsigned char *bytes;
 };
 
-/// Of each connection.
+/// The state of a connection.
 struct session {
     struct message *coming;
     struct message *first, *last;
@@ -43,7 +43,7 @@ static void discard(struct message *message) {
     free(message);
 }
 
-/// Makes room for so many bytes more; 0 if there is none.
+/// Makes room for `more` bytes; 0 if there is none.
 static int reserve(struct message *message, size_t more) {
     size_t wanted = message->size + more;
     if (message->bytes && wanted <= message->space) return 1;
@@ -68,13 +68,13 @@ static int64_t now_ns(void) {
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/// Keeps the processor busy for as long as a message is to cost, before it is answered.
+/// Keeps the processor busy for the time that a message is to cost, before it is answered.
 static void work(void) {
     if (work_ns <= 0) return;
     for (int64_t end = now_ns() + work_ns; now_ns() < end;) continue;
 }
 
-/// What came is a part of a message, perhaps its last; -1 ends the connection.
+/// Takes a part of a message, perhaps its last; -1 ends the connection.
 static int receive(struct lws *connection, struct session *session, const void *bytes, size_t size) {
     struct message *message = session->coming;
     if (!message) {

@@ -1,4 +1,4 @@
-// A NATS server on free ports, over TCP and over WebSocket, by the package that nats-server itself is made of.
+// A NATS server on free ports, over TCP and over WebSocket, by the package that nats-server itself is built from.
 //
 // Chosen: no signal handler and no log of its own, and the longest message that is asked for. TCP_NODELAY and a backlog
 // of the system's limit are Go's default.

@@ -119,7 +119,7 @@ public final class Client extends Lane {
         }
     }
 
-    /** Short-lived: one more, or the end. */
+    /** Begins another short-lived connection, or ends. */
     private void live() {
         long now = System.nanoTime();
         if (!block.mayLive(now)) {
@@ -269,7 +269,7 @@ public final class Client extends Lane {
         private final CompletableFuture<Void> opened;
         private final boolean counts;
         private long before;
-        /** TCP: how much of the reply has come. */
+        /** TCP: the received length of the reply. */
         private int length;
 
         Talk(CompletableFuture<Void> opened, boolean counts) {

@@ -36,7 +36,7 @@ import java.util.function.Consumer;
 /**
  * An echo server on Netty: `tcp`, `ws` and `http` (POST), and both of these inside TLS on ports of their own. The
  * pipelines are those of Netty's examples: NIO, pooled buffers, HttpServerCodec, HttpObjectAggregator,
- * WebSocketServerProtocolHandler; a frame that came goes back without a copy. Chosen: TCP_NODELAY, the backlog and the
+ * WebSocketServerProtocolHandler; a received frame goes back without a copy. Chosen: TCP_NODELAY, the backlog and the
  * longest message that are asked for, WebSocketFrameAggregator, so that fragments are echoed as a message.
  */
 public final class Echo {
@@ -99,7 +99,7 @@ public final class Echo {
             new Messages());
     }
 
-    /** TCP: what came goes back; with a fixed reply, as many bytes as came. */
+    /** TCP: echoes what arrives; with a fixed reply, sends as many bytes as arrived. */
     private final class Bytes extends ChannelInboundHandlerAdapter {
         private long owed;
 

@@ -1,4 +1,4 @@
-// A TCP client on Node's own net. Put the library that is to be measured in the place of `Connection`.
+// A TCP client on Node's own net. Replace `Connection` with the library to measure.
 'use strict';
 const fs = require('fs');
 const net = require('net');
@@ -16,7 +16,7 @@ const cpu = () => {
 };
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What is measured: how the library connects, sends, receives and closes. */
+/** The part to measure: how the library connects, sends, receives and closes. */
 class Connection {
   open() {
     return new Promise((resolve, reject) => {
@@ -49,7 +49,7 @@ class Connection {
   }
 }
 
-/** One `run`: a warm-up, a window, and what is told of it. */
+/** One `run`: a warm-up, a window, and its results. */
 class Block {
   constructor(command) {
     const values = Object.fromEntries(command.trim().split(/\s+/).slice(1).map((word) => word.split('=')));
@@ -69,7 +69,7 @@ class Block {
       await Promise.race([workers, pause(this.warmUp / 1e6)]);
       this.begin();
     }
-    // A time ends the window, or else the last message or client.
+    // The window ends after its time if it has one, else with the last message or client.
     await (this.time === undefined ? workers : Promise.race([workers, pause(this.time / 1e6)]));
     this.end();
     await workers;

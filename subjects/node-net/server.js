@@ -1,4 +1,4 @@
-// A TCP echo on Node's own net. Put the library that is to be measured in its place.
+// A TCP echo on Node's own net. Replace it with the library to measure.
 'use strict';
 const net = require('net');
 
@@ -15,7 +15,7 @@ const server = net.createServer({ noDelay: true }, (socket) => {
       socket.write(data);
       return;
     }
-    // As many bytes as the reply has are one message.
+    // A message has as many bytes as the reply.
     owed += data.length;
     for (; owed >= reply.length; owed -= reply.length) socket.write(reply);
   });

@@ -1,5 +1,5 @@
 // A chat with npm `ws`: POST /login gives a ticket, which opens one WebSocket at /chat?ticket=…; there a client joins a
-// room, and what it says is acknowledged to it and heard by all others of the room. On SIGTERM it prints what it did.
+// room, and what it says is acknowledged and sent to all others in the room. On SIGTERM it prints what it did.
 "use strict";
 
 const http = require("http");

@@ -1,4 +1,4 @@
-// WebSocket echo with npm `ws`. WIREBENCH_DEFLATE, the options of `ws` as JSON, has it agree to compression.
+// WebSocket echo with npm `ws`. WIREBENCH_DEFLATE, the options of `ws` as JSON, enables compression.
 "use strict";
 
 const http = require("http");

@@ -29,8 +29,8 @@ import scala.concurrent.Future;
 import scala.util.Right;
 
 /**
- * A WebSocket echo server on Play, with its Netty back end: a Pekko flow for each connection, as Play's
- * documentation has it, that gives each message back. It is put together by hand rather than by `Server.forRouter`,
+ * A WebSocket echo server on Play, with its Netty back end: a Pekko flow for each connection, as in Play's
+ * documentation, that returns each message. It is put together by hand rather than by `Server.forRouter`,
  * which would listen on every address of the machine. Chosen (application.conf): the longest frame, the backlog,
  * TCP_NODELAY.
  */

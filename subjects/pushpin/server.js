@@ -1,5 +1,5 @@
-// Pushpin with all that it needs: zurl, which asks the application for it, and the application, which answers whom to hold
-// and publishes (https://pushpin.org/docs/usage/).
+// Pushpin with everything it needs: zurl, which sends its requests to the application, and the application, which
+// answers which connections to hold, and publishes (https://pushpin.org/docs/usage/).
 "use strict";
 
 const { mkdirSync, writeFileSync } = require("fs");
@@ -11,9 +11,9 @@ const { host, port, ready } = require("./node/server.js");
 const { start, freePort, listens } = require("./node/programs.js");
 
 const PACKAGE = path.join(__dirname, "package/usr");
-// The connections that Pushpin holds at once, at most.
+// The most connections that Pushpin holds at once.
 const CONNECTIONS_MAX = 50000;
-// The time after which a receiver that has no answer is taken for lost.
+// The time after which a receiver without an answer counts as lost.
 const PATIENCE_MS = 100;
 
 /** The text of a file of settings: sections of names and values. */
@@ -85,7 +85,7 @@ async function startPushpin(folder, { served, control, application }) {
   await holds(served);
 }
 
-/** Waits until a receiver is held: the programs of Pushpin listen before they have met, and lose what comes then. */
+/** Waits until a receiver is held: the programs listen before they are connected, and lose what arrives then. */
 async function holds(port) {
   for (;;) {
     const status = await new Promise((resolve) => {
@@ -102,7 +102,7 @@ async function holds(port) {
   }
 }
 
-/** The application as Pushpin asks it: receivers of /sse/ROOM and of /ws/ROOM are held, and hear what ROOM is told. */
+/** The application as Pushpin sees it: holds receivers of /sse/ROOM and /ws/ROOM, which get publications in ROOM. */
 function answer(request, response) {
   const [, transport, room] = request.url.split("/");
   if (transport === "sse") {
@@ -121,7 +121,7 @@ function answer(request, response) {
   });
 }
 
-/** Has Pushpin send `content` to all in `room`; what is wrong, or null. */
+/** Has Pushpin send `content` to all in `room`; returns what is wrong, or null. */
 function publish(agent, control, room, content) {
   const formats = { "ws-message": { content }, "http-stream": { content: `data: ${content}\n\n` } };
   const body = JSON.stringify({ items: [{ channel: room, formats }] });
@@ -137,7 +137,7 @@ function publish(agent, control, room, content) {
   });
 }
 
-/** The application as its user meets it: lines `publish ROOM id=ID TEXT`, each answered when Pushpin has it. */
+/** The application as its user sees it: lines `publish ROOM id=ID TEXT`, each answered when Pushpin has it. */
 function takePublications(control) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   return net.createServer({ noDelay: true }, (socket) => {

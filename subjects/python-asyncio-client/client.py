@@ -1,4 +1,4 @@
-"""A TCP client on asyncio streams. Put the library that is to be measured in the place of `Connection`."""
+"""A TCP client on asyncio streams. Replace `Connection` with the library to measure."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ now = time.perf_counter_ns
 
 
 class Connection:
-    """What is measured: how the library connects, sends, receives and closes."""
+    """The part to measure: how the library connects, sends, receives and closes."""
 
     async def open(self):
         self.reader, self.writer = await asyncio.open_connection(URL.hostname, URL.port)
@@ -34,7 +34,7 @@ class Connection:
 
 
 class Block:
-    """One `run`: a warm-up, a window, and what is told of it."""
+    """One `run`: a warm-up, a window, and its results."""
 
     def __init__(self, command):
         values = dict(word.split("=") for word in command.split()[1:])
@@ -53,7 +53,7 @@ class Block:
         if self.warm_up_ns:
             await asyncio.wait([workers], timeout=self.warm_up_ns / 1e9)
             self.begin()
-        # A time ends the window, or else the last message or client.
+        # The window ends after its time if it has one, else with the last message or client.
         await asyncio.wait([workers], timeout=self.time_ns / 1e9 if self.time_ns else None)
         if not self.is_over:
             self.end()

@@ -1,4 +1,4 @@
-"""A TCP echo on asyncio streams. Put the library that is to be measured in its place."""
+"""A TCP echo on asyncio streams. Replace it with the library to measure."""
 
 import asyncio
 import os
@@ -21,13 +21,13 @@ async def echo(reader, writer):
             while WORK_NS and time.perf_counter_ns() < end:
                 pass
             if REPLY:
-                # As many bytes as the reply has are one message.
+                # A message has as many bytes as the reply.
                 count, owed = divmod(owed + len(data), len(REPLY))
                 data = REPLY * count
             writer.write(data)
             await writer.drain()
     except ConnectionError:
-        pass  # who leaves at once is gone all the same
+        pass  # a client that leaves abruptly is gone all the same
     finally:
         writer.close()
 

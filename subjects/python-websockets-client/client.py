@@ -16,7 +16,7 @@ from websockets.protocol import State
 
 
 class Settings:
-    """What the environment says; docs/SUBJECTS.md."""
+    """The settings from the environment; docs/SUBJECTS.md."""
 
     def __init__(self, variables):
         self.url = variables["WIREBENCH_URL"]
@@ -60,7 +60,7 @@ class Block:
         await asyncio.gather(*(self.close(connection) for connection in connections))
 
     async def work(self, connections, part):
-        """Has every place at work until `part` is over and nothing is in flight; how long that took."""
+        """Keeps every place busy until `part` is over and nothing is in flight; returns how long that took."""
         began = time.perf_counter_ns()
         self.end = began + part.get("time_ns", math.inf)
         self.messages = part.get("messages", math.inf)
@@ -106,7 +106,7 @@ class Block:
         return connection
 
     async def round_trip(self, connection):
-        """False: the connection is lost."""
+        """Returns false if the connection is lost."""
         settings = self.settings
         self.messages -= 1
         sent = time.perf_counter_ns()
@@ -125,7 +125,7 @@ class Block:
 
     async def close(self, connection):
         if connection.state is not State.OPEN:
-            return  # it is lost already, and counted as that
+            return  # it was lost already, and counted as lost
         began = time.perf_counter_ns()
         await connection.close()
         self.times["close_ns"].append(time.perf_counter_ns() - began)

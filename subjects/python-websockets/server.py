@@ -16,7 +16,7 @@ async def echo(connection):
             server.work()
             await connection.send(reply_to(message))
     except ConnectionClosed:
-        pass  # who leaves without a close handshake is gone all the same
+        pass  # a client that leaves without a close handshake is gone all the same
 
 
 def reply_to(message):
@@ -31,7 +31,7 @@ def listen(port, tls=None):
 
 
 async def main():
-    # At once: to close thousands of connections one by one takes longer than it has.
+    # At once: closing thousands of connections one by one takes longer than the time to end.
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, os._exit, 0)
     plain = await listen(server.PORT)
     server.ready("ws", plain.sockets[0].getsockname()[1])

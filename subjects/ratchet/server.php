@@ -11,7 +11,7 @@ use Ratchet\WebSocket\WsServer;
 use React\EventLoop\Factory;
 use React\Socket\Server;
 
-// Ratchet of 2021 on the PHP of today.
+// Ratchet of 2021 on a current PHP.
 error_reporting(E_ALL & ~E_DEPRECATED);
 require __DIR__ . '/vendor/autoload.php';
 require __DIR__ . '/php/server.php';

@@ -1,6 +1,6 @@
 <?php
-// WebSocket echo on ReactPHP's event loop and sockets. What is on top of them, RFC 6455, is below: ReactPHP itself
-// has no WebSocket, and nothing that has one is packaged by Debian.
+// WebSocket echo on ReactPHP's event loop and sockets. RFC 6455 on top of them is implemented here: ReactPHP
+// itself has no WebSocket, and Debian packages no library for it that has one.
 
 use React\EventLoop\StreamSelectLoop;
 use React\Socket\ConnectionInterface;
@@ -21,7 +21,7 @@ final class WebSocket
 
     private string $received = '';
     private bool $isOpen = false;
-    /** What there is of a message in fragments, and its kind. */
+    /** The fragments of a message received so far, and its kind. */
     private string $fragments = '';
     private ?int $kind = null;
 
@@ -43,7 +43,7 @@ final class WebSocket
         }
     }
 
-    /** Answers the request for an upgrade. False: it is not there yet, or is none. */
+    /** Answers the request for an upgrade. False: it is incomplete, or not an upgrade. */
     private function open(): bool
     {
         $end = strpos($this->received, "\r\n\r\n");
@@ -61,7 +61,7 @@ final class WebSocket
         return $this->isOpen = true;
     }
 
-    /** The next frame: whether it is the last of its message, its opcode, its payload. Null: not yet whole. */
+    /** The next frame: whether it is the last of its message, its opcode, its payload. Null: not yet complete. */
     private function cut(): ?array
     {
         $have = strlen($this->received);
@@ -135,7 +135,7 @@ final class WebSocket
     }
 }
 
-// Its other loops are made on extensions that Debian does not have.
+// Its other loops need extensions that Debian does not have.
 $loop = new StreamSelectLoop();
 $address = setting('HOST', '127.0.0.1') . ':' . setting('PORT', '0');
 $context = ['backlog' => (int) setting('BACKLOG', '4096'), 'tcp_nodelay' => true];

@@ -1,5 +1,5 @@
 // JSON-RPC 2.0 by rpc-websockets: `echo` returns its parameters, `tenth` refuses every tenth id of a connection, and
-// `say` tells all who asked for `news`.
+// `say` notifies all who subscribed to `news`.
 "use strict";
 
 const { Server } = require("rpc-websockets");

@@ -23,7 +23,7 @@ def reply_to(message):
 
 
 def serve(scheme, listening):
-    # Its own backlog is 5, and what waits beyond that is lost. Accepted sockets inherit the other option.
+    # Its own backlog is 5, and connections beyond that are lost. Accepted sockets inherit the other option.
     listening.serversocket.listen(server.BACKLOG)
     listening.serversocket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     threading.Thread(target=work, args=[listening], daemon=True).start()
@@ -39,7 +39,7 @@ def work(listening):
         os._exit(1)
 
 
-# Before the first thread: they leave the signal to this one.
+# Before the first thread starts: threads inherit the mask and leave the signal to this one.
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 serve("ws", SimpleWebSocketServer(server.HOST, server.PORT, Echo))
 if server.TLS_CERT:

@@ -1,5 +1,5 @@
-// Loaded into every process of socket-redis, which listens on all addresses and has no option for another: ports are
-// those of WIREBENCH_HOST alone.
+// Loaded into every process of socket-redis, which listens on all addresses and has no option for another: makes it
+// listen on WIREBENCH_HOST alone.
 "use strict";
 
 const { Server } = require("net");

@@ -1,5 +1,5 @@
 <?php
-// Publications in the form of socket-redis.
+// Publications in the format of socket-redis.
 
 const CHANNEL = 'socket-redis-down';
 
@@ -8,7 +8,7 @@ function is_heard(Redis $redis): bool
     return $redis->pubsub('numsub', [CHANNEL])[CHANNEL] > 0;
 }
 
-/** The channel of Redis, and what is published there. */
+/** The Redis channel and the publication. */
 function publication(string $room, string $text): array
 {
     $event = ['channel' => $room, 'event' => 'message', 'data' => $text];

@@ -16,7 +16,7 @@ def echo(socket, message, opcode):
     server.work()
     if server.REPLY is not None:
         message = server.REPLY
-    # It gives text as str and the rest as bytes, and takes both.
+    # Text arrives as str and binary data as bytes; send takes both.
     socket.send(message, opcode)
 
 

@@ -1,12 +1,12 @@
 <?php
-// Publications in the form of Socket.IO's adapter for Redis: MessagePack, in a channel for each room.
+// Publications in the format of Socket.IO's Redis adapter: MessagePack, in a channel for each room.
 
 function is_heard(Redis $redis): bool
 {
     return $redis->pubsub('numpat') > 0;
 }
 
-/** The channel of Redis, and what is published there: who publishes, the event, and whom it is for. */
+/** The Redis channel and the publication: its publisher, the event, and its recipients. */
 function publication(string $room, string $text): array
 {
     $event = ['type' => 2, 'data' => ['published', $text], 'nsp' => '/'];

@@ -1,14 +1,14 @@
-// An echo by Socket.IO: every event `message` is answered by one, text by text and bytes by bytes. `echo` acknowledges with what was sent, `tenth` refuses
-// every tenth id of a connection, and `say` tells all who are connected. What is published in a room goes to all who
-// have joined it. The namespace `/other` has the same. Below `/recovery` is a second server, which keeps for two minutes
-// what clients miss whose connection was lost.
+// An echo by Socket.IO: every event `message` is answered by one, text by text and bytes by bytes. `echo` acknowledges
+// with what was sent, `tenth` refuses every tenth id of a connection, and `say` sends to all who are connected. A
+// publication in a room goes to all who have joined it. The namespace `/other` does the same. Below `/recovery` is a
+// second server, which keeps what disconnected clients miss for two minutes.
 "use strict";
 
 const http = require("http");
 const { Server } = require("socket.io");
 const { host, port, reply, backlog, messageMax, ready } = require("./node/server.js");
 
-/** A fixed reply is text or bytes, as what it answers. */
+/** A fixed reply is text or bytes, like the message that it answers. */
 const answer = (message) => (reply === undefined ? message : Buffer.isBuffer(message) ? Buffer.from(reply) : reply);
 
 const server = http.createServer();

@@ -6,7 +6,7 @@ function is_heard(Redis $redis): bool
     return $redis->pubsub('numpat') > 0;
 }
 
-/** The channel of Redis, and what is published there. */
+/** The Redis channel and the publication. */
 function publication(string $room, string $text): array
 {
     return [$room, $text];

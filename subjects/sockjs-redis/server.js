@@ -1,5 +1,5 @@
-// SockJS-node behind Redis, as its documentation shows it: the relay subscribes, and what is published in a channel goes
-// to all clients that have joined a room of this name.
+// SockJS-node behind Redis, as its documentation shows it: the relay subscribes, and a publication in a channel goes to
+// all clients that have joined the room of that name.
 "use strict";
 
 const http = require("http");
@@ -22,7 +22,7 @@ function join(connection, room) {
 async function main() {
   const redis = await startRedis();
   const subscribed = createClient({ socket: { host, port: redis } });
-  // Redis may end first, when all are asked to end.
+  // Redis may end first when all programs are asked to end.
   subscribed.on("error", (error) => console.error(error.message));
   await subscribed.connect();
   await subscribed.pSubscribe("room-*", (text, room) => {

@@ -65,7 +65,7 @@ async fn upgrade(State(echo): State<Echo>, upgrade: WebSocketUpgrade) -> Respons
         .on_upgrade(|peer| talk(peer, echo))
 }
 
-/// An error is the other end's business: it closed in the middle of something, or broke the protocol.
+/// An error is caused by the other end: it closed in the middle of something, or broke the protocol.
 async fn talk(mut peer: WebSocket, echo: Echo) {
     while let Some(Ok(message)) = peer.recv().await {
         let answer = match (&echo.reply, message) {

@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 mod server;
 
 struct Echo {
-    /// The answer to as many bytes as it has; without, all bytes are sent back.
+    /// The answer to every message of its own length; without it, all bytes are sent back.
     reply: Option<Vec<u8>>,
     work: Work,
 }
@@ -42,7 +42,7 @@ async fn main() -> Result<(), AnyError> {
     Ok(())
 }
 
-/// An error is the other end's business: it closed in the middle of something.
+/// An error is caused by the other end: it closed in the middle of something.
 async fn connection(mut stream: TcpStream, echo: Arc<Echo>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = [0; 8192];

@@ -15,12 +15,12 @@ use tungstenite::{Bytes, Message, Utf8Bytes, WebSocket};
 
 use crate::contract::{self, AnyError, Block, Result, Seen, variable};
 
-/// Enough for TLS and a frame; several thousand of them are to fit.
+/// Enough for TLS and a frame, and small enough for several thousand threads.
 pub(crate) const STACK_SIZE: usize = 256 << 10;
 
 pub(crate) struct Settings {
     pub(crate) connections: usize,
-    /// Round trips of a connection; without, it stays.
+    /// Round trips of a connection; without it, the connection stays.
     pub(crate) life: Option<u64>,
     url: Uri,
     host: String,
@@ -93,7 +93,7 @@ impl Lane {
             while self.block.may_live(now) {
                 if let Err(error) = self.live(now, life) {
                     self.failed(&error);
-                    // Takes the place of a message, so that a server that is gone ends the block.
+                    // Counts as a message, so that the block ends if the server is gone.
                     self.block.may_send(now);
                 }
                 now = self.block.now();
@@ -106,7 +106,7 @@ impl Lane {
         self
     }
 
-    /// Closes the connection that stayed, if it still stands.
+    /// Closes the connection that stayed, if it is still open.
     pub(crate) fn close(&mut self) {
         let Some(peer) = self.peer.take() else { return };
         let before = self.block.now();
@@ -241,7 +241,7 @@ impl Write for Stream {
     }
 }
 
-/// Closes properly: until the other end has closed too.
+/// Closes properly, and waits until the other end has closed too.
 fn close(mut peer: WebSocket<Stream>) -> Result<()> {
     peer.get_ref().tcp().set_read_timeout(Some(Duration::from_secs(5)))?;
     peer.close(None)?;

@@ -25,10 +25,10 @@ fn run(settings: &Arc<Settings>, block: &Arc<Block>) -> Result<()> {
     let mut lanes: Vec<Lane> =
         (0..settings.connections).map(|_| Lane::new(settings, block)).collect();
     if settings.life.is_none() {
-        // One after the other, so that how long each took is not that of all.
+        // One after the other, so that none of them delays another.
         lanes.iter_mut().for_each(Lane::open);
     }
-    // All set off together: while this is locked, they wait for it.
+    // All start together: they wait while this is locked.
     let gate = Arc::new(RwLock::new(()));
     let mut closed = gate.write().ok();
     let threads = lanes

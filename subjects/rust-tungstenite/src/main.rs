@@ -64,7 +64,7 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, echo: Echo) {
     }
 }
 
-/// An error is the other end's business: it closed in the middle of something, or broke the protocol.
+/// An error is caused by the other end: it closed in the middle of something, or broke the protocol.
 async fn connection(
     stream: TcpStream,
     tls: Option<TlsAcceptor>,

@@ -1,4 +1,4 @@
-"""Serves an application of ASGI with uvicorn, one process, and says when it stands; docs/SUBJECTS.md."""
+"""Serves an application of ASGI with uvicorn, one process, and reports when it is ready; docs/SUBJECTS.md."""
 
 import socket
 
@@ -19,7 +19,7 @@ class Server(uvicorn.Server):
 
 
 def serve(app, services):
-    """Serves `app` until it is told to end; `services` are pairs of a scheme and a path."""
+    """Serves `app` until it is asked to end; `services` are pairs of a scheme and a path."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((server.HOST, server.PORT))

@@ -1,4 +1,4 @@
-/* The floor programs: the least that a correct server or client does on the system's sockets. This file has the
+/* The floor programs: the minimum that a correct server or client does on the system's sockets. This file has the
  * helpers that both need: the clock, sockets, WebSocket frames (RFC 6455, section 5.2). No third-party code. */
 #ifndef FLOOR_H
 #define FLOOR_H
@@ -120,7 +120,7 @@ static inline size_t ws_parse(const uint8_t *b, size_t have, int *op, size_t *n,
     return l;
 }
 
-/* Listens where a subject is told to, and says so. */
+/* Listens at the address that the environment gives, and announces it. */
 static int announced(const char *scheme) {
     const char *host = getenv("WIREBENCH_HOST"), *port = getenv("WIREBENCH_PORT"), *backlog = getenv("WIREBENCH_BACKLOG");
     if (!host || !port) { fprintf(stderr, "WIREBENCH_HOST or WIREBENCH_PORT is not set\n"); exit(1); }
@@ -143,7 +143,7 @@ static int send_all(int fd, const uint8_t *bytes, size_t len) {
     return 0;
 }
 
-/* Writes the answer to the opening request in `in` to `out`; its length, 0 if it is not whole yet, -1 if it is none. */
+/* Answers the opening request in `in` in `out`; its length, 0 if it is incomplete, -1 if it is not one. */
 static ssize_t ws_upgrade(uint8_t *in, size_t have, uint8_t *out, size_t *answer) {
     uint8_t *end = memmem(in, have, "\r\n\r\n", 4);
     if (!end) return have < 8192 ? 0 : -1;

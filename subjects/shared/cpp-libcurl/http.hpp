@@ -1,4 +1,4 @@
-// HTTP by libcurl's easy interface, for the subjects that re-use its handle and that make it anew.
+// HTTP by libcurl's easy interface, for the subjects that re-use its handle and those that create a new one.
 #pragma once
 
 #include <curl/curl.h>
@@ -15,7 +15,7 @@ inline void check(CURLcode code) {
     if (code != CURLE_OK) throw std::runtime_error(curl_easy_strerror(code));
 }
 
-/// The duration that libcurl tells, which it knows to the microsecond.
+/// The duration that libcurl reports, in microseconds.
 inline Nanos time_of(CURL* handle, CURLINFO which) {
     curl_off_t micros = 0;
     check(curl_easy_getinfo(handle, which, &micros));

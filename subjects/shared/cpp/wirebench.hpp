@@ -5,9 +5,9 @@
 // for each connection (a single connection has the main thread), lives, warm-up, and the result lines.
 //
 // Each `run` registers one benchmark with google-benchmark and runs it in this process, so that its wall and CPU times
-// are google-benchmark's own. google-benchmark decides beforehand how many iterations it runs; a run that ends after a
-// time cannot. So the benchmark is given two iterations, takes the first as one, and says with `KeepRunningBatch` how
-// many more there were when they are done: it then counts, and divides by, the round trips that took place.
+// are google-benchmark's own. google-benchmark decides beforehand how many iterations it runs, which a run that ends
+// after a time cannot. So the benchmark is given two iterations, takes the first as one, and after the run states with
+// `KeepRunningBatch` how many more there were: it then counts, and divides by, the round trips that took place.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -54,7 +54,7 @@ struct Url {
     bool secure = false;
 };
 
-/// What the environment says.
+/// The settings from the environment.
 struct Settings {
     Url url;
     std::string ca_file;
@@ -69,13 +69,14 @@ struct Settings {
 /// Durations by the name of their result line, e.g. `connect_ns`.
 using Phases = std::map<std::string, std::vector<Nanos>>;
 
-/// One connection of the library under test. What fails throws a `std::exception`, whose words are counted.
+/// One connection of the library under test. A failure throws a `std::exception`, whose words are counted.
 class Connection {
 public:
     virtual ~Connection() = default;
-    /// Opens it, and adds to the phases what the library tells; `phases` lives longer than the connection.
+    /// Opens it, and adds the durations that the library reports to the phases; `phases` lives longer than the
+    /// connection.
     virtual void open(Phases& phases) = 0;
-    /// Sends the payload and returns when the whole reply is there; the reply stays until the next call.
+    /// Sends the payload and returns when the whole reply has arrived; the reply stays until the next call.
     /// `phases` is for a library that opens a connection in each round trip.
     virtual std::string_view round_trip(Phases& phases) = 0;
     /// False if there was nothing to close, and so nothing to time.
@@ -84,13 +85,13 @@ public:
 
 struct Library {
     std::string name, version;
-    /// At most so many connections.
+    /// The maximum number of connections.
     std::uint64_t connections_max = 256;
 };
 
 using Factory = std::function<std::unique_ptr<Connection>(const Settings&)>;
 
-/// The answer to a `run` line or a setting that is beyond a subject.
+/// The answer to a `run` line or a setting that a subject does not support.
 struct Unsupported : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -103,7 +104,7 @@ struct Run {
     std::uint64_t time = 0, messages = 0, clients = 0;
 };
 
-/// What one thread found; on cache lines of its own.
+/// The results of one thread, on cache lines of its own.
 struct alignas(64) Tally {
     std::vector<Nanos> round_trips, lives;
     std::map<std::string, std::uint64_t> errors;
@@ -174,7 +175,7 @@ public:
     }
 
 private:
-    /// So many connections may be lost before a server is given up.
+    /// The number of lost connections after which a server is given up.
     static constexpr int LOST_MAX = 100;
 
     void live(Budget& budget, Tally& tally) {
@@ -388,7 +389,7 @@ inline std::string on_one_line(std::string words) {
 }
 
 /// Runs `measure` as the one benchmark that google-benchmark knows, and returns the JSON that it prints: nothing if
-/// there were fewer round trips than the iterations it had to be told beforehand.
+/// there were fewer round trips than the iterations that it was given beforehand.
 template <typename Measure, typename Done>
 std::string with_google_benchmark(const std::string& name, bool single, Measure measure, Done done) {
     benchmark::ClearRegisteredBenchmarks();
@@ -413,7 +414,7 @@ std::string with_google_benchmark(const std::string& name, bool single, Measure 
     reporter.SetErrorStream(&std::cerr);
     benchmark::RunSpecifiedBenchmarks(&reporter);
     if (done() < static_cast<std::uint64_t>(beforehand)) return {};
-    // What was said beforehand is put into the name, where it would be read as how many there were.
+    // google-benchmark puts the given number of iterations into the name, where it would be read as the actual number.
     const std::string suffix = "/iterations:" + std::to_string(beforehand);
     std::string text = json.str();
     for (std::size_t at; (at = text.find(suffix)) != std::string::npos;) text.erase(at, suffix.size());
@@ -457,7 +458,7 @@ inline void raise_open_files() {
 
 }  // namespace detail
 
-/// The whole of a subject's `main`: with `--version` prints the library's version, else does what stdin says.
+/// The whole of a subject's `main`: with `--version` prints the library's version, else executes the commands on stdin.
 inline int serve_runs(int count, char** arguments, const Library& library, const Factory& factory) try {
     if (count > 1 && std::string_view(arguments[1]) == "--version") {
         detail::say(library.version);
@@ -467,7 +468,7 @@ inline int serve_runs(int count, char** arguments, const Library& library, const
     benchmark::Initialize(&count, arguments);
     detail::raise_open_files();
     Settings settings = detail::settings();
-    factory(settings);  // Says at once if it does not support something.
+    factory(settings);  // Reports at once if it does not support something.
     if (settings.connections == 0 || settings.connections > library.connections_max) {
         detail::say("unsupported " + std::to_string(settings.connections) + " connections");
         return 127;

@@ -1,4 +1,4 @@
-// Package server is what echo servers in Go have in common: settings, ports, TLS (crypto/tls, HTTP/1.1 alone), the
+// Package server has what echo servers in Go share: settings, ports, TLS (crypto/tls, HTTP/1.1 alone), the
 // `ready` lines and the end. A library only takes the upgrade and sends back what it reads.
 package server
 
@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// Settings are what a connection has to know.
+// Settings are those of a connection.
 type Settings struct {
 	// MessageMax is the longest message that is to be accepted, in bytes.
 	MessageMax int64
-	// Answer works for as long as a message is to cost, and is what is sent back for it: itself, or the fixed reply.
+	// Answer works for the time that a message is to cost, and returns the reply: the message itself, or the fixed one.
 	Answer func(message []byte) []byte
 }
 

@@ -7,10 +7,10 @@ final class Block {
 
     /** Why it cannot be done, or null. */
     final String unsupported;
-    /** Counts lives: there is no warm-up, and connecting is inside. */
+    /** True if it counts lives: there is no warm-up, and connecting is included. */
     final boolean ofLives;
     final long warmUpNs;
-    /** Complete when all may set off together. */
+    /** Complete when all may start together. */
     final CompletableFuture<Void> gate = new CompletableFuture<>();
     /** A life that has begun is followed to its end. */
     private final boolean followed;
@@ -51,7 +51,7 @@ final class Block {
         return now;
     }
 
-    /** Whether what begins at this instant is of the window. */
+    /** Whether what begins at this instant belongs to the window. */
     boolean counts(long now) {
         return start != NOT_YET && now - start >= 0;
     }
@@ -66,7 +66,7 @@ final class Block {
         return ofLives ? left.getAndDecrement() > 0 : isOpen(now);
     }
 
-    /** Takes the place of a message that could not be sent, so that a server that is gone ends the block. */
+    /** Counts a message that could not be sent, so that the block ends if the server is gone. */
     void spend(long now) {
         if (!followed) {
             goesOn(now);

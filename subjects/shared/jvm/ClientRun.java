@@ -15,8 +15,8 @@ import java.util.function.Function;
 
 /**
  * The client's side of docs/SUBJECTS.md: reads `run` lines, has them run, reports. Shared by the clients on the
- * JVM. A round trip is of the window if it was sent in it; the window ends with the last reply that is of it.
- * Nothing is written while it is open. Process CPU comes from the JDK, which has it in hundredths of a second.
+ * JVM. A round trip belongs to the window if it was sent in it; the window ends with its last reply.
+ * Nothing is written while it is open. The JDK reports process CPU time in hundredths of a second.
  */
 final class ClientRun {
     private static final OperatingSystemMXBean PROCESS =
@@ -71,7 +71,7 @@ final class ClientRun {
         report(lanes, start, cpu);
     }
 
-    /** One after the other, so that how long each took is not that of all. */
+    /** Opens them one after the other, so that none of them delays another. */
     private static List<Lane> opened(List<Lane> lanes) {
         List<Lane> open = new ArrayList<>();
         for (Lane lane : lanes) {

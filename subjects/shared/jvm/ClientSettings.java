@@ -3,7 +3,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What wirebench tells a client, by its environment (docs/SUBJECTS.md). Shared by the clients on the JVM. */
+/** The settings of a client, from its environment (docs/SUBJECTS.md). Shared by the clients on the JVM. */
 final class ClientSettings {
     final URI url = URI.create(System.getenv("WIREBENCH_URL"));
     /** Path of a PEM file, or null. */

@@ -2,8 +2,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * One of the places for a connection: there are as many as connections at a time. What happens in it is written
- * down here by the one thread that drives it, and read when the block is over.
+ * One of the places for a connection: there are as many as connections at a time. The one thread that drives it
+ * records here what happens, to be read when the block is over.
  */
 abstract class Lane {
     final Times roundTrips = new Times(), lives = new Times(), resolves = new Times(),
@@ -15,7 +15,7 @@ abstract class Lane {
     /** Opens the connection that stays; of long-lived ones only, one lane after the other. */
     abstract void open() throws Exception;
 
-    /** Makes everything ready, and sets off when the block's gate opens. */
+    /** Prepares everything, and starts when the block's gate opens. */
     abstract void begin();
 
     /** Waits until it has stopped. */

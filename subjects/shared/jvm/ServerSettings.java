@@ -2,7 +2,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 
-/** What wirebench tells a server, by its environment (docs/SUBJECTS.md). Shared by the servers on the JVM. */
+/** The settings of a server, from its environment (docs/SUBJECTS.md). Shared by the servers on the JVM. */
 final class ServerSettings {
     final InetAddress host;
     /** The port of the first service; 0, and that of every further service: any that is free. */
@@ -33,7 +33,7 @@ final class ServerSettings {
         return certificate != null && key != null;
     }
 
-    /** Keeps the processor busy for as long as a message is to cost, before it is answered. */
+    /** Keeps the processor busy for the time that a message is to cost, before it is answered. */
     void work() {
         if (work > 0) {
             long start = System.nanoTime();
@@ -43,7 +43,7 @@ final class ServerSettings {
         }
     }
 
-    /** Says that a service stands. */
+    /** Reports that a service is ready. */
     void ready(String scheme, int port, String path) {
         System.out.println("ready " + scheme + "://" + host.getHostAddress() + ":" + port + path);
         System.out.flush();

@@ -2,7 +2,7 @@ import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Durations in nanoseconds, kept raw. It grows by pieces: nothing that was kept is ever copied. Of one thread. */
+/** Durations in nanoseconds, kept raw. It grows by pieces, so nothing is ever copied. Not thread-safe. */
 final class Times {
     private static final int PIECE_MAX = 1024, LINE = 1000;
 

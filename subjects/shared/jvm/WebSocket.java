@@ -16,7 +16,7 @@ import java.util.SplittableRandom;
 
 /**
  * A thin WebSocket (RFC 6455) on the streams of a socket, with nothing but the JDK: both handshakes, frames,
- * fragments, masks, ping, close, and the check of text. No extensions. Of one thread; a message goes out in one
+ * fragments, masks, ping, close, and the check of text. No extensions. Not thread-safe; a message goes out in one
  * write.
  */
 final class WebSocket {
@@ -44,7 +44,7 @@ final class WebSocket {
         this.messageMax = messageMax;
     }
 
-    /** The handshake of a server; false: what came is not one, and was refused. */
+    /** The handshake of a server; false: the request is not one, and was refused. */
     boolean accept() throws IOException {
         String request = head();
         String key = field(request, "sec-websocket-key");
@@ -124,7 +124,7 @@ final class WebSocket {
         send(text ? TEXT : BINARY, payload, length);
     }
 
-    /** Closes as the RFC has it, and waits for the answer. */
+    /** Closes as the RFC requires, and waits for the answer. */
     void close() throws IOException {
         if (!fail(1000)) {
             boolean open = true;
@@ -160,7 +160,7 @@ final class WebSocket {
         out.write(outgoing, 0, frame.position() + length);
     }
 
-    /** Says close once, with a code where there is one. */
+    /** Sends close once, with a code if there is one. */
     private boolean fail(int code) throws IOException {
         if (!closeSent) {
             closeSent = true;

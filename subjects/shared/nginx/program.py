@@ -1,8 +1,8 @@
 """Starts nginx on free ports of loopback and says which.
 
-nginx cannot bind port 0, so ports are chosen here, and kept from others by sockets that are bound to them and never
-listen (all ask for SO_REUSEPORT). nginx cannot say that it listens either: a child waits until it does. What stays of
-this process becomes nginx.
+nginx cannot bind port 0, so ports are chosen here, and reserved by sockets that are bound to them and never listen (all
+of them set SO_REUSEPORT). nginx cannot report that it listens either: a child waits until it does. This process then
+becomes nginx.
 """
 
 import os
@@ -19,7 +19,7 @@ HOST = os.environ.get("WIREBENCH_HOST", "127.0.0.1")
 
 
 def find():
-    """The program: unpacked here, or of this machine."""
+    """The program: the one unpacked here, or that of this machine."""
     unpacked = HERE / "package/usr/sbin/nginx"
     program = unpacked if unpacked.exists() else shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
     if program is None:
@@ -33,7 +33,7 @@ def version():
 
 
 def hold(port):
-    """A port that stays ours: the socket is left open."""
+    """A port that stays reserved: its socket is left open."""
     held = socket.socket()
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     held.bind((HOST, port))
@@ -44,7 +44,7 @@ def hold(port):
 
 
 def become(ports, values):
-    """Becomes nginx; `ports` are those of its schemes, and `values` stand in its settings between @."""
+    """Becomes nginx; `ports` are those of its schemes, and `values` replace the names between @ in its settings."""
     config = write_config({"HOST": HOST, **values}, min(ports.values()))
     allow_open_files()
     if os.fork() == 0:

@@ -1,21 +1,21 @@
 // A block of a client subject: connections that each have one message in flight. It runs in Node and in a browser's
-// page, and knows neither: `connect`, `now` and `moment` come from there.
+// page, and depends on neither: they provide `connect`, `now` and `moment`.
 "use strict";
 
 /**
- * Runs a block and has what it measured.
+ * Runs a block and returns what it measured.
  *
- * `connect(events)` opens a connection, says `events.opened(phases)`, `events.replied(isRight)`, `events.failed(words)`
- * and `events.closed()`, and has `send()` and `close()`. `settings`: `connections`, and `life`, the round trips of a
- * connection (0: as many as there are). `plan`: `warm_up_ns` and one of `time_ns`, `messages`, `clients`. `now` is in
- * nanoseconds. `moment("measuring")` and `moment("measured")` are awaited.
+ * `connect(events)` opens a connection, calls `events.opened(phases)`, `events.replied(isRight)`,
+ * `events.failed(words)` and `events.closed()`, and has `send()` and `close()`. `settings`: `connections`, and `life`,
+ * the round trips of a connection (0: as many as there are). `plan`: `warm_up_ns` and one of `time_ns`, `messages`,
+ * `clients`. `now` is in nanoseconds. `moment("measuring")` and `moment("measured")` are awaited.
  */
 async function runBlock(connect, settings, plan, now, moment) {
   const results = { wall: 0, roundTrips: [], lives: [], phases: {}, errors: {} };
   const phase = (name, time) => (results.phases[name] ??= []).push(time);
   const error = (words) => (results.errors[words] = (results.errors[words] ?? 0) + 1);
 
-  // What bounds the part of the block that runs, and how far it has come.
+  // The bounds of the running part of the block, and its progress.
   let bound, sent, begun, busy, allAtRest;
   const { life } = settings;
   const maySend = (time) => sent < bound.messages && (life > 0 || time < bound.end);
@@ -28,7 +28,7 @@ async function runBlock(connect, settings, plan, now, moment) {
     begun += 1;
     place.sentAt = null;
     place.left = life || Infinity;
-    // Once it is lost, what else is heard of it is about nothing.
+    // Once it is lost, its later events mean nothing.
     let isLost = false;
     const events = {
       opened(phases) {
@@ -88,7 +88,7 @@ async function runBlock(connect, settings, plan, now, moment) {
     if (busy === 0) allAtRest();
   }
 
-  /** Has every place at work until `part` is over and nothing is in flight; how long that took. */
+  /** Keeps every place busy until `part` is over and nothing is in flight; returns how long that took. */
   async function work(part) {
     const began = now();
     bound = {

@@ -1,4 +1,4 @@
-// What a client subject is told by its environment and on stdin, and what it reports; docs/SUBJECTS.md.
+// The settings of a client subject from its environment, its commands on stdin, and its reports; docs/SUBJECTS.md.
 "use strict";
 
 const { readFileSync } = require("fs");
@@ -19,8 +19,8 @@ const settings = {
 };
 
 /**
- * Answers every `run` on stdin, until it is closed. `run(plan, moment)` is to run a block and have its results;
- * `cpu()` is the CPU time in nanoseconds that its process has had.
+ * Answers every `run` on stdin, until it is closed. `run(plan, moment)` runs a block and returns its results;
+ * `cpu()` is the CPU time in nanoseconds that its process has used.
  */
 async function answer(library, version, run, cpu) {
   console.log(`ready ${library} ${version}`);

@@ -1,5 +1,5 @@
-// Programs that a server needs beside it. They choose no port by themselves, so that free ones are chosen here, and let go
-// just before. All of them end with this one.
+// Programs that a server needs beside it. They cannot choose a port themselves, so free ones are chosen here, and
+// released just before they start. All of them end with this one.
 "use strict";
 
 const { spawn } = require("child_process");
@@ -9,7 +9,7 @@ const { host } = require("./server.js");
 const STDERR = 2;
 const SIGNAL_MOMENT_MS = 1000;
 
-/** What was started, the last first. */
+/** The started programs, the last first. */
 const programs = [];
 
 /** True once this program is asked to end. */

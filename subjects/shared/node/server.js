@@ -1,4 +1,4 @@
-// What a server subject is told by its environment, and how it says that it stands; docs/SUBJECTS.md.
+// The settings of a server subject from its environment, and its reports that it is ready; docs/SUBJECTS.md.
 "use strict";
 
 const { readFileSync } = require("fs");
@@ -10,14 +10,14 @@ const workMs = Number(process.env.WIREBENCH_WORK_NS || 0) / 1e6;
 module.exports = {
   host,
   port: Number(WIREBENCH_PORT || 0),
-  /** What every message is answered by; undefined: by itself. */
+  /** The reply to every message; undefined: an echo. */
   reply: WIREBENCH_REPLY,
   backlog: Number(process.env.WIREBENCH_BACKLOG || 4096),
   messageMax: Number(process.env.WIREBENCH_MESSAGE_MAX || 16 << 20),
-  /** `cert` and `key`; null: nobody asked for TLS. */
+  /** `cert` and `key`; null: no TLS. */
   tls: WIREBENCH_TLS_CERT ? { cert: readFileSync(WIREBENCH_TLS_CERT), key: readFileSync(WIREBENCH_TLS_KEY) } : null,
 
-  /** Keeps the processor busy for as long as a message is to cost, before it is answered. */
+  /** Keeps the processor busy for the time that a message is to cost, before it is answered. */
   work() {
     if (workMs > 0) for (const end = performance.now() + workMs; performance.now() < end; );
   },

@@ -9,7 +9,7 @@ const { start, freePort, listens } = require("../node/programs.js");
 const EXTENSIONS = ["igbinary", "redis"];
 const folder = (name) => path.resolve("package/usr", name);
 
-/** Runs a program, and runs it again whenever SIGKILL has ended it. Ends it when it is told to end. */
+/** Runs a program, and restarts it whenever SIGKILL has ended it. Ends it on SIGTERM. */
 const AGAIN = `
   trap 'kill $!; wait; exit' TERM
   while :; do
@@ -18,7 +18,7 @@ const AGAIN = `
     [ $code = 137 ] || exit $code
   done`;
 
-/** Starts Redis, which is started again at its port whenever it is killed. Returns that port. */
+/** Starts Redis, which is restarted on its port whenever it is killed. Returns that port. */
 async function startRedis() {
   const port = await freePort();
   const settings = { bind: host, port, "tcp-backlog": backlog, save: "", appendonly: "no" };

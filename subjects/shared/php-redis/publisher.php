@@ -1,11 +1,11 @@
 <?php
-// The application: whoever asks it to publish is told how many connections Redis handed the message to.
+// The application: it publishes on request, and answers how many connections Redis handed the message to.
 //
 //   publish ROOM id=N TEXT      published id=N receivers=K
 //
-// One process, which keeps its connection to Redis. PHP in a web server connects anew for each request, and would need
-// about 150 us more. The form of a publication is that of the relay: the functions `is_heard` and `publication` of the
-// subject's `publication.php`.
+// One process, which keeps its connection to Redis. PHP in a web server reconnects for each request, and would need
+// about 150 us more. The format of a publication is that of the relay: the functions `is_heard` and `publication` of
+// the subject's `publication.php`.
 
 require 'publication.php';
 
@@ -20,7 +20,7 @@ $context = stream_context_create(['socket' => ['tcp_nodelay' => true]]);
 $server = stream_socket_server("tcp://$host:0", context: $context);
 fwrite(STDOUT, substr(strrchr(stream_socket_get_name($server, false), ':'), 1) . "\n");
 
-/** What has come of a line, by connection. */
+/** The part of a line received so far, by connection. */
 $begun = [];
 $clients = [];
 while (true) {

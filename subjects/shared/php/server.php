@@ -1,5 +1,5 @@
 <?php
-// What a server subject is told by its environment, and how it says that it stands; docs/SUBJECTS.md.
+// The settings of a server subject from its environment, and its reports that it is ready; docs/SUBJECTS.md.
 
 function setting(string $name, ?string $otherwise = null): ?string
 {
@@ -7,7 +7,7 @@ function setting(string $name, ?string $otherwise = null): ?string
     return $value === false ? $otherwise : $value;
 }
 
-/** Keeps the processor busy for as long as a message is to cost, before it is answered. */
+/** Keeps the processor busy for the time that a message is to cost, before it is answered. */
 function work(): void
 {
     static $ns = null;

@@ -9,12 +9,12 @@ use tokio::net::{TcpListener, TcpSocket};
 
 pub(crate) type AnyError = Box<dyn Error + Send + Sync>;
 
-/// The text that every message is answered with; without, it is sent back.
+/// The reply to every message; without it, the message is sent back.
 pub(crate) fn reply() -> Option<String> {
     env::var("WIREBENCH_REPLY").ok()
 }
 
-/// The length of the longest message that is to be taken.
+/// The length of the longest message that is to be accepted.
 pub(crate) fn message_max() -> Result<usize, AnyError> {
     Ok(variable("WIREBENCH_MESSAGE_MAX", "16777216").parse()?)
 }
@@ -49,8 +49,8 @@ impl Work {
     }
 }
 
-/// Prints the version of a library if the program was asked for it; true if so. The text of the lock file, `lock`, says
-/// which was built.
+/// Prints the version of a library if the program was asked for it; true if so. The text of the lock file, `lock`, has
+/// the one that was built.
 pub(crate) fn says_version(library: &str, lock: &str) -> bool {
     let is_asked = env::args().nth(1).is_some();
     if is_asked {

@@ -32,15 +32,15 @@ pub(crate) trait Connection: Sized + 'static {
     /// True if there is a handshake after the connect.
     const SHAKES_HANDS: bool = true;
 
-    /// Opens it on `stream`. Where nothing says where a message ends, a reply has `reply_len` bytes.
+    /// Opens it on `stream`. Without framing, a reply has `reply_len` bytes.
     fn open(url: &str, stream: TcpStream, reply_len: usize) -> impl Future<Output = Result<Self>>;
-    /// Sends `message` and gives back the reply.
+    /// Sends `message` and returns the reply.
     fn round_trip(&mut self, message: Message) -> impl Future<Output = Result<Message>>;
-    /// Closes properly: until the other end has closed too.
+    /// Closes properly, and waits until the other end has closed too.
     fn close(self) -> impl Future<Output = Result<()>>;
 }
 
-/// The whole program of one library, whose version the lock file has.
+/// The whole program of one library, whose version is in the lock file.
 pub(crate) fn main<C: Connection>(library: &str, lock: &str) -> Result<()> {
     contract::main(library, lock, |settings| {
         let settings = Rc::new(Settings::new(settings, C::SCHEME)?);
@@ -57,7 +57,7 @@ struct Settings {
     url: String,
     address: SocketAddr,
     connections: usize,
-    /// Round trips of a connection; without, it stays.
+    /// Round trips of a connection; without it, the connection stays.
     life: Option<u64>,
     message: Message,
     expect: Message,
@@ -116,7 +116,7 @@ async fn run_block<C: Connection>(run: Rc<Run>) -> Result<()> {
     contract::report(&run.block, &[run.seen.take()], cpu)
 }
 
-/// One of the places for a connection, until the block is over; gives back the connection that stayed.
+/// Drives one of the places for a connection until the block is over; returns the connection that stayed.
 async fn drive<C: Connection>(run: Rc<Run>, mut peer: Option<C>) -> Option<C> {
     let Some(life) = run.settings.life else {
         let stayed = peer.as_mut()?;

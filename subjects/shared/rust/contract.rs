@@ -1,7 +1,7 @@
 //! The client's side of `docs/SUBJECTS.md`, for every client in Rust: settings, `run` lines, the report.
 //!
-//! A round trip is of the window if it was sent in it; the window ends with the last reply that is of it. Nothing is
-//! written while it is open. Start reading at [`main`]; connections are the business of whoever includes this file.
+//! A round trip belongs to the window if it was sent in it; the window ends with its last reply. Nothing is written
+//! while it is open. Start reading at [`main`]; whoever includes this file provides the connections.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 pub(crate) type AnyError = Box<dyn Error + Send + Sync>;
 pub(crate) type Result<T, E = AnyError> = std::result::Result<T, E>;
 
-/// The program of a client on `library`, whose version stands in the text of `lock`. `prepare` gets the settings and
-/// returns what runs a block.
+/// The program of a client on `library`, whose version is in the text of `lock`. `prepare` gets the settings and
+/// returns the function that runs a block.
 pub(crate) fn main<R: FnMut(Block) -> Result<()>>(
     library: &str,
     lock: &str,
@@ -45,7 +45,7 @@ pub(crate) fn main<R: FnMut(Block) -> Result<()>>(
 pub(crate) struct Settings {
     pub(crate) url: String,
     pub(crate) connections: usize,
-    /// Round trips of a connection; without, it stays.
+    /// Round trips of a connection; without it, the connection stays.
     pub(crate) life: Option<u64>,
     pub(crate) is_text: bool,
     pub(crate) payload: Vec<u8>,
@@ -92,7 +92,7 @@ enum Length {
 }
 
 impl Block {
-    /// An error says in words what is not supported.
+    /// The words of an error name what is not supported.
     fn read(line: &str, is_short_lived: bool) -> Result<Self, String> {
         let mut warm_up = 0;
         let mut lengths = Vec::new();
@@ -140,7 +140,7 @@ impl Block {
         Ok(cpu)
     }
 
-    /// True if what begins at this instant is of the window.
+    /// True if what begins at this instant belongs to the window.
     pub(crate) fn counts(&self, now: u64) -> bool {
         now >= self.start.load(Ordering::Acquire)
     }
