@@ -74,7 +74,7 @@ fn a_message_inside_tls_costs_a_small_and_steady_number_of_allocations() {
                 let play = Play::new(speech).connections(4).messages(messages).inside(&ends.client);
                 allocations_of(speech, Some(ends.server.clone()), play)
             });
-            // Between them lie 5000 messages.
+            // They are 5000 messages apart.
             let each = (many - few) / 5_000;
             println!("{speech:?} inside TLS {version}: {each} allocations for each message");
             assert!(each <= EACH_MAX, "{speech:?} {version}: {few} {many}");
@@ -91,12 +91,12 @@ fn allocations_are_counted() {
     assert_eq!(allocations() - before, 2);
 }
 
-/// The number of times the worker's thread allocates between the thousandth message that it sends and one of the last.
+/// Counts the allocations of the worker's thread from the thousandth message that it sends to one of the last.
 fn allocations_of(speech: Speech, tls: Option<wire::tls::Server>, play: Play) -> u64 {
     allocations_against(move |stop| Server::new(speech.server(tls), stop), play)
 }
 
-/// The same against whatever server.
+/// The same against any server.
 fn allocations_against<N: Node<Epoll>>(
     server: impl FnOnce(Arc<AtomicBool>) -> N + Send + 'static,
     mut play: Play,
@@ -151,7 +151,7 @@ fn listen_and_run(server: &mut impl Node<Epoll>, tell: &Sender<Address>) {
     run(&mut engine, server);
 }
 
-/// Swaps boxes, as an observer does that keeps what it is handed.
+/// Swaps boxes, as an observer that keeps what it is handed does.
 struct Swapping {
     other: Box<Interval>,
 }
@@ -165,7 +165,7 @@ impl Observer for Swapping {
     fn phase(&mut self, _: Phase, _: Instant) {}
 }
 
-/// Notes how much was allocated when the messages number [`FIRST`] and `last` are sent.
+/// Notes the number of allocations when messages number [`FIRST`] and `last` are sent.
 struct Counting {
     engine: Epoll,
     sends: u64,
@@ -243,10 +243,10 @@ impl Metered for Counting {
     }
 }
 
-/// The most allocations of rustls and the layer for a record that is sent and one that is received.
+/// The maximum number of allocations by rustls and the layer for one record sent and one received.
 const EACH_MAX: u64 = 3;
 
-/// Everything that is allocated once is allocated by then.
+/// The message by which everything that is allocated only once has been allocated.
 const FIRST: u64 = 1_000;
 
 /// The number of times this thread has allocated.
@@ -254,7 +254,7 @@ fn allocations() -> u64 {
     ALLOCATIONS.with(Cell::get)
 }
 
-/// The result of `work`, and the most memory that this thread had at one time meanwhile, beyond what it had before.
+/// The result of `work`, and the peak memory of this thread while it ran, beyond what the thread had before.
 pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = LIVE.get();
     PEAK.set(before);
@@ -271,7 +271,7 @@ pub(crate) fn kept_of<T>(work: impl FnOnce() -> T) -> (T, isize) {
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-    /// Bytes allocated and not freed; negative where others' memory is freed.
+    /// Bytes allocated and not freed; negative if the thread freed memory that others allocated.
     static LIVE: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }

@@ -1,7 +1,7 @@
 //! Fault campaigns: whole runs in virtual time. A seed chooses the workload, the network, the peer, and what goes
-//! wrong: resets, stalls of either end (to the generator a clock that jumps), peers that accept and say nothing,
-//! wrong answers, full queues. After each run the counts add up, nothing counts as right that was not answered,
-//! memory is bounded, and the same seed gives the same run.
+//! wrong: resets, stalls of either end (which the generator sees as a jump of its clock), peers that accept and say
+//! nothing, wrong answers, full queues. After each run the counts add up, nothing that was not answered counts as
+//! right, memory is bounded, and the same seed gives the same run.
 //!
 //! Start reading at [`run`]. [`Played`] has the invariants of every run.
 
@@ -106,7 +106,7 @@ fn run(seed: u64) -> Played {
     }
 }
 
-/// The same for bots at a game server, which lose connections.
+/// The same for bots at a game server; their connections may be cut.
 fn play_the_game(seed: u64, chance: &mut Chance) -> Played {
     let way = chance.of(&Way::ALL);
     let bots = game::game(way).connections(chance.up_to(12)).duration(ms(chance.up_to(5000)));
@@ -120,7 +120,7 @@ fn play_the_game(seed: u64, chance: &mut Chance) -> Played {
     has_evidence(played, server.events())
 }
 
-/// Lets a run come to its end, with stalls at either end and a server that may be slow.
+/// Runs to the end, with stalls of either end and a server that may be slow.
 fn finish(play: &Play, peer: &mut dyn Node<Sim>, chance: &mut Chance) -> Played {
     let mut world = World::new(play);
     for _ in 0..chance.below(3) {
@@ -138,7 +138,7 @@ fn finish(play: &Play, peer: &mut dyn Node<Sim>, chance: &mut Chance) -> Played 
     world.finish()
 }
 
-/// Checks that no more messages count as right than were answered so.
+/// Checks that no more messages count as right than were answered.
 fn has_evidence(played: Played, answered: u64) -> Played {
     let ok = played.outcome.measured.ok + played.outcome.warm_up.ok;
     assert!(ok <= answered, "{ok} right replies of {answered}");
@@ -213,10 +213,10 @@ fn behaviour(speech: Speech, chance: &mut Chance) -> Behaviour {
     }
 }
 
-/// The bytes that a peer sends in place of the right answer.
+/// The bytes that a peer sends instead of the right answer.
 struct Answer {
     bytes: Vec<u8>,
-    /// The number of answers in it, whole or not.
+    /// The number of answers in `bytes`, complete or not.
     count: u64,
     then: Then,
 }
@@ -270,8 +270,8 @@ const SEEDS: u64 = 500;
 /// Seeds of the long campaign.
 const MANY_SEEDS: u64 = 200_000;
 
-/// Memory of both ends and the network between them. The longest schedule has 400 messages of 40 KB; given up, they
-/// still wait to be sent: 16 MB, in buffers that double, and the replies to them.
+/// Memory of both ends and the network between them. The longest schedule has 400 messages of 40 KB, which still wait
+/// to be sent after they are given up: 16 MB in buffers that double, and the replies to them.
 const MEMORY_MAX: usize = 64 << 20;
 
 /// Longer than any run with these limits.

@@ -1,4 +1,4 @@
-//! Short-lived clients: so many in all, so many at a time, their phases timed apart.
+//! Short-lived clients: a given number in all, a given number at a time, each phase timed separately.
 
 use crate::peers::{Answering, Heard, Once, Scripted, Then, Watched};
 use crate::world::{
@@ -101,8 +101,8 @@ fn clients_that_are_cut_count_their_messages_as_error_and_unsent() {
 fn clients_of_a_time_that_began_in_it_are_timed() {
     let play = Play::new(Speech::Framed).connections(3).clients(1, 2).duration(ms(60));
     let played = play.warm_up(ms(30)).against(&mut Watched::new(Speech::Framed));
-    // A client lives 2 ms for its connect and 2 ms for each of two round trips: five generations, then ten, each of
-    // which begins at the instant at which the one before it ended; the eleventh begins just before the time is up.
+    // A client takes 2 ms to connect and 2 ms for each of two round trips: five generations, then ten, each of which
+    // begins at the instant the previous one ends; the eleventh begins just before the time is up.
     let Counts { sent, ok, error, timed_out, .. } = played.outcome.measured;
     assert_eq!((sent, ok, error, timed_out), (66, 66, 0, 0));
     assert_eq!(played.outcome.warm_up, Counts { sent: 30, ok: 30, ..Counts::default() });
@@ -119,7 +119,7 @@ fn clients_that_began_in_the_measurement_are_followed_to_their_end() {
         let play = Play::new(speech).connections(3).clients(1, 2).duration(ms(61));
         let played = play.against(&mut Watched::new(speech));
         let outcome = &played.outcome;
-        // Whoever is in the middle of its handshake when the time is up has its round trips after that.
+        // A client that is in the middle of its handshake when the time is up makes its round trips afterwards.
         assert_eq!(outcome.clients_served, outcome.connections.started, "{speech:?}");
         played.assert_all_ok(outcome.clients_served * 2);
         let life = ROUND_TRIP.0 * (3 + u64::from(speech.shakes_hands()));
@@ -164,7 +164,7 @@ fn a_number_of_messages_by_short_lived_clients_ends_though_every_client_fails() 
         assert_eq!(played.outcome.measured, Counts { sent, ok: sent, ..Counts::default() });
         assert!(
             played.ended < Instant::START + ms(100),
-            "a client without a message is not waited for"
+            "nothing waits for a client without a message"
         );
     }
 }
@@ -204,7 +204,7 @@ fn a_close_that_is_not_answered_is_given_up_and_not_timed() {
 
 #[test]
 fn a_close_that_is_cut_is_no_error_and_not_timed() {
-    // The only reply comes after 6 ms, and the close goes out; the cut comes before its answer.
+    // The only reply arrives after 6 ms, and the close goes out; the cut precedes its answer.
     let cuts = Cuts::Scheduled(vec![Cut { connection: 0, after: Nanos::from_micros(4500) }]);
     let conditions = Conditions { delay: DELAY, cuts, ..Conditions::default() };
     let play = Play { conditions, ..Play::new(Speech::WebSocket).clients(2, 1) };

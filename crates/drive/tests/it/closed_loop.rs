@@ -89,7 +89,7 @@ fn connections_are_opened_at_the_instants_of_the_rate() {
 
 #[test]
 fn more_connections_than_are_opened_at_once_are_opened_after_one_another() {
-    // The backlog is shorter than what is asked for, and exactly as long as what is opened at the same time.
+    // The backlog is smaller than the number of connections asked for, and equal to the number opened at the same time.
     let conditions = Conditions { delay: DELAY, backlog: 256, ..Conditions::default() };
     let play = Play { conditions, ..Play::new(Speech::WebSocket).connections(600) };
     let played = play.messages(600).against(&mut Watched::new(Speech::WebSocket));
@@ -118,14 +118,14 @@ fn workers_begin_together() {
     let [(first, _), (second, _)] =
         [world.worker.finish(), other.finish()].map(|(outcome, _)| outcome.window.unwrap());
     let ready = Instant::START + ms(60) + ROUND_TRIP;
-    assert_eq!(second, ready, "when the last connection of all is there");
+    assert_eq!(second, ready, "when the last of all connections is open");
     assert!(first >= ready && first.since(ready) <= ms(1), "{first:?}");
     assert_eq!(server.totals().messages, 120);
 }
 
 #[test]
 fn what_arrived_while_the_worker_was_stopped_is_not_late() {
-    // A quarter of a second after the replies came, which is beside their time-out, the worker looks at them.
+    // The worker looks at the replies almost half a second after they arrived, when their time-out is long over.
     let mut world = World::new(&Play::new(Speech::Framed).connections(3).messages(30));
     world.client.freeze(Instant(10_500_000), Instant(460_500_000));
     assert_eq!(world.run(&mut Watched::new(Speech::Framed), TIME_MAX), Ended::Done);
@@ -135,7 +135,7 @@ fn what_arrived_while_the_worker_was_stopped_is_not_late() {
     (0..3).for_each(|_| expected.record(ms(450) + Nanos::from_micros(500)));
     assert_eq!(
         played.notes.round_trips, expected,
-        "they are in the distribution as long as they took"
+        "the distribution has them with the time that they took"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Conversations: every reply, refusal, push and fault of a server that is known is found, and nothing else.
+//! Conversations: every reply, refusal, push and fault of a known server is found, and nothing else.
 
 use crate::peers::oracle;
 use crate::world::{Play, ROUND_TRIP, Speech, always, ms};
@@ -89,10 +89,10 @@ fn messages_of_bytes_are_found_and_timed_as_exactly_as_texts() {
         let found = (identity.duplicate, identity.reordered, identity.corrupted);
         assert_eq!(found, (duplicated, reordered, 0), "{speech:?}");
         let found = outcome.ids_found.unwrap();
-        assert_eq!((found.learnt, found.parsed), (0, 0), "each stands at its place");
+        assert_eq!((found.learnt, found.parsed), (0, 0), "each is at its place");
         assert!(found.scanned >= ok + duplicated, "{found:?}");
 
-        // The server sends back what others are told, which is a push with an instant.
+        // The echo of what is said to others is a push that carries its instant.
         let mut server = oracle(speech, Behaviour::default(), 0);
         let play = talk(speech, conversation).connections(5).rate("500/s").duration(ms(2000));
         let outcome = play.against(&mut server).outcome;
@@ -116,7 +116,7 @@ fn times_of_a_conversation_are_exact_in_virtual_time() {
     let (outcome, time) = (&played.outcome, ROUND_TRIP + delay);
     assert_eq!(outcome.measured, Counts { sent: 1000, ok: 1000, ..Counts::default() });
     assert_eq!(played.notes.response, always(time, 1000));
-    // A push behind a reply is delivered with it.
+    // A push that follows a reply is delivered with it.
     assert_eq!(outcome.pushes[&0].delivery, always(time, 1000));
     let ExchangeOutcome { name, service, response, refused, .. } = &outcome.exchanges[&0];
     assert_eq!((name.as_str(), refused.count()), ("echo", 0));
@@ -126,8 +126,9 @@ fn times_of_a_conversation_are_exact_in_virtual_time() {
 #[test]
 fn a_stalled_server_is_measured_from_due_to_the_nanosecond() {
     let second = Nanos::from_secs(1).0;
-    // 2 s of 20 s at 1000/s; and distances one nanosecond off the width of the histogram's buckets from 1.07 s to
-    // 2.15 s, so that times fall on both sides of a bucket's end, and a nanosecond more or less is another histogram.
+    // 2 s of 20 s at 1000/s; and distances one nanosecond off the width of the histogram's buckets between 1.07 s and
+    // 2.15 s, so that times fall on both sides of a bucket's end, and a nanosecond more or less gives another
+    // histogram.
     for (distance, stopped) in [(second / 1000, 2 * second), ((1 << 20) - 1, 2_000_385_328)] {
         let stalls = vec![Stall { length: Nanos(stopped), after: ms(5000) }];
         let rate = format!("1/{distance}ns");
@@ -137,7 +138,7 @@ fn a_stalled_server_is_measured_from_due_to_the_nanosecond() {
             stopped: Nanos(stopped),
             drain_rate: "100M/s".parse().unwrap(),
         };
-        // A message that arrives while the server stands still is answered at the end of that.
+        // A message that arrives while the server stands still is answered when the stall ends.
         let expected = |off: i64| {
             let mut times = Histogram::new();
             for index in 0..law.count() {
@@ -181,7 +182,7 @@ fn times_of_a_stream_of_events_are_exact_in_virtual_time() {
     played.assert_all_ok(30);
     let ExchangeOutcome { parts, first_part, between_parts, service, .. } =
         &played.outcome.exchanges[&0];
-    // Twenty events; `[DONE]`, one gap behind the last, ends the stream and is not counted as an event.
+    // Twenty events; `[DONE]`, one gap after the last, ends the stream and is not counted as an event.
     assert_eq!(*parts, 30 * 20);
     assert_eq!(*first_part, always(first + ROUND_TRIP, 30));
     assert_eq!(*between_parts, always(gap, 30 * 19));
@@ -196,7 +197,7 @@ fn times_of_a_stream_of_events_are_exact_in_virtual_time() {
 fn a_stream_that_breaks_off_is_resumed_behind_its_last_event() {
     let (first, gap, retry) = (ms(20), ms(5), ms(30));
     let connect = ROUND_TRIP; // A connect takes one.
-    // Broken off behind events 6 and 13, and behind the last: then `[DONE]` alone is left.
+    // Broken off after events 6 and 13, and after the last, when only `[DONE]` is left.
     for (break_after, asked_again) in [(7, 2), (10, 2), (20, 1), (21, 0)] {
         for (retry, wait) in [(Some(retry), retry), (None, Nanos::ZERO)] {
             let stream = EventStream { first, gap, retry, ..breaking(break_after) };
@@ -214,7 +215,7 @@ fn a_stream_that_breaks_off_is_resumed_behind_its_last_event() {
             assert_eq!(server.totals().faults.broken_off, *resumed);
             assert_eq!((outcome.connections.lost, outcome.connections.started), (0, 3));
             assert_eq!(*first_part, always(first + ROUND_TRIP, 30));
-            // The end came with the event before it; then the wait, a connect, and the request.
+            // The end arrives with the event before it; then come the wait, a connect, and the request.
             let back = wait + connect + ROUND_TRIP + first;
             let breaks = 30 * (19 / break_after);
             let mut between = always(gap, 30 * 19 - breaks);
@@ -232,7 +233,7 @@ fn a_stream_that_breaks_off_is_resumed_behind_its_last_event() {
 #[test]
 fn a_stream_that_breaks_off_too_often_or_may_not_come_back_in_time_is_an_error() {
     let broken = "the stream of events broke off after";
-    // Resumed as often as it may be; not at all where the server asks for a wait beyond the time-out of replies.
+    // Resumed as often as allowed; not at all if the server asks for a wait longer than the time-out of replies.
     for (times, retry, (resumed_each, words)) in [
         (0, ms(1), (0, format!("{broken} 6 events"))),
         (2, ms(1), (2, format!("{broken} 18 events"))),
@@ -254,13 +255,13 @@ fn a_stream_that_breaks_off_too_often_or_may_not_come_back_in_time_is_an_error()
     }
 }
 
-/// The conversation `sse` that comes with the program.
+/// The ready-made conversation `sse`.
 fn sse() -> Conversation {
     let (_, text) = READY_MADE.iter().find(|(name, _)| *name == "sse").unwrap();
     Conversation::read("sse", text).unwrap()
 }
 
-/// The same, whose streams are resumed so often.
+/// The same, with streams that are resumed up to `times` times.
 fn resumed(times: u32) -> Conversation {
     let mut conversation = sse();
     let Reply::Stream { resume, .. } = &mut conversation.requests[0].reply else { panic!() };
@@ -278,7 +279,7 @@ fn twenty_events() -> EventStream {
     EventStream { events, first, gap, break_after: None, retry: None }
 }
 
-/// Twenty events, broken off after so many of each response.
+/// Twenty events; each response breaks off after `after` of them.
 fn breaking(after: u64) -> EventStream {
     EventStream { break_after: NonZeroU32::new(u32::try_from(after).unwrap()), ..twenty_events() }
 }
@@ -328,7 +329,7 @@ fn each_kind_has_its_share_and_its_own_end() {
     }
     let played = bots.against(&mut oracle(Speech::WebSocketText, json_rpc_server(), 0));
     let Counts { sent, ok, refused, .. } = played.outcome.measured;
-    // Of seven, six take a round trip of 2 ms and a pause of 1 ms, the seventh the pause alone: 19 ms.
+    // Six of seven take a round trip of 2 ms and a pause of 1 ms, the seventh only the pause: 19 ms.
     assert!((515..=517).contains(&sent) && ok + refused == sent, "{:?}", played.outcome.measured);
 }
 
@@ -392,7 +393,7 @@ fn heartbeats_go_out_on_time_and_are_no_messages() {
     assert!((200..=208).contains(&beats), "{beats}");
 }
 
-/// A play of `conversation`, each of whose messages is made by it.
+/// A play whose messages are made by `conversation`, adapted to `speech`.
 pub(crate) fn talk(speech: Speech, conversation: Conversation) -> Play {
     let mut play = Play::new(speech);
     let frame = if speech == Speech::Framed { LENGTH } else { Frame::Message };
@@ -421,7 +422,7 @@ const LENGTH: Frame = Frame::Length {
     max: units::Bytes(1 << 20),
 };
 
-/// Echoes by JSON-RPC, whose notifications are pushes, and whose server's own requests are answered.
+/// Echoes over JSON-RPC: notifications are pushes, and the server's own requests are answered.
 pub(crate) fn json_rpc() -> Conversation {
     let has = |member: &str, id: Option<&str>| Matcher {
         conditions: vec![Condition::Has(member.parse().unwrap())],
@@ -487,7 +488,7 @@ pub(crate) fn in_bytes() -> Conversation {
     Conversation::read("in-bytes", text).unwrap()
 }
 
-/// A request of this method with the instant at which it was due.
+/// A request of this method that carries the instant at which it was due.
 fn message(method: &str) -> Template {
     Template(vec![
         text(r#"{"jsonrpc":"2.0","id":"#),

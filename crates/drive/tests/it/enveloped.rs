@@ -1,4 +1,4 @@
-//! SockJS and Socket.IO, against a server half of each that a test can hold in its hand.
+//! SockJS and Socket.IO, against a small server half of each that a test controls.
 
 use crate::world::{Play, ROUND_TRIP, Speech, always, ms};
 use engine::sim::{Conditions, Sim, Split};
@@ -45,7 +45,7 @@ fn what_messages_grew_by_is_encoding() {
             (layers.sent.encoding_bytes, layers.received.encoding_bytes),
             (100 * sent, 100 * received)
         );
-        // The rest: headers of WebSocket, masked from us.
+        // The rest: WebSocket headers, with a mask on what we send.
         assert_eq!(
             (layers.sent.framing_bytes, layers.received.framing_bytes),
             (600, 200),
@@ -165,7 +165,7 @@ fn play(dialect: Dialect) -> Play {
     play
 }
 
-/// An echo of a protocol in texts, over the WebSocket machine.
+/// An echo server of a text protocol, over the WebSocket machine.
 struct Enveloped {
     dialect: Dialect,
     machines: BTreeMap<ConnectionId, WebSocket>,
@@ -178,7 +178,7 @@ struct Enveloped {
     chatters: bool,
     /// Says nothing at all.
     is_mute: bool,
-    /// After so many messages it says this in place of an answer, once.
+    /// The number of messages after which it sends this text instead of an answer, once.
     ends: Option<(u64, &'static str)>,
 }
 

@@ -53,13 +53,13 @@ fn a_message_that_our_own_protocol_refuses_is_an_error_and_ends_its_connection()
     assert_eq!(played.errors(), [(ErrorClass::Unsendable, 3, named)]);
     let counts = Connections { started: 3, opened: 3, lost: 3, ..Connections::default() };
     assert_eq!(played.outcome.connections, counts);
-    assert!(played.ended < Instant::START + ms(100), "nothing is waited for");
+    assert!(played.ended < Instant::START + ms(100), "there is nothing to wait for");
 
     let mut play = Play::new(Speech::WebSocketText).rate("1000/s").duration(ms(500));
     play.workload.content = not_utf8;
     let played = play.against(&mut Watched::new(Speech::WebSocketText));
     let Counts { sent, error, unsent, .. } = played.outcome.measured;
-    // Each connection that is made in the place of another carries one message: in the drain too, every 14 ms.
+    // Each connection that replaces another carries one message, in the drain too: one every 14 ms.
     assert!((90..=101).contains(&error), "{:?}", played.outcome.measured);
     assert_eq!((sent, sent + unsent), (error, 500));
     assert_eq!(played.errors(), [(ErrorClass::Unsendable, error, named)]);
@@ -173,7 +173,7 @@ fn a_server_that_sends_garbage_breaks_its_protocol() {
     assert!(text.ends_with(r#": "\xffK\x1b}[2Jxxxxxxxxx""#), "{text}");
 }
 
-/// Not a frame, a response or a handshake, and not for a terminal either.
+/// Bytes that are not a frame, a response or a handshake, and that must not reach a terminal.
 const GARBAGE: &[u8] = b"\xffK\x1b}[2Jxxxxxxxxx\r\n";
 
 #[test]
@@ -346,7 +346,7 @@ fn an_echo_that_differs_is_a_wrong_reply() {
         assert_eq!(played.outcome.connections.lost, 0);
 
         if speech == Speech::Raw {
-            continue; // What is missing is waited for.
+            continue; // The client waits for the missing byte.
         }
         let mut server = Answering::new(speech, |number, echo| {
             (if number == 4 { short(speech, echo) } else { echo }, Then::GoOn)
@@ -452,7 +452,7 @@ fn a_server_whose_process_ends_in_the_middle_ends_the_run_early() {
             let played = world.finish();
             assert_eq!(played.errors(), [(class, 3, text)], "{speech:?}");
             let Counts { ok, error, timed_out, .. } = played.outcome.measured;
-            // The process read at odd milliseconds, what was sent at even ones: all of it is answered but the last.
+            // The process read at odd milliseconds what was sent at even ones: all of it is answered except the last.
             let rounds = if speech.shakes_hands() { 8 } else { 9 };
             assert_eq!((ok, error, timed_out), (6 * rounds, 6, 0), "{speech:?}");
             assert_eq!(played.ended, at + DELAY);
@@ -529,7 +529,7 @@ fn an_http_server_that_closes_without_a_word_loses_the_request_behind() {
 
 #[test]
 fn what_a_server_says_when_it_closes_is_told_but_not_to_a_terminal() {
-    // Code 1001, then a reason with a title for the terminal, a line end, an escape of its own and a C1 control.
+    // Code 1001, then a reason with a terminal title, a line end, a C1 control and text that looks like an escape.
     let reason = "gone\x1b]0;owned\x07\r\n\u{9b}31m\\x41";
     let payload = [&[0x03, 0xe9], reason.as_bytes()].concat();
     let close = [&[0x88, u8::try_from(payload.len()).unwrap()], &payload[..]].concat();
@@ -603,7 +603,8 @@ fn pings_are_answered_on_the_connection_that_they_came_on() {
     }
 }
 
-/// Answers messages with an echo and a ping behind it that names the connection; counts pongs, which must name it too.
+/// Answers each message with an echo, followed by a ping that names the connection; counts pongs, which must name it
+/// too.
 fn answer_and_ping(
     machine: &mut WebSocket,
     bytes: &mut [u8],

@@ -31,7 +31,7 @@ fn every_event_reaches_every_player_at_its_table() {
             assert_eq!(replies + outcome.pushed.whole.deliveries, events * 5, "{way:?} {arrival}");
             assert_eq!((totals.events, totals.deliveries), (events, events * 5));
             assert_eq!((totals.sequence_errors, totals.bad_packets, totals.logins), (0, 0, 20));
-            assert_eq!(totals.logged_in_remotely, 0, "players are different ones");
+            assert_eq!(totals.logged_in_remotely, 0, "no two players are the same");
         }
     }
 }
@@ -60,12 +60,12 @@ fn events_of_bots_are_measured_like_any_message() {
     }
 }
 
-/// The published figures fall with the response time by construction: RTT / (think time + RTT) of the events are never
-/// sent.
+/// The published figures fall as the response time grows, by construction: a share RTT / (think time + RTT) of the
+/// events is never sent.
 #[test]
 fn a_closed_loop_leaves_out_what_an_open_one_sends() {
     for way in [Way::Binary, Way::WebSocket] {
-        // A server that takes 60 ms, and nothing else takes time: in 106 s there are 100 periods of 1060 ms.
+        // The server takes 60 ms and nothing else takes time: in 106 s there are 100 periods of 1060 ms.
         let play = game(way).connections(10).duration(ms(106_000));
         let play = Play { conditions: Conditions::default(), ..play };
         let [open, closed] = [bots(play.clone(), 1000), thinking(play, 1000)].map(|mut play| {
@@ -126,7 +126,7 @@ fn as_many_bots_hear_of_the_lobby_as_asked_for() {
             (server.totals().lobby_snapshots, played.outcome.pushed.deliveries)
         };
         assert_eq!(snapshots(0), (0, 160), "{way:?}");
-        // Two of twenty, each of which is told of all tables.
+        // Two of twenty, each of which hears of all tables.
         assert_eq!(snapshots(100_000), (2 * u64::from(TABLES), 160), "{way:?}");
     }
 }
@@ -159,7 +159,7 @@ fn players_of_all_workers_are_different_ones() {
 
 #[test]
 fn when_one_connection_of_a_bot_ends_so_does_the_bot_and_another_takes_its_place() {
-    // Of the ten connections of five bots over Comet the first five are those on which they wait for news.
+    // The first five of the ten connections of five bots over Comet are those on which they wait for news.
     let table = [
         (Way::Binary, 3, "closed by the server"),
         (Way::WebSocket, 3, "connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)"),
@@ -202,7 +202,7 @@ impl Way {
     }
 }
 
-/// A game server in its process, and what it is made to do to its connections.
+/// A game server in its process, and the connection that it is made to close.
 pub(crate) struct Table {
     server: GameServer,
     /// The instant at which a connection is closed, and its index among those that were accepted.
@@ -271,19 +271,19 @@ pub(crate) fn game(way: Way) -> Play {
     play
 }
 
-/// An event that the game keeps so long.
+/// An event that the game keeps for `delay` milliseconds.
 fn event(delay: i32) -> Content {
     let event = LoadRequest { pid: 0, tableid: 0, seq: 0, delay, resend: false };
     Content::exactly(&event.pack(), false)
 }
 
-/// Each sends once in so many milliseconds.
+/// Makes each bot send once every `every_ms` milliseconds.
 pub(crate) fn bots(play: Play, every_ms: u32) -> Play {
     let bots = play.workload.connections;
     play.rate(&format!("{bots}/{every_ms}ms")).own()
 }
 
-/// Each sends so many milliseconds after its last reply.
+/// Makes each bot send `think_ms` milliseconds after its last reply.
 pub(crate) fn thinking(mut play: Play, think_ms: u64) -> Play {
     play.workload.arrival = Arrival::Think { think: Nanos::from_millis(think_ms) };
     play

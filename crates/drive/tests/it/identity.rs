@@ -26,7 +26,7 @@ fn what_an_oracle_does_to_replies_is_counted_exactly() {
             };
             let mut server = oracle(speech, behaviour, ORACLE_LEN);
             let play = Play::new(speech).connections(3).rate("1000/s").asks_for_delay();
-            // So that the last of each connection is answered: nothing is lost that nothing follows.
+            // So that the last message of each connection is answered: one that nothing follows does not count as lost.
             let played = play.duration(ms(4000)).reply_timeout(ms(3000)).against(&mut server);
             let Faults { dropped, duplicated, reordered, corrupted, .. } = server.totals().faults;
             let identity = played.outcome.identity.unwrap();
@@ -67,7 +67,7 @@ fn each_fault_alone_is_counted_exactly() {
             let Faults { dropped, duplicated, reordered, corrupted, .. } = server.totals().faults;
             let identity = played.outcome.identity.unwrap();
             let expected = Identity {
-                lost: identity.lost, // That depends on what follows, and is looked at below.
+                lost: identity.lost, // Depends on what follows; checked below.
                 duplicate: duplicated,
                 reordered,
                 corrupted,
@@ -87,14 +87,14 @@ fn messages_of_the_warm_up_that_are_lost_are_not_counted() {
     for speech in [Speech::Framed, Speech::WebSocket] {
         let behaviour = Behaviour { drop: "2%".parse().unwrap(), ..Behaviour::default() };
         let mut server = oracle(speech, behaviour, ORACLE_LEN);
-        // Long enough that all lost messages of the warm-up are forgotten in the measurement, behind 1024 replies.
+        // Long enough that all lost messages of the warm-up are forgotten in the measurement, after 1024 replies.
         let play = Play::new(speech).payload(ORACLE_LEN).rate("1000/s").warm_up(ms(1000));
         let play = play.duration(ms(4000)).reply_timeout(ms(300));
         let played = play.against(&mut server);
         let (measured, warm_up) = (played.outcome.measured, played.outcome.warm_up);
         assert!(warm_up.timed_out > 10, "{speech:?} {warm_up:?}");
         let lost = played.outcome.identity.unwrap().lost;
-        // A message at the end is not lost before a later one is answered.
+        // A message at the end does not count as lost until a later one is answered.
         let unanswered = measured.timed_out + measured.in_flight();
         assert!(lost <= unanswered && unanswered - lost <= 3, "{speech:?} {lost} {measured:?}");
     }
@@ -102,7 +102,7 @@ fn messages_of_the_warm_up_that_are_lost_are_not_counted() {
 
 #[test]
 fn a_later_reply_ends_its_own_message_and_not_the_oldest() {
-    // The 10th reply is held back, and leaves behind the 12th.
+    // The 10th reply is held back, and leaves after the 12th.
     let mut held = Vec::new();
     let played = play(|number, echo| match number {
         10 => {
@@ -116,7 +116,7 @@ fn a_later_reply_ends_its_own_message_and_not_the_oldest() {
     assert_eq!(played.outcome.identity, Some(Identity { reordered: 1, ..Identity::default() }));
     let mut expected = always(ROUND_TRIP, 99);
     expected.record(ms(20 + 2));
-    assert_eq!(played.notes.round_trips, expected, "that of the 10th alone is longer");
+    assert_eq!(played.notes.round_trips, expected, "only that of the 10th is longer");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_second_reply_ends_nothing() {
 
 #[test]
 fn a_reply_with_a_wrong_byte_is_an_error_of_the_message_that_it_names() {
-    // Behind the two bytes of the frame's head: connection, sequence, due, body.
+    // After the two bytes of the frame's header: connection, sequence, due, body.
     #[rustfmt::skip]
     let table = [
         (2,  "its header does not match any message"),
@@ -195,7 +195,7 @@ fn a_reply_with_a_wrong_byte_is_an_error_of_the_message_that_it_names() {
 
 #[test]
 fn the_replies_of_two_connections_are_told_apart() {
-    // Both get what the other one asked for.
+    // Each gets what the other asked for.
     let mut held: Option<Vec<u8>> = None;
     let mut server = Answering::new(Speech::Framed, move |_, echo: Vec<u8>| {
         (held.replace(echo).unwrap_or_default(), Then::GoOn)
@@ -262,7 +262,7 @@ fn without_a_header_a_time_out_gives_the_connection_up() {
     let played = play.duration(ms(1000)).against(&mut server);
     let Connections { opened, lost, reconnects, .. } = played.outcome.connections;
     assert_eq!((opened, lost, reconnects), (2, 1, 1));
-    // The 11th timed out after 300 ms; those behind it were lost with the connection.
+    // The 11th timed out after 300 ms; those after it were lost with the connection.
     let Counts { sent, ok, error, timed_out, .. } = played.outcome.measured;
     assert_eq!((sent, timed_out, ok + error), (100, 1, 99));
     assert!((29..=31).contains(&error), "{error}");

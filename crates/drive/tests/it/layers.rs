@@ -1,4 +1,4 @@
-//! The composition of the bytes of the stream, held against the arithmetic of the protocols, byte for byte.
+//! The composition of the stream, checked byte for byte against the arithmetic of the protocols.
 
 use crate::peers::{Once, Watched};
 use crate::secure::Ends;
@@ -45,7 +45,7 @@ fn short_lived_clients_have_their_handshakes_in_it_and_their_payloads_are_exact(
                 played.assert_all_ok(40);
                 let StreamLayers { sent, received } = played.outcome.layers;
                 let row = format!("{protocol:?} {protection:?} {size}");
-                // That parts add up to the bytes of the intervals is held on every run.
+                // Every run checks that the parts add up to the bytes of the intervals.
                 assert_eq!(
                     (sent.payload_bytes, received.payload_bytes),
                     (40 * size, 40 * size),
@@ -67,7 +67,7 @@ fn short_lived_clients_have_their_handshakes_in_it_and_their_payloads_are_exact(
                     (is_plain, is_plain),
                     "{row}"
                 );
-                // Each client begins with a hello, of some hundred bytes, and ends with an alert.
+                // Each client begins with a hello of a few hundred bytes and ends with an alert.
                 assert!(
                     is_plain || sent.tls_bytes > 10 * 200 && received.tls_bytes > 10 * 100,
                     "{row}"
@@ -85,7 +85,7 @@ fn the_parts_add_up_though_edges_of_the_window_cut_messages() {
                 for pieces in [Pieces::Never, Pieces::Random { chunk_len_max: 5000 }] {
                     let play = protocol.play(size).connections(3).in_flight(2, None);
                     let mut play = play.warm_up(ms(11)).duration(ms(17));
-                    // So that what is under way takes its time.
+                    // So that bytes spend time on the way.
                     play.conditions =
                         Conditions { split: pieces, jitter: ms(3), ..play.conditions };
                     let played = protection.run(protocol, play);
@@ -94,7 +94,7 @@ fn the_parts_add_up_though_edges_of_the_window_cut_messages() {
                     let row = format!("{protocol:?} {protection:?} {size}");
                     let replies: u64 = played.replies_of_window();
                     assert_eq!(sent.payload_bytes, played.outcome.measured.sent * size, "{row}");
-                    // Of each of six messages in flight, at each edge, less than one.
+                    // At each edge, less than one for each of six messages in flight.
                     assert!(received.payload_bytes.abs_diff(replies * size) <= 6 * size, "{row}");
                 }
             }
@@ -132,7 +132,7 @@ fn open_loops_count_their_bytes_as_closed_loops_do() {
             }
             assert_eq!(sent.framing_bytes, 100 * message.framing_sent, "{protocol:?}");
             assert_eq!(received.framing_bytes, replies * message.framing_received, "{protocol:?}");
-            // One record for each message; those that are sent together do not share one.
+            // One record for each message: messages sent together do not share one.
             assert_eq!(sent.tls_bytes, 100 * protection.overhead, "{protocol:?}");
             assert_eq!(received.tls_bytes, replies * protection.overhead, "{protocol:?}");
         }
@@ -156,7 +156,7 @@ fn a_stop_in_the_middle_leaves_parts_that_add_up() {
                 Party::background(&mut stopping, &mut stopper),
             ];
             assert_eq!(world.network.run(&mut parties, TIME_MAX), Ended::Done);
-            let played = world.finish(); // Which holds the sums.
+            let played = world.finish(); // Checks the sums.
             let StreamLayers { sent, received } = played.outcome.layers;
             assert_eq!(sent.payload_bytes, played.outcome.measured.sent * 200, "{protocol:?}");
             assert_eq!(received.payload_bytes, played.outcome.measured.ok * 200, "{protocol:?}");
@@ -221,7 +221,7 @@ impl Protocol {
         }
     }
 
-    /// The window of [`COUNT`] messages on one connection, one after the other.
+    /// The layers of [`COUNT`] messages, sent one after the other on one connection.
     fn window(self, content: &Content, protection: &Protection) -> StreamLayers {
         let mut layers = StreamLayers::default();
         let mut deflating = Deflating::default();
@@ -282,7 +282,7 @@ impl Protocol {
         }
     }
 
-    /// The framing of forty messages, where there is no handshake and no end.
+    /// The framing of forty messages, if the protocol has no opening handshake and no close.
     fn framing_without_handshake(self, size: u64) -> Option<(u64, u64)> {
         let payload = vec![0; usize::try_from(size).unwrap()];
         match self {
@@ -316,7 +316,7 @@ fn http_head(head: &str, len: u64) -> u64 {
     head.replace("LEN", &len.to_string()).len() as u64
 }
 
-/// The compressor of permessage-deflate, for one message after the other (RFC 7692 §7.2.1).
+/// The compressor of permessage-deflate, for successive messages (RFC 7692 §7.2.1).
 struct Deflating(Compress);
 
 impl Default for Deflating {
@@ -352,7 +352,7 @@ impl std::fmt::Debug for Protection {
 }
 
 impl Protection {
-    /// Nothing, TLS 1.3, and both kinds of TLS 1.2; without tickets, which would come in the middle of the window.
+    /// Nothing, TLS 1.3, and both kinds of TLS 1.2; without tickets, which would arrive in the middle of the window.
     fn all() -> [Self; 4] {
         let inside = |version, suite: Option<&str>| {
             Ends::new(|client, server| {
@@ -387,7 +387,7 @@ impl Protection {
     }
 }
 
-/// RFC 8446 §5.1: what a record protects at most.
+/// RFC 8446 §5.1: the most bytes that a record protects.
 const RECORD_LEN_MAX: u64 = 1 << 14;
 
 const SIZES: [u64; 9] = [0, 1, 125, 126, 1024, 16_384, 65_535, 65_536, 1 << 20];

@@ -23,8 +23,8 @@ fn each_connection_logs_in_and_then_connects() {
         let counts = Counts { sent: messages, ok: messages, ..Counts::default() };
         assert_eq!(played.outcome.measured, counts, "{:?}", played.errors());
         assert_eq!((server.logins, server.upgrades), (count, count));
-        assert_eq!(server.accepted, 2 * count, "each has one connection after the other");
-        assert!(server.ended_first, "that of the login is closed before the other comes");
+        assert_eq!(server.accepted, 2 * count, "each has two connections, one after the other");
+        assert!(server.ended_first, "the login's connection is closed before the other opens");
         let (connections, times) = (played.outcome.connections, &played.outcome.times);
         assert_eq!((connections.started, connections.opened, connections.lost), (count, count, 0));
         // A connect and two exchanges; then a connect, and an upgrade.
@@ -77,7 +77,7 @@ const FILE: &str = r#"
     reply = { id = '=${id}' }
 "#;
 
-/// A server of WebSocket that lets in who has logged in, once each.
+/// A WebSocket server that admits each client that has logged in, once.
 struct Gate {
     answer: Answer,
     sockets: BTreeMap<ConnectionId, Option<Connection>>,
@@ -110,7 +110,7 @@ impl Gate {
         }
     }
 
-    /// Answers a request that is no upgrade.
+    /// Answers a request that is not an upgrade.
     fn answer(&mut self, engine: &mut Sim, id: ConnectionId, request: &str) {
         let (status, body) = match self.answer {
             Answer::End => return engine.shutdown(id),

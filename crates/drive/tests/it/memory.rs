@@ -1,4 +1,4 @@
-//! A peer that does not read sets no amount of our memory.
+//! A peer that does not read does not decide how much memory we use.
 
 use crate::allocation::kept_of;
 use crate::conversations::{json_rpc, talk};
@@ -87,7 +87,7 @@ fn an_idle_conversation_takes_1_kib_more_than_an_echo_and_what_it_saved() {
     assert_eq!(saving - bare, (SAVED_LEN + size_of::<Box<[u8]>>()).cast_signed());
 }
 
-/// The bytes on the heap that a client's end of a connection has which was opened, had 20 replies, and is idle.
+/// The bytes on the heap of the client's end of a connection that was opened, had 20 replies, and is idle.
 fn kept(play: &Play) -> isize {
     let (mut server, mut own) = (Speech::WebSocketText.server(None).connection(0, 0), 0);
     let (mut up, mut down) = (Vec::with_capacity(1 << 14), Vec::with_capacity(1 << 14));

@@ -36,7 +36,7 @@ fn every_message_is_sent_when_it_is_due_and_answered_after_a_round_trip() {
 
 #[test]
 fn a_stalled_server_shows_in_the_response_times_of_all_who_came_meanwhile() {
-    // The formula of METHOD, with a server that works off in no time what has piled up.
+    // The formula of METHOD, with a server that works off its backlog in no time.
     let law = Stall {
         rate: "1000/s".parse().unwrap(),
         measured: ms(20_000),
@@ -67,7 +67,7 @@ fn a_closed_loop_hardly_sees_a_stalled_server() {
     assert!(p99 < ms(10), "one message in flight on each connection waits, and no other: {p99}");
 }
 
-/// 20 s in which the server stands still from the 5th to the 7th.
+/// Runs for 20 s, with the server standing still from 5 s to 7 s.
 fn stalled_server(speech: Speech, play: Play) -> Played {
     let play = play.duration(ms(20_000)).reply_timeout(ms(10_000));
     let mut world = World::new(&play);
@@ -86,7 +86,8 @@ fn what_is_more_than_may_be_outstanding_is_counted_as_unsent() {
         assert_eq!(world.run(&mut Watched::new(speech), TIME_MAX), Ended::Done);
         let played = world.finish();
         let Counts { sent, ok, unsent, .. } = played.outcome.measured;
-        // The first reply is missing at the freeze; 500 are due in it, of which 50 are outstanding at its end.
+        // The first reply is missing when the freeze begins; 500 messages are due during it, and 50 are outstanding at
+        // its end.
         assert_eq!((played.outcome.planned, sent, ok), (2000, 2000 - unsent, sent));
         assert!((449..=453).contains(&unsent), "{speech:?} {unsent}");
         assert_eq!(played.errors(), []);
@@ -147,7 +148,7 @@ fn messages_due_in_the_warm_up_do_not_count_though_they_are_answered_after_it() 
         let warm_up = Counts { sent: 100, ok: 100, ..Counts::default() };
         assert_eq!(played.outcome.warm_up, warm_up);
         let longest = played.notes.response.max().unwrap();
-        // The connections are there after 2 or 4 ms, so the measurement begins right after the first second.
+        // The connections are open after 2 or 4 ms, so the measurement begins right after the first second.
         assert!(longest < ms(310), "{speech:?} {longest}");
         let (begin, end) = played.outcome.window.unwrap();
         assert_eq!(end.since(begin), ms(1000));
@@ -171,7 +172,7 @@ fn messages_due_in_the_warm_up_do_not_count_though_they_are_sent_after_it() {
 fn the_connect_is_inside_no_response_time_of_a_connection_that_stays() {
     for speech in Speech::ALL {
         let mut play = Play::new(speech).connections(4).rate("100/s").duration(ms(1000));
-        // As slow to connect as one may be.
+        // However slow connecting is.
         play.workload.connect_rate = Some("10/s".parse().unwrap());
         let played = play.against(&mut Watched::new(speech));
         played.assert_all_ok(100);
@@ -198,11 +199,11 @@ fn what_failed_or_timed_out_has_a_response_time_of_the_time_out_at_least() {
     assert_eq!(played.outcome.measured, expected);
     let mut response = always(ROUND_TRIP, 80);
     response.add(&always(ms(250), 20));
-    // Messages that are too late are looked for every 10 ms.
+    // The worker looks for late messages every 10 ms.
     assert_eq!(played.notes.response.count(), response.count());
     assert!(played.notes.response.quantile(0.9).unwrap() >= ms(249));
     assert!(played.notes.response.max().unwrap() <= ms(262));
-    assert_eq!(played.notes.round_trips, always(ROUND_TRIP, 80), "service times are of replies");
+    assert_eq!(played.notes.round_trips, always(ROUND_TRIP, 80), "only replies have service times");
     assert_eq!(played.notes.lag, always(Nanos::ZERO, 100));
 }
 
@@ -317,20 +318,20 @@ fn connections_take_turns() {
         let play = Play::new(speech).connections(7).rate("700/s").warm_up(ms(500));
         let played = play.duration(ms(1000)).against(&mut server);
         played.assert_all_ok(700);
-        // A round trip into the measurement the last reply of the warm-up comes, and one misses its end.
+        // The last reply of the warm-up arrives a round trip into the measurement, and one misses its end.
         assert_eq!(played.outcome.replies_each, [(100, 7)].into());
     }
 }
 
 #[test]
 fn http_carries_one_request_at_a_time_and_that_wait_is_not_our_lag() {
-    // A server that takes 10 ms for each, on two connections: 200 a second, and 300 are due.
+    // The server takes 10 ms for each, on two connections: 200 a second, and 300 are due.
     let delay = "fixed:8ms".parse().unwrap();
     let mut server = oracle(Speech::Http, Behaviour { delay, ..Behaviour::default() }, 40);
     let play = Play::new(Speech::Http).payload(40).connections(2).rate("300/s");
     let played = play.duration(ms(1000)).drain(ms(2000)).against(&mut server);
     played.assert_all_ok(300);
-    assert_eq!(played.notes.round_trips, always(ms(10), 300), "the service is as it was");
+    assert_eq!(played.notes.round_trips, always(ms(10), 300), "the service time is unchanged");
     assert_eq!(played.notes.lag, always(Nanos::ZERO, 300));
     // The last is due after 1 s, and answered after 1.5 s.
     near(played.notes.response.max().unwrap(), ms(500), ms(12));
@@ -346,24 +347,24 @@ fn a_connection_that_is_lost_is_opened_again_and_what_waits_for_it_is_sent_late(
         let mut server = Noting::default();
         let played = play.against(&mut server);
         let Counts { sent, ok, error, .. } = played.outcome.measured;
-        // In flight are those of a round trip; the others wait for 10 ms and a connect.
+        // The messages of one round trip are in flight; the others wait for 10 ms and a connect.
         assert_eq!((sent, ok, error), (1000, 998, 2));
         assert_eq!(played.errors(), [(ErrorClass::Cut, 1, "connection reset by peer")]);
         let Connections { started, opened, lost, reconnects, .. } = played.outcome.connections;
         assert_eq!((started, opened, lost, reconnects), (2, 2, 1, 1));
         let due: Vec<_> = server.came.iter().map(|(_, _, bytes)| header(bytes).due).collect();
         assert!(due.is_sorted(), "in the order of due");
-        assert_eq!(played.notes.lag, always(Nanos::ZERO, 1000), "nothing of it is our lag");
+        assert_eq!(played.notes.lag, always(Nanos::ZERO, 1000), "none of it is our lag");
         let over = |length| played.notes.response.quantile(0.98).unwrap() > length;
         assert!(over(ROUND_TRIP) && !over(ms(20)));
-        assert!(played.outcome.replies_each.is_empty(), "none lived through");
+        assert!(played.outcome.replies_each.is_empty(), "no connection lived throughout");
     }
 }
 
 #[test]
 fn what_waits_at_the_end_is_sent_in_the_drain_and_what_cannot_be_is_unsent() {
     for drain in [ms(500), ms(90)] {
-        // No connection from 0.9 s on; those who try again are not answered before 1.1 s.
+        // No connection from 0.9 s on; those that try again get no answer before 1.1 s.
         let cut = Cut { connection: 0, after: Nanos::from_micros(900_500) };
         let mut play = Play::new(Speech::Raw).connections(1).rate("100/s").duration(ms(1000));
         play.conditions.cuts = Cuts::Scheduled(vec![cut]);

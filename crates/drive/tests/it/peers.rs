@@ -17,16 +17,16 @@ pub(crate) struct Watched {
     census: Census,
 }
 
-/// The connections that a server saw: their number, and the instants at which they came.
+/// The connections that a server saw: their number, and the instants at which they arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     open: BTreeMap<ConnectionId, u64>,
     /// The most at the same time.
     pub(crate) open_max: usize,
     pub(crate) accepted: Vec<Instant>,
-    /// In the same order.
+    /// Their ids, in the same order.
     pub(crate) ids: Vec<ConnectionId>,
-    /// The number of bytes that came on each, in the order in which they ended.
+    /// The number of bytes received on each, in the order in which they ended.
     pub(crate) bytes: Vec<u64>,
 }
 
@@ -149,7 +149,7 @@ impl Accepting for Watching<'_> {
     }
 }
 
-/// An oracle for messages of so many bytes.
+/// An oracle for messages of `len` bytes.
 pub(crate) fn oracle(speech: Speech, behaviour: Behaviour, len: usize) -> Oracle {
     let takes_requests = behaviour.stream.is_some();
     let message_len = NonZeroUsize::new(len);
@@ -157,8 +157,8 @@ pub(crate) fn oracle(speech: Speech, behaviour: Behaviour, len: usize) -> Oracle
     Oracle::new(speech.server_with(options), behaviour, Arc::default()).unwrap()
 }
 
-/// An echo without framing that notes when which message came: the number of its connection in the order in which
-/// they came, and its bytes.
+/// An echo without framing that notes each message: the instant at which it arrived, the number of its connection in
+/// order of arrival, and its bytes.
 #[derive(Default)]
 pub(crate) struct Noting {
     numbers: BTreeMap<ConnectionId, usize>,
@@ -183,7 +183,7 @@ impl Node<Sim> for Noting {
     }
 }
 
-/// A server without a protocol: `on` is told of everything and does what it likes.
+/// A server without a protocol: the closure hears of everything and does what it likes.
 pub(crate) struct Scripted<F>(pub(crate) F);
 
 /// An event on a connection.
@@ -210,14 +210,14 @@ impl<F: FnMut(&mut Sim, ConnectionId, Heard<'_>)> Node<Sim> for Scripted<F> {
     }
 }
 
-/// A server that speaks its protocol but for the answers: `answer` is told the number of the message (from 0, of all
-/// connections) and the right answer as bytes of the stream, and says what is sent.
+/// A server that speaks its protocol except for the answers: `answer` gets the number of the message (from 0, over all
+/// connections) and the right answer as bytes of the stream, and returns what is sent.
 pub(crate) struct Answering<F> {
     speech: Speech,
     machines: BTreeMap<ConnectionId, Connection>,
     number: u64,
     answer: F,
-    /// A close is not answered.
+    /// True if a close is not answered.
     pub(crate) is_mute: bool,
     pub(crate) bytes_received: u64,
 }

@@ -1,4 +1,4 @@
-//! Timers are late, and messages are not: the worker gets up early and looks.
+//! Timers are late, but messages are not: the worker wakes up early and looks.
 
 use crate::peers::{Noting, Watched};
 use crate::world::{Play, Played, Speech, TIME_MAX, World, ms};
@@ -16,7 +16,7 @@ fn a_late_timer_makes_no_message_late() {
     let punctual = run("700/s", true);
     punctual.assert_all_ok(1400);
     assert_eq!(lags(&punctual), [Nanos::ZERO; 2]);
-    // It is woken at the very instant, but for what a reply or the end of an interval woke it shortly before.
+    // It is woken at the very instant, unless a reply or the end of an interval woke it shortly before.
     assert!(punctual.outcome.looked < ms(10), "{}", punctual.outcome.looked);
 }
 

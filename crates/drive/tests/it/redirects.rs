@@ -8,7 +8,7 @@ use record::{Connections, Counts, ErrorClass};
 use spec::Conversation;
 use units::Nanos;
 
-/// The answer of a server to the request of this number: every `of`th is answered, and others are redirected.
+/// The answer of a server to the request with this number: every `of`th is answered, and the others are redirected.
 fn answer(number: u64, of: u64, redirect: &str, echo: Vec<u8>) -> (Vec<u8>, Then) {
     if number % of == of - 1 {
         return (echo, Then::GoOn);
@@ -33,12 +33,12 @@ fn following(redirects: u8) -> Play {
 
 const SAME: &str = "307 X\r\nLocation: /next\r\nContent-Length: 0";
 const CLOSING: &str = "308 X\r\nLocation: next\r\nConnection: close\r\nContent-Length: 0";
-/// A redirect whose body only the end of the connection ends.
+/// A redirect whose body ends only with the connection.
 const ENDLESS: &str = "307 X\r\nLocation: /next";
 
 #[test]
 fn a_message_takes_until_the_last_response_of_its_redirects() {
-    // A redirect over another connection takes a connect besides.
+    // A redirect over another connection also takes a connect.
     for (redirect, hop) in [(SAME, 1), (CLOSING, 2), (ENDLESS, 2)] {
         for (of, redirects) in [(2, 1), (4, 3), (2, 10)] {
             let time = Nanos(ROUND_TRIP.0 * (1 + hop * (of - 1)));
@@ -99,7 +99,7 @@ fn a_redirect_that_cannot_be_followed_is_an_error_and_unasked_a_refusal() {
         (3, CLOSING,   30, ErrorClass::Protocol, "HTTP status 308 redirects to \"next\" after 3 redirects, the limit"),
     ];
     for (redirects, redirect, counted, class, words) in table {
-        // A connection that is given up is made anew for what is due next.
+        // A connection that is given up is replaced for what is due next.
         let open = following(redirects).rate("10/s").duration(ms(1000));
         let played = play(open, u64::MAX, redirect);
         let (error, refused) = if class == ErrorClass::Refused { (0, 10) } else { (10, 0) };

@@ -1,4 +1,5 @@
-//! Rooms whose server is killed and started again: what it cuts is no error, and every delivery is accounted for.
+//! Rooms whose server is killed and started again: what the kill cuts is not an error, and every delivery is accounted
+//! for.
 
 use crate::peers::{Heard, Scripted};
 use crate::restored::SOCKETIO;
@@ -34,7 +35,7 @@ fn receivers_of_a_server_that_is_killed_come_back_and_no_error_is_its_own() {
             assert!(counts.away.owed > 0 && counts.away.lost == counts.away.owed, "{name}");
             let times = &played.outcome.deliveries.as_ref().unwrap().recovered;
             let [first, last] = [times.min(), times.max()].map(Option::unwrap);
-            // The back-off is between 0.5 and 1.5 s at first, between 1 and 3 s then, and between 2 and 5 s.
+            // The back-off is between 0.5 and 1.5 s at first, then between 1 and 3 s, then between 2 and 5 s.
             let (least, most) = if down == ms(200) { (500, 1700) } else { (2000, 7200) };
             assert!(first > ms(least) && last < ms(most), "{name}: {first:?} to {last:?}");
         }
@@ -43,7 +44,8 @@ fn receivers_of_a_server_that_is_killed_come_back_and_no_error_is_its_own() {
 
 #[test]
 fn what_was_handed_to_a_server_that_is_killed_is_nobodys_debt() {
-    // All takes 40 ms each way: what is published in the last 40 ms, and what is on its way then, does not come.
+    // Everything takes 40 ms each way: what is published in the last 40 ms before the kill, and what is on its way
+    // then, does not arrive.
     let mut play = over("ws", 1, 1, 5, "100/s").duration(ms(6000)).warm_up(ms(100));
     play.conditions.delay = ms(40);
     let played = restarted(&restarting(play), ms(1500), ms(100));
@@ -69,7 +71,7 @@ fn connections_that_end_once_the_server_is_back_are_errors_again() {
     kill(&mut world);
     start_again(&mut world);
     assert_eq!(world.run(&mut relay(), Instant::START + ms(4500)), Ended::TimeUp);
-    // It ends by itself this time, and nobody has told that it would.
+    // It ends on its own this time, and nobody has announced it.
     world.server = world.network.engine();
     world.server.listen(&address()).unwrap();
     assert_eq!(world.run(&mut relay(), TIME_MAX), Ended::Done);
@@ -106,7 +108,8 @@ fn connections_to_the_new_server_are_excused_no_longer_than_ends_of_the_old_one_
     assert_eq!((lost, played.outcome.connections.lost), (21, 21), "{:?}", played.errors());
     let it = counts(&played);
     assert_eq!((it.check(), it.torn_off, it.recovered), (Ok(()), 20, 20), "{it:?}");
-    // An end that is seen soon may be that of the old one; but whoever has heard the new one was not torn off from it.
+    // An end that is seen soon may be that of the old server, but a receiver that has heard the new one is not torn off
+    // a second time.
     let played = ended_at(listening(ms(3400)), ms(3500));
     let it = counts(&played);
     assert_eq!((played.errors(), it.check()), (vec![], Ok(())), "{it:?}");
@@ -120,14 +123,14 @@ fn publishers_of_another_server_are_not_excused() {
     for elsewhere in [false, true] {
         let play = over("room-events", 2, 1, 5, "20/s").duration(ms(6000)).warm_up(ms(100));
         let play = Play { publishers_live_on: elsewhere, ..play };
-        // Both are killed here, and one of them by nobody who said so. What is under way then is cut.
+        // Both are killed here, and nobody announces it for one of them. What is under way then is cut.
         let at = ms(1500 + 5);
         let played = restarted(&restarting(play), at, ms(100));
         let errors = played.errors();
         assert_eq!(errors.is_empty(), !elsewhere, "{errors:?}");
         let failed = played.outcome.connections.failed + played.outcome.connections.lost;
         assert_eq!(failed > 0, elsewhere, "{:?}", played.outcome.connections);
-        assert_eq!(counts(&played).torn_off, 10, "receivers were to the one that was killed");
+        assert_eq!(counts(&played).torn_off, 10, "receivers were connected to the killed one");
     }
 }
 
@@ -135,7 +138,7 @@ fn publishers_of_another_server_are_not_excused() {
 fn receivers_of_a_server_are_not_excused_where_a_part_of_it_is_killed() {
     let play = over("room-events", 2, 1, 5, "20/s").duration(ms(6000)).warm_up(ms(100));
     let play = Play { receivers_live_on: true, ..play };
-    // All of it is killed here, and only publishers are said to be connected to that.
+    // Everything is killed here, but only publishers are said to be connected to what is killed.
     let played = restarted(&restarting(play), ms(1500 + 5), ms(100));
     let connections = played.outcome.connections;
     assert_eq!((connections.lost, connections.failed), (10, 0), "{:?}", played.errors());
@@ -147,7 +150,7 @@ fn receivers_of_a_server_are_not_excused_where_a_part_of_it_is_killed() {
 fn receivers_stay_while_a_part_of_their_server_is_gone_and_what_it_takes_with_it_is_lost() {
     for transport in TRANSPORTS {
         let play = over(transport, 2, 1, 10, "20/s").duration(ms(6000)).warm_up(ms(100));
-        // Messages of each room are due every 50 ms, and of both every 25 ms: after the kill from 1525 ms on.
+        // Messages are due every 50 ms in each room and every 25 ms in both together: after the kill, from 1525 ms on.
         let played = without_part(&play, ms(1510), Nanos::ZERO, ms(1705));
         let name = format!("{transport}: {:?}", counts(&played));
         assert_eq!(played.errors(), [], "{name}");
@@ -161,7 +164,7 @@ fn receivers_stay_while_a_part_of_their_server_is_gone_and_what_it_takes_with_it
         assert_eq!((it.torn_off, it.recovered, it.attempts), (20, 20, 0), "{name}");
         let times = &played.outcome.deliveries.as_ref().unwrap().recovered;
         let [first, last] = [times.min(), times.max()].map(Option::unwrap);
-        // From 1510 ms to the messages that are due at 1725 and 1750 ms, and come some milliseconds later.
+        // From 1510 ms to the messages that are due at 1725 and 1750 ms, and arrive a few milliseconds later.
         assert!(first >= ms(215) && first < ms(225), "{name}: {first}");
         assert!(last >= ms(240) && last < ms(250), "{name}: {last}");
     }
@@ -169,8 +172,8 @@ fn receivers_stay_while_a_part_of_their_server_is_gone_and_what_it_takes_with_it
 
 #[test]
 fn what_was_due_before_a_part_was_gone_proves_nothing_of_the_new_one() {
-    // All takes 40 ms each way, so that messages which the old one had carried come for 80 ms after the kill. It takes
-    // 30 ms to go, and the new one is there at once.
+    // Everything takes 40 ms each way, so messages that the old one carried still arrive for 80 ms after the kill. It
+    // takes 30 ms to go, and the new one is ready at once.
     let mut play = over("ws", 1, 1, 5, "100/s").duration(ms(6000)).warm_up(ms(100));
     play.conditions.delay = ms(40);
     let at = ms(1505);
@@ -189,7 +192,7 @@ fn a_part_that_does_not_come_back_leaves_sums_that_close_and_nobody_recovers() {
     let played = without_part(&play, ms(1510), ms(1), ms(60_000));
     let it = counts(&played);
     assert_eq!((it.check(), it.torn_off, it.recovered), (Ok(()), 20, 0), "{it:?}");
-    // Nothing has come behind it that would show that it is lost.
+    // Nothing has arrived after it that would show that it is lost.
     let gone = it.in_flight_at_end;
     assert_eq!((it.lost, it.cut, it.owed), (0, 0, it.delivered + gone), "{it:?}");
     // Those due from 1525 to 3075 ms.
@@ -203,7 +206,7 @@ fn a_handshake_that_times_out_is_excused_until_the_server_is_ready() {
         let mut world = World::new(&play);
         assert_eq!(world.run(&mut relay(), Instant::START + ms(1500)), Ended::TimeUp);
         kill(&mut world);
-        // It takes connections, and answers nothing yet.
+        // It accepts connections, but answers nothing yet.
         world.server.listen(&address()).unwrap();
         let mut silent = Scripted(|_: &mut Sim, _: ConnectionId, _: Heard<'_>| {});
         if !is_said {
@@ -269,9 +272,9 @@ fn a_thousand_seeds_of_servers_that_are_killed_leave_sums_that_close() {
     println!("{:?}", with_restarts(0..1000));
 }
 
-/// Runs in which the server is killed and comes back at random instants, over every transport in turn, while bytes come
-/// late and in pieces, and in half of them connections are cut and receivers leave: the sums of each close. Gives those
-/// of all together.
+/// Runs each seed, over every transport in turn: the server is killed and comes back at random instants while bytes
+/// arrive late and in pieces, and in half of the runs connections are cut and receivers leave. Checks that the sums of
+/// each run close, and returns the counts of all runs together.
 fn with_restarts(seeds: Range<u64>) -> DeliveryCounts {
     let mut seen = DeliveryCounts::default();
     for seed in seeds {
@@ -280,7 +283,7 @@ fn with_restarts(seeds: Range<u64>) -> DeliveryCounts {
         let (at, down) = (between(500, 1300), between(1, 1500));
         let transport = TRANSPORTS[usize::try_from(seed).unwrap() % TRANSPORTS.len()];
         let is_rough = seed / 12 % 2 == 1;
-        // One that polls takes a message at a time of what waited for the server.
+        // A client that polls takes one message at a time of what waited for the server.
         let play = rough(transport, seed, if is_rough { 0.3 } else { 0.0 }).drain(ms(5000));
         let away = is_rough.then(|| "every 700ms for 150ms".parse().unwrap());
         let conduct = Conduct { away, restart: Some(at), ..Conduct::default() };
@@ -296,13 +299,13 @@ fn with_restarts(seeds: Range<u64>) -> DeliveryCounts {
     seen
 }
 
-/// A play whose server may be killed. When, is up to who runs it.
+/// A play whose server may be killed, at an instant that the caller chooses.
 fn restarting(play: Play) -> Play {
     behaving(play, Conduct { restart: Some(ms(1)), ..Conduct::default() })
 }
 
-/// Runs to its end against a relay of which a part is killed, takes some time to go, and is ready again, at instants
-/// from the begin of the traffic on: what is published meanwhile reaches nobody, and all connections stay.
+/// Runs to the end against a relay of which a part is killed, takes some time to go, and is ready again, at times
+/// counted from the start of the traffic. What is published meanwhile reaches nobody, and all connections stay.
 fn without_part(play: &Play, at: Nanos, going: Nanos, back: Nanos) -> Played {
     let play = restarting(Play { receivers_live_on: true, ..play.clone() });
     let is_away = Arc::new(AtomicBool::new(false));
@@ -327,7 +330,7 @@ fn without_part(play: &Play, at: Nanos, going: Nanos, back: Nanos) -> Played {
     world.finish()
 }
 
-/// Runs to its end against a relay that is killed at an instant, and ready again some time later.
+/// Runs to the end against a relay that is killed at an instant, and ready again some time later.
 fn restarted(play: &Play, at: Nanos, down: Nanos) -> Played {
     restarted_by(play, at, down, |_| relay())
 }
@@ -345,13 +348,13 @@ fn restarted_by(play: &Play, at: Nanos, down: Nanos, relay: fn(u64) -> Relay) ->
     world.finish()
 }
 
-/// Ends the process of the server with all its connections; in its place one that does not listen.
+/// Ends the server's process with all its connections; the one that replaces it does not listen.
 fn kill(world: &mut World) {
     world.control.killed(world.network.now());
     world.server = world.network.engine();
 }
 
-/// It listens again, and knows nothing.
+/// Makes the server listen again, with no state from before.
 fn start_again(world: &mut World) {
     world.server.listen(&address()).unwrap();
     world.control.is_back(world.network.now());

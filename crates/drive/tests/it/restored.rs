@@ -35,12 +35,12 @@ fn nobody_misses_anything_in_a_storm_if_the_server_restores_all() {
         assert_eq!(found, expected, "{name}");
         // Nothing but messages of the measurement was published meanwhile.
         assert_eq!(found.caught_up, totals.recovered, "{name}");
-        // Whoever is away for half a second at least misses what is due in it.
+        // A receiver that is away for at least half a second misses what is due meanwhile.
         let least = if transport == POLLING { 20 } else { 20 * 10 };
         assert!(found.caught_up >= least, "{name}: {found:?}");
         let times = played.outcome.deliveries.as_ref().unwrap();
         assert_eq!(times.replayed.count(), found.caught_up, "{name}");
-        // Late deliveries are in the times of all, from due.
+        // Late deliveries are among the times of all, measured from due.
         assert_eq!((played.notes.response.count(), times.last.count()), (all, each), "{name}");
         assert_eq!(played.notes.response.max(), times.replayed.max(), "{name}");
         assert!(times.replayed.max() > Some(ms(500)), "{name}: {:?}", times.replayed.max());
@@ -63,13 +63,13 @@ fn receivers_that_come_and_go_are_owed_what_the_server_restores() {
         assert_eq!((counts.duplicate, counts.foreign), (0, 0), "{transport}: {counts:?}");
         let apart = [counts.away, counts.edge];
         if transport == POLLING {
-            // A server does not see that one is gone which has no poll under way at that instant.
+            // A server does not notice that a receiver is gone if it has no poll under way at that instant.
             assert!((40..=48).contains(&counts.restored), "{counts:?}");
             let is_none = apart.iter().all(DeliveryEnds::is_none);
             assert_eq!(is_none, counts.restored == 48, "{counts:?}");
         } else {
             assert_eq!((counts.restored, apart), (48, [DeliveryEnds::default(); 2]), "{transport}");
-            // Four messages each, less for those that the end of the measurement called back.
+            // Four messages each, fewer for those that the end of the measurement called back.
             assert!((144..=192 + 48).contains(&counts.caught_up), "{transport}: {counts:?}");
         }
     }
@@ -103,9 +103,9 @@ fn a_thousand_seeds_of_receivers_that_are_restored_leave_sums_that_close() {
     println!("{:?}", with_cuts(0..1002));
 }
 
-/// Runs over every transport in turn, with a server that keeps all or forgets soon, in which receivers leave or are
-/// torn off, bytes come late and in pieces, and connections are cut: the sums of each close, and nothing comes twice.
-/// Gives those of all together.
+/// Runs each seed, over every transport in turn, with a server that keeps everything or forgets soon: receivers leave
+/// or are torn off, bytes arrive late and in pieces, and connections are cut. Checks that the sums of each run close
+/// and that nothing arrives twice, and returns the counts of all runs together.
 fn with_cuts(seeds: Range<u64>) -> DeliveryCounts {
     let mut seen = DeliveryCounts::default();
     for seed in seeds {
@@ -123,7 +123,7 @@ fn with_cuts(seeds: Range<u64>) -> DeliveryCounts {
     seen
 }
 
-/// Two rooms of ten receivers that are torn off, and the messages that are published in both. Over polling the storm
+/// Two rooms of ten receivers that are torn off, and the number of messages published in both. Over polling, the storm
 /// comes when all polls are under way.
 fn storm_over(transport: &str) -> (Play, u64) {
     let (rate, each, at) = match transport {
@@ -135,7 +135,7 @@ fn storm_over(transport: &str) -> (Play, u64) {
     (behaving(play, conduct), each)
 }
 
-/// Against a relay that keeps all for so long.
+/// Plays against a relay that keeps everything for `time`.
 fn play_restored(play: &Play, time: Nanos) -> (Played, Totals) {
     let mut relay = relay().with_recovery(time);
     let played = play.against(&mut relay);

@@ -31,7 +31,7 @@ fn each_receiver_of_a_room_gets_each_message_of_it_once() {
     assert_eq!(played.notes.response.count(), 480);
     for times in [&played.notes.response, &deliveries.first, &deliveries.median, &deliveries.last] {
         let times = [times.min().unwrap(), times.max().unwrap()];
-        // As exactly as histograms have them.
+        // To the precision of histograms.
         assert!(times.iter().all(|time| time.0.abs_diff(way.0) < way.0 / 1000), "{times:?}");
     }
     assert_eq!([&deliveries.first, &deliveries.spread].map(|times| times.count()), [120, 120]);
@@ -81,7 +81,7 @@ fn what_a_relay_drops_and_doubles_is_found_exactly() {
         let known = [&dropped, &doubled].map(|count| count.load(Ordering::Relaxed));
         assert_eq!([lost, duplicate], known, "seed {seed}");
         assert_eq!((owed, in_flight_at_end, foreign), (200, 0, 0), "seed {seed}");
-        // A delivery that is lost has taken the time-out of replies at least.
+        // A lost delivery counts with at least the time-out of replies.
         assert_eq!(played.notes.response.count(), owed);
         assert_eq!(played.notes.response.max() >= Some(ms(300)), lost > 0, "seed {seed}");
     }
@@ -106,7 +106,7 @@ fn the_sums_close_while_connections_are_cut_and_come_again() {
 #[test]
 fn receivers_that_do_not_read_as_fast_as_is_published_are_dropped() {
     let mut relay = relay().with_queue_max(2000);
-    // Four publish over as many connections what each receiver is to have over one.
+    // Four publishers send over four connections what each receiver gets over one.
     let mut play = publish(1, 4, 3, "200/s").duration(ms(1000));
     play.conditions.buffer_len_max = 400;
     play.conditions.delay = ms(50);
@@ -246,12 +246,13 @@ fn each_receiver_gets_each_message_over_every_transport() {
         assert_eq!((counts.duplicate, counts.reordered, counts.foreign), (0, 0, 0), "{transport}");
         // Each publication was acknowledged.
         assert_eq!(played.outcome.exchanges[&0].service.count(), 120, "{transport}");
-        // One socket receives; the second is there for those that have something to say, and all join or publish.
+        // One socket receives; a second one is for those that have something to say, which all do: they join or
+        // publish.
         let is_one =
             ["ws", "sockjs", "socketio"].contains(&transport) || transport.starts_with("room");
         let sockets = if is_one { 18 } else { 36 };
         assert_eq!(relay.totals().connections, sockets, "{transport}");
-        // Requests of the window, but for those that its edges cut off: deliveries, and what is published and answered.
+        // Requests of the window, except those that its edges cut off: deliveries, and what is published and answered.
         let is_poll = ["sockjs+xhr", "sockjs+jsonp", "socketio+polling"].contains(&transport);
         let requests = match transport {
             _ if is_poll => 480 + 120 + 120,
@@ -320,7 +321,7 @@ fn a_thousand_seeds_of_all_that_goes_wrong_leave_sums_that_close_over_every_tran
 fn the_delay_of_each_receiver_is_found_as_exactly_as_histograms_have_it() {
     let mut last = Vec::new();
     let mut turn = 0;
-    // The receivers of a room are asked for one after the other: 10 ms for the first, 50 ms for the last.
+    // The relay asks for each receiver of a room in turn: 10 ms for the first, 50 ms for the last.
     let delay = move |data: &[u8]| {
         if data != last {
             (last, turn) = (data.to_vec(), 0);
@@ -346,7 +347,7 @@ fn the_delay_of_each_receiver_is_found_as_exactly_as_histograms_have_it() {
     ];
     for (name, times, min, max) in table {
         let found = [times.min(), times.max()].map(Option::unwrap);
-        // As exactly as histograms have them.
+        // To the precision of histograms.
         let is_near = |found: Nanos, known: u64| found.0.abs_diff(known) < known / 1000;
         assert!(is_near(found[0], min) && is_near(found[1], max), "{name}: {found:?}");
     }
@@ -383,7 +384,7 @@ fn slow_receivers_are_counted_apart_and_cost_the_others_nothing() {
         let played = behaving(play, conduct).against(&mut relay());
         assert_eq!(played.errors(), [], "{transport}");
         let counts = counts(&played);
-        // All was kept for them, and they read it once the measurement was over.
+        // Everything was kept for them, and they read it once the measurement was over.
         let slow = DeliveryEnds { owed: 80, delivered: 80, ..DeliveryEnds::default() };
         let all = DeliveryCounts { published: 80, owed: 320, delivered: 320, slow, ..counts };
         assert_eq!((counts, counts.missing()), (all, 0), "{transport}");
@@ -424,7 +425,7 @@ fn what_was_published_while_receivers_were_away_is_owed_apart() {
         assert_eq!((counts.published, counts.whole()), (240, 960), "{transport}: {counts:?}");
         // Each of twelve receivers leaves once a second.
         assert_eq!((counts.absences, counts.attempts, counts.torn_off), (48, 48, 0), "{transport}");
-        // Four messages each, less for those that the end of the measurement called back.
+        // Four messages each, fewer for those that the end of the measurement called back.
         assert!((144..=192).contains(&counts.away.owed), "{transport}: {counts:?}");
         assert_eq!(counts.away.lost, counts.away.owed, "{transport}: it keeps nothing for them");
         assert_eq!((counts.duplicate, counts.foreign), (0, 0), "{transport}");
@@ -469,7 +470,7 @@ fn the_sums_close_while_receivers_come_and_go_and_connections_are_cut() {
         let mut play = publish(2, 2, 4, "30/s").duration(ms(2500)).warm_up(ms(100));
         play.workload.seed = seed;
         let (_, counts) = play_with_cuts(behaving(play, conduct), seed, 0.3);
-        // Whoever is cut off before its first proof is owed less.
+        // A receiver that is cut off before its first proof is owed less.
         assert!(counts.whole() <= 4 * counts.published, "seed {seed}: {counts:?}");
         seen.merge(&counts);
     }
@@ -492,8 +493,7 @@ fn what_a_stall_held_back_is_out_of_order_on_no_machine() {
     }
 }
 
-/// The ways in which a relay is spoken to: schemes, and conversations of receivers without a library, whose publishers
-/// post.
+/// The ways to speak to a relay: schemes, and conversations of receivers without a library, whose publishers post.
 pub(crate) const TRANSPORTS: [&str; 14] = [
     "ws",
     "sockjs",
@@ -511,7 +511,7 @@ pub(crate) const TRANSPORTS: [&str; 14] = [
     "room-longpoll",
 ];
 
-/// Rooms whose receivers get what is published over one of them.
+/// Rooms whose receivers get what is published over `transport`, one of [`TRANSPORTS`].
 pub(crate) fn over(
     transport: &str,
     count: u32,
@@ -532,7 +532,7 @@ pub(crate) fn over(
     play
 }
 
-/// Faults of a relay, and the counts of what it dropped and doubled.
+/// The faults of a relay; counts in `told` what it drops and doubles.
 fn faults(seed: u64, told: [Arc<AtomicU64>; 2]) -> impl FnMut(&[u8]) -> Fault + Send + 'static {
     let mut chance = Random::new(seed);
     move |data: &[u8]| {
@@ -549,7 +549,7 @@ fn is_counted(data: &[u8]) -> bool {
     Header::read(data, true).is_some_and(|it| it.due > Nanos::ZERO && it.due < Nanos::MAX)
 }
 
-/// Connections that are cut with `probability`, each within 2.5 s of its beginning.
+/// Conditions that cut connections with `probability`, each within 2.5 s of its beginning.
 pub(crate) fn cutting(probability: f64) -> Conditions {
     Conditions {
         delay: DELAY,
@@ -559,12 +559,12 @@ pub(crate) fn cutting(probability: f64) -> Conditions {
     }
 }
 
-/// The play of machines that share its rooms by weight, two workers on every second of them.
+/// Plays on machines that share the rooms by weight, with two workers on every second machine.
 fn share(play: &Play, weights: &[u32], relay: &mut serve::Relay) -> Vec<Played> {
     share_stalled(play, weights, relay, &[])
 }
 
-/// The same where the machine that publishes stands still from one instant to another.
+/// The same, with the machine that publishes standing still from one instant to another.
 fn share_stalled(
     play: &Play,
     weights: &[u32],
@@ -598,7 +598,7 @@ fn share_stalled(
     workers.into_iter().map(played).collect()
 }
 
-/// A play whose connections are cut with `probability`, each within 2.5 s of its beginning; its sums close.
+/// Plays with connections cut with `probability`, each within 2.5 s of its beginning, and checks that the sums close.
 fn play_with_cuts(mut play: Play, seed: u64, probability: f64) -> (Played, DeliveryCounts) {
     play.seed = seed;
     play.conditions = cutting(probability);
@@ -610,8 +610,9 @@ fn play_with_cuts(mut play: Play, seed: u64, probability: f64) -> (Played, Deliv
     (played, counts)
 }
 
-/// Runs in which connections are cut, bytes come late and in pieces, receivers leave, are torn off and read nothing,
-/// and the relay drops and doubles: the sums of each close. Gives those of all together.
+/// Runs each seed: connections are cut, bytes arrive late and in pieces, receivers leave, are torn off or read nothing,
+/// and the relay drops and doubles. Checks that the sums of each run close, and returns the counts of all runs
+/// together.
 fn all_goes_wrong(transport: &str, seeds: Range<u64>) -> DeliveryCounts {
     let (away, storm) = (Some("every 700ms for 150ms".parse().unwrap()), Some(ms(400)));
     let mut seen = DeliveryCounts::default();
@@ -635,7 +636,7 @@ fn all_goes_wrong(transport: &str, seeds: Range<u64>) -> DeliveryCounts {
     seen
 }
 
-/// Two rooms of two publishers and four receivers, whose bytes come late and in pieces, and whose connections are cut
+/// Two rooms of two publishers and four receivers, whose bytes arrive late and in pieces, and whose connections are cut
 /// with `probability`.
 pub(crate) fn rough(transport: &str, seed: u64, probability: f64) -> Play {
     let mut play = over(transport, 2, 2, 4, "30/s").duration(ms(2500)).warm_up(ms(100));
@@ -645,7 +646,8 @@ pub(crate) fn rough(transport: &str, seed: u64, probability: f64) -> Play {
     play
 }
 
-/// The counts of a [`rough`] play that is over: its sums close, and nothing of others came or out of order.
+/// The counts of a [`rough`] play that is over; checks that its sums close and that nothing foreign or out of order
+/// arrived.
 pub(crate) fn closed(transport: &str, seed: u64, played: &Played) -> DeliveryCounts {
     let counts = counts(played);
     let name = format!("{transport}, seed {seed}: {counts:?}");
@@ -681,14 +683,14 @@ fn rooms(count: u32, publishers: u32, receivers: u32) -> Rooms {
     Rooms { count, publishers, receivers, conduct: Conduct::default() }
 }
 
-/// A play whose receivers do not just stay and read.
+/// The play with receivers that behave as `conduct` says.
 pub(crate) fn behaving(mut play: Play, conduct: Conduct) -> Play {
     let rooms = play.workload.rooms.unwrap().all();
     play.workload.rooms = Some(RoomShare::whole(Rooms { conduct, ..rooms }));
     play
 }
 
-/// Rooms, in each of which messages are due at `rate`.
+/// Rooms with messages due at `rate` in each.
 fn publish(count: u32, publishers: u32, receivers: u32, rate: &str) -> Play {
     hold(room(), rooms(count, publishers, receivers), rate)
 }

@@ -27,7 +27,7 @@ fn the_tls_phase_is_timed_exactly_and_so_is_what_follows_it() {
             assert!(times.tls_resumed.is_empty());
             let handshakes = if speech.shakes_hands() { 3 } else { 0 };
             assert_eq!(times.handshake, always(ROUND_TRIP, handshakes), "{speech:?} {version}");
-            assert_eq!(played.notes.round_trips, always(ROUND_TRIP, 30), "TLS is inside none");
+            assert_eq!(played.notes.round_trips, always(ROUND_TRIP, 30), "none includes TLS");
             let seen = played.outcome.tls_seen().unwrap();
             assert_eq!((seen.full, seen.resumed, seen.version), (3, 0, version.to_string()));
             let handshakes = Handshakes { full: 3, ..Handshakes::default() };
@@ -96,7 +96,7 @@ fn every_loop_runs_through_tls_on_every_network() {
                 let partly = sessions(play.clone().connections(100), "10/s", 3, ms(40));
                 let played = partly.duration(ms(1000)).against(&mut ends.serve(speech));
                 played.assert_all_ok(30);
-                // A session's first message waits for the whole opening; the first one is a full handshake at most.
+                // A session's first message waits for the entire opening, which has a full handshake at most.
                 let handshake = if speech.shakes_hands() { ROUND_TRIP } else { Nanos::ZERO };
                 let longest = ROUND_TRIP + full(version) + handshake + ROUND_TRIP;
                 assert!(played.notes.response.max() <= always(longest, 1).max(), "{longest}");
@@ -134,7 +134,7 @@ fn what_was_agreed_on_is_told() {
     assert_eq!((seen.alpn.as_deref(), seen.full, seen.resumed), (Some("echo"), 1, 0));
 
     let played = Play::new(Speech::Framed).against(&mut Watched::new(Speech::Framed));
-    assert_eq!(played.outcome.tls_seen(), None, "without TLS there is nothing to tell");
+    assert_eq!(played.outcome.tls_seen(), None, "without TLS there is nothing to report");
 }
 
 #[test]
@@ -156,8 +156,8 @@ fn a_certificate_that_is_refused_is_an_error_of_tls_that_names_it() {
         let counts = Connections { started: 5, failed: 5, ..Connections::default() };
         assert_eq!(played.outcome.connections, counts);
         assert_eq!(played.outcome.tls_seen(), None, "no handshake was completed");
-        // The run ends before it hears of the last.
-        assert_eq!(server.totals().handshakes.failed, 4, "and the server was told");
+        // The run ends before the server hears of the last one.
+        assert_eq!(server.totals().handshakes.failed, 4, "and the server heard of them");
     }
 }
 
@@ -200,7 +200,7 @@ fn a_peer_that_stops_in_the_handshake_is_given_up() {
 
 #[test]
 fn a_time_out_of_the_protocol_inside_is_not_one_of_tls() {
-    // A server without protocol: what is inside TLS finds nobody who answers a WebSocket handshake.
+    // A server without a protocol: nobody answers the WebSocket handshake inside TLS.
     let ends = Ends::of(Version::Tls13);
     let play = Play::new(Speech::WebSocket).clients(1, 1).inside(&ends.client);
     let message_len = std::num::NonZeroUsize::new(1 << 20);
@@ -255,7 +255,7 @@ fn a_plain_server_on_a_tls_port_and_a_secure_one_on_a_plain_port_are_named() {
 
 #[test]
 fn a_peer_that_breaks_the_protocol_inside_is_an_error_of_that_protocol() {
-    // Lengths of frames to a server of HTTP, which refuses them in its own way.
+    // Frame lengths sent to an HTTP server, which refuses them in its own way.
     let ends = Ends::of(Version::Tls13);
     let play = Play::new(Speech::Framed).messages(3).inside(&ends.client);
     let played = play.against(&mut ends.serve(Speech::Http));
@@ -271,7 +271,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Two ends of this version, resuming.
+    /// Two ends of this version, with resumption.
     pub(crate) fn of(version: Version) -> Self {
         Self::new(|client, _| client.versions = vec![version])
     }
@@ -323,7 +323,7 @@ fn stranger() -> Vec<u8> {
     authority.certificate_pem().as_bytes().to_vec()
 }
 
-/// An authority's certificate, and what a server shows that it signed.
+/// An authority's certificate, and the server identity that it signed.
 static PEOPLE: LazyLock<(Vec<u8>, Identity)> = LazyLock::new(|| {
     let authority = Authority::new(KeyType::Ecdsa, VALIDITY).unwrap();
     let leaf = Leaf { names: &local_names(), usage: Usage::Server, validity: VALIDITY };
@@ -331,7 +331,7 @@ static PEOPLE: LazyLock<(Vec<u8>, Identity)> = LazyLock::new(|| {
     (authority.certificate_pem().as_bytes().to_vec(), identity)
 });
 
-/// Some instant of the year 2026.
+/// An instant in 2026.
 const NOW_UNIX_S: u64 = 1_780_000_000;
 
 const VALIDITY: Validity = Validity::days(NOW_UNIX_S, 30);

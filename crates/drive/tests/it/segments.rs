@@ -1,4 +1,4 @@
-//! TCP segments: what the kernel counts of some connections stands for all.
+//! TCP segments: what the kernel counts on some connections represents all of them.
 
 use crate::allocation::serve;
 use crate::world::{Notes, Play, Played, Speech};
@@ -25,7 +25,7 @@ fn segments_of_connections_that_stay_are_those_of_the_window() {
             played.outcome.segments.unwrap();
         let sampled = if connections == 300 { 150 } else { u64::from(connections) };
         assert_eq!((connections_sampled, all), (sampled, u64::from(connections)));
-        // One for each message, and an acknowledgement where it travels alone; how even the connections are is chance.
+        // One for each message, plus an acknowledgement that travels alone; how even the connections are is chance.
         assert!((messages * 9 / 10..=3 * messages).contains(&sent), "{sent} of {messages}");
         assert!((messages * 9 / 10..=3 * messages).contains(&received), "{received} of {messages}");
     }

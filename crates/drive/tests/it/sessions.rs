@@ -1,4 +1,5 @@
-//! Partly open: sessions begin by a schedule, whatever becomes of those before; inside, each message waits for a reply.
+//! Partly open: sessions begin by a schedule, whatever becomes of earlier ones; inside a session, each message waits
+//! for a reply.
 
 use crate::peers::{Answering, Heard, Scripted, Then, Watched};
 use crate::world::{DELAY, Play, ROUND_TRIP, Speech, TIME_MAX, World, always, ms};
@@ -20,7 +21,7 @@ fn a_session_connects_when_it_is_due_and_thinks_after_each_reply() {
         played.assert_all_ok(30);
         let expected = Sessions { planned: 10, started: 10, completed: 10 };
         assert_eq!(played.outcome.sessions, Some(expected), "{speech:?}");
-        // The first message of a session is due when the session is: its response time has the connect in it.
+        // The first message of a session is due when the session is: its response time includes the connect.
         let mut response = always(ROUND_TRIP, 20);
         response.add(&always(opening + ROUND_TRIP, 10));
         assert_eq!(played.notes.response, response, "{speech:?}");
@@ -54,7 +55,7 @@ fn sessions_begin_when_they_are_due_whatever_the_server_does() {
 
 #[test]
 fn a_session_beyond_the_connections_does_not_begin_and_its_first_message_is_unsent() {
-    // A session lasts for 204 ms, three are there at a time, and twenty begin in a second.
+    // A session lasts for 204 ms, three exist at a time, and twenty begin in a second.
     let play = sessions(Play::new(Speech::Framed).connections(3), "20/s", 2, ms(198));
     let mut server = Watched::new(Speech::Framed);
     let played = play.duration(ms(1000)).against(&mut server);
@@ -76,7 +77,7 @@ fn the_end_of_the_measurement_cuts_sessions_but_what_was_due_gets_its_reply() {
     played.assert_all_ok(due);
     let cut = Sessions { planned: 10, started: 10, completed: 0 };
     assert_eq!(played.outcome.sessions, Some(cut));
-    assert!(played.ended < Instant(1_050_000_000), "nobody thinks on: {:?}", played.ended);
+    assert!(played.ended < Instant(1_050_000_000), "no session thinks on: {:?}", played.ended);
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn sessions_of_the_warm_up_go_on_in_the_measurement_and_are_not_counted() {
     // A session takes 4 * 100 + 4 ms: those that began in the last 400 ms are cut.
     assert_eq!(completed, 6);
     let Counts { sent, ok, .. } = played.outcome.measured;
-    // In each tenth one message of each of five sessions is due, those of the warm-up among them.
+    // In each tenth of a second, one message of each of five sessions is due, including those of the warm-up.
     assert_eq!((sent, ok), (50, 50));
 }
 
@@ -174,7 +175,7 @@ fn a_stop_keeps_the_count_of_sessions_and_messages() {
     }
 }
 
-/// Sessions that begin at `rate`, with so many messages each.
+/// Sessions that begin at `rate`, with `messages` messages each.
 pub(crate) fn sessions(mut play: Play, rate: &str, messages: u32, think: Nanos) -> Play {
     let connections = play.workload.connections;
     let schedule = Schedule::new(rate.parse().unwrap(), Spacing::Uniform, connections);

@@ -1,4 +1,4 @@
-//! Our own loop stands still: it is found, it is blamed on nobody else, and nobody gets a burst because of it.
+//! Our own loop stands still: the stall is found, is blamed on nobody else, and causes no burst.
 
 use crate::peers::{Noting, Watched};
 use crate::world::{Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, always, ms};
@@ -14,15 +14,15 @@ fn a_generator_that_stands_still_is_found_and_not_blamed_on_the_server() {
         let (played, _) = frozen(speech, Play::new(speech).connections(50).rate("1000/s"), SECOND);
         played.assert_all_ok(5000);
         let stalls = &played.outcome.stalls;
-        // It was to go on when the next message was due.
+        // It should have gone on when the next message was due.
         let [Stall { at_ns, duration_ns, affected }] = stalls.first[..] else {
             panic!("{stalls:?}")
         };
         assert_eq!((at_ns, at_ns + duration_ns), (2_001_000_000, 3_000_500_000), "{speech:?}");
         assert_eq!((stalls.count, stalls.total_ns), (1, duration_ns));
-        // Due in the gap were a thousand, two were in flight when it began.
+        // A thousand were due in the gap, and two were in flight when it began.
         assert_eq!((stalls.affected, affected), (1002, 1002), "{speech:?}");
-        // Requests that came before the stall are read late; those after it are answered as ever.
+        // Replies to what was sent before the stall are read late; what is sent after it is answered as usual.
         let slow = over(&played.notes.round_trips, ms(3));
         assert_eq!(slow, 2, "{speech:?}");
         if speech != Speech::Http {
@@ -68,7 +68,7 @@ fn gaps_that_follow_on_one_another_are_replayed_one_after_the_other() {
     played.assert_all_ok(5000);
     let stalls = &played.outcome.stalls;
     assert_eq!(stalls.count, 3);
-    // Each millisecond of the gaps has a message, which is counted once though it was held in several of them.
+    // Each millisecond of the gaps has a message, which is counted once even if several gaps held it.
     let gaps = stalls.total_ns / 1_000_000;
     assert!((gaps..=gaps + 9).contains(&stalls.affected), "{stalls:?}");
     assert!(stalls.first.iter().map(|stall| stall.affected).sum::<u64>() > stalls.affected);
@@ -165,7 +165,7 @@ fn a_closed_loop_knows_its_gaps_too() {
     world.client.freeze(Instant(500_500_000), Instant(1_500_500_000));
     assert_eq!(world.run(&mut Watched::new(Speech::Framed), TIME_MAX), Ended::Done);
     let stalls = world.finish().outcome.stalls;
-    // It was to go on within a tenth of a second.
+    // It should have gone on within a tenth of a second.
     assert_eq!((stalls.count, stalls.affected), (1, 3));
     assert!(stalls.total_ns >= ms(900).0 && stalls.total_ns <= ms(1000).0, "{stalls:?}");
 }
@@ -183,7 +183,7 @@ fn a_slow_server_is_no_stall_of_ours() {
     assert!(played.notes.response.min().unwrap() >= ROUND_TRIP);
 }
 
-/// Five seconds of `play`, of which the worker stands still for `length` from the second on.
+/// Five seconds of `play`, with the worker standing still for `length` from 2.0005 s on.
 fn frozen(speech: Speech, play: Play, length: Nanos) -> (Played, Noting) {
     let play = play.duration(ms(5000)).reply_timeout(ms(10_000)).drain(ms(3000));
     let mut world = World::new(&play);

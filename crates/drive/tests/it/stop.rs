@@ -1,4 +1,4 @@
-//! A wish to stop, in every phase: it is granted within a tenth of a second, and what was measured is kept.
+//! A request to stop, in every phase: it is granted within a tenth of a second, and what was measured is kept.
 
 use crate::peers::{Heard, Once, Scripted, Watched};
 use crate::world::{Play, Played, ROUND_TRIP, Speech, TIME_MAX, World, after_delays, ms};
@@ -88,7 +88,7 @@ fn rounds(begin: Instant, end: Instant) -> u64 {
     end.since(begin).0 / ROUND_TRIP.0
 }
 
-/// Runs `play`, with a wish to stop at an instant.
+/// Runs `play`, with a request to stop at an instant.
 fn stopped(play: &Play, server: &mut dyn Node<Sim>, at: Nanos) -> Played {
     stopped_in(World::new(play), server, at)
 }

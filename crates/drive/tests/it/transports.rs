@@ -114,7 +114,7 @@ fn networks() -> [(&'static str, Conditions); 5] {
     ]
 }
 
-/// The number of round trips that a run for a time lasts.
+/// The number of round trips in a run for a given time.
 const ROUNDS: u64 = 10;
 
 /// The number of short-lived clients in all.

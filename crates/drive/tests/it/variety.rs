@@ -1,4 +1,4 @@
-//! Payloads that differ from message to message: each is sent in its turn, and each reply held against its own.
+//! Payloads that differ from message to message: each is sent in its turn, and each reply is compared with its own.
 
 use crate::peers::{Answering, Then, Watched, oracle};
 use crate::sessions::sessions;
@@ -40,8 +40,8 @@ fn each_message_of_a_connection_is_the_next_of_the_ring() {
 
 #[test]
 fn a_reply_to_another_message_of_the_ring_is_wrong() {
-    // The 5th reply comes twice, in its own place and in that of the 6th: its bytes are those of a message, but not of
-    // the one that it answers.
+    // The 5th reply is sent twice, in its own place and instead of the 6th: its bytes are those of a message, but not
+    // of the one that it answers.
     let mut last = Vec::new();
     let mut server = Answering::new(Speech::Framed, |number, echo: Vec<u8>| {
         let answer = if number == 5 { last.clone() } else { echo.clone() };

@@ -1,4 +1,4 @@
-//! A worker on a simulated network, what it told while it ran, and the identities that hold on every run.
+//! A worker on a simulated network, what it reported while it ran, and the identities that hold on every run.
 
 use drive::{Control, Interval, Observer, Phase, Target, Worker};
 use engine::sim::{Conditions, Network, Outcome as Ended, Party, Sim};
@@ -69,16 +69,16 @@ pub(crate) struct Play {
     pub(crate) target: Address,
     pub(crate) endpoint: Endpoint,
     pub(crate) options: ClientOptions,
-    /// Rooms: the options of connections that publish, where they are others.
+    /// Rooms: the options of connections that publish, if they differ.
     pub(crate) publishers: Option<ClientOptions>,
-    /// Rooms: what is killed is not what receivers are connected to, or not what publishers are.
+    /// Rooms: receivers, or publishers, are not connected to what is killed.
     pub(crate) receivers_live_on: bool,
     pub(crate) publishers_live_on: bool,
     pub(crate) workload: Workload,
 }
 
 impl Play {
-    /// Ten messages on one connection, a network where everything takes [`DELAY`].
+    /// Ten messages on one connection, over a network where everything takes [`DELAY`].
     pub(crate) fn new(speech: Speech) -> Self {
         let size = Bytes(PAYLOAD_LEN as u64);
         let content = match speech {
@@ -153,14 +153,14 @@ impl Play {
         self
     }
 
-    /// Short-lived clients: how many in all, and with how many round trips each.
+    /// Short-lived clients: their number in all, and the number of round trips of each.
     pub(crate) fn clients(mut self, clients: u64, round_trips: u32) -> Self {
         self.workload.lifetime = Lifetime::RoundTrips(NonZeroU32::new(round_trips).unwrap());
         self.workload.phases.stop = Stop::Clients(NonZeroU64::new(clients).unwrap());
         self
     }
 
-    /// With so long a payload.
+    /// With a payload of `len` bytes.
     pub(crate) fn payload(mut self, len: usize) -> Self {
         let size = Bytes(len as u64);
         self.workload.content = match self.workload.content.is_text() {
@@ -171,7 +171,7 @@ impl Play {
         self
     }
 
-    /// With payloads that differ from message to message, as long as they are now.
+    /// With payloads that differ from message to message, of the same length as now.
     pub(crate) fn varied(mut self, kind: PayloadKind) -> Self {
         let content = &self.workload.content;
         let (size, is_text) = (Bytes(content.payload().len() as u64), content.is_text());
@@ -186,7 +186,7 @@ impl Play {
         self
     }
 
-    /// Against an oracle, which says its true delay in every reply.
+    /// Against an oracle, which writes its true delay into every reply.
     pub(crate) fn asks_for_delay(self) -> Self {
         let mut play = self.payload(ORACLE_LEN);
         play.workload.content = play.workload.content.for_oracle().unwrap();
@@ -248,7 +248,7 @@ impl Play {
         wire::stack(&endpoint, Role::Client(&self.options)).unwrap()
     }
 
-    /// Runs to its end against `peer`.
+    /// Runs to the end against `peer`.
     pub(crate) fn against(&self, peer: &mut dyn Node<Sim>) -> Played {
         let mut world = World::new(self);
         assert_eq!(world.run(peer, TIME_MAX), Ended::Done, "it hangs");
@@ -271,7 +271,7 @@ impl World {
         Self::of_workers(play, 1)
     }
 
-    /// One of so many workers, which begin together.
+    /// One of `workers` workers, which begin together.
     pub(crate) fn of_workers(play: &Play, workers: u32) -> Self {
         let mut network = Network::new(play.seed, play.conditions.clone());
         let (client, mut server) = (network.engine(), network.engine());
@@ -282,7 +282,7 @@ impl World {
         Self { network, client, server, control, worker, is_open }
     }
 
-    /// Until the worker is done, or it is `until`.
+    /// Runs until the worker is done, or until the instant `until`.
     pub(crate) fn run(&mut self, peer: &mut dyn Node<Sim>, until: Instant) -> Ended {
         let mut parties = [
             Party::awaited(&mut self.client, &mut self.worker),
@@ -291,7 +291,7 @@ impl World {
         self.network.run(&mut parties, until)
     }
 
-    /// The results of the run, after a look at everything that must hold on every run.
+    /// Returns the results of the run, after checking everything that must hold on every run.
     pub(crate) fn finish(self) -> Played {
         let (outcome, notes) = self.worker.finish();
         Played::new(outcome, notes, self.is_open)
@@ -308,7 +308,7 @@ impl Played {
     }
 }
 
-/// A worker of those that share `control`.
+/// One of the workers that share `control`.
 pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
     let target = |play: &Play| Target {
         address: play.target.clone(),
@@ -325,7 +325,7 @@ pub(crate) fn worker(play: &Play, control: &Arc<Control>) -> Worker<Notes> {
     let requests = play.workload.requests.as_ref();
     let kinds = requests.map_or(0..0, |it| 0..u16::try_from(it.kinds().len()).unwrap());
     let untimed = kinds.into_iter().any(|kind| requests.is_some_and(|it| !it.has_reply(kind)));
-    // Where deliveries are timed they are not as many as messages.
+    // Where deliveries are timed, there are not as many times as messages.
     let untimed = untimed || play.workload.rooms.is_some();
     let notes = Notes { untimed, ..Notes::default() };
     Worker::new(play.workload.clone(), target, Arc::clone(control), notes)
@@ -347,13 +347,13 @@ pub(crate) struct Notes {
     pub(crate) intervals: Vec<Kept>,
     /// Times from sent, of the messages of the measurement.
     pub(crate) round_trips: Histogram,
-    /// Open loops: from due, and how late they were sent.
+    /// Open loops: times from due, and how late messages were sent.
     pub(crate) response: Histogram,
     pub(crate) lag: Histogram,
     pub(crate) own_share: Histogram,
     pub(crate) true_delay: Histogram,
     pub(crate) phases: Vec<(Phase, Instant)>,
-    /// True if some messages are not answered, and have no time.
+    /// True if some messages are not answered and so have no time.
     untimed: bool,
 }
 
@@ -404,7 +404,7 @@ impl Observer for Notes {
 }
 
 impl Played {
-    /// Σ over all intervals.
+    /// The sum over all intervals.
     pub(crate) fn total(&self, of: fn(&Kept) -> u64) -> u64 {
         self.notes.intervals.iter().map(of).sum()
     }
@@ -468,7 +468,7 @@ impl Played {
         }
     }
 
-    /// Checks that the intervals follow on one another and add up to the outcome.
+    /// Checks that the intervals follow one another and add up to the outcome.
     fn check_intervals(&self, measured: Counts, warm_up: Counts) {
         let (mut since, mut phase) = (Instant::START, Phase::Connect);
         let mut sums = [Counts::default(); 2];
@@ -497,7 +497,7 @@ impl Played {
         if !self.notes.untimed {
             assert_eq!(self.notes.round_trips.count(), measured.ok);
         }
-        // The kinds of a conversation are all of it.
+        // The kinds of a conversation add up to all of it.
         let kinds = self.outcome.exchanges.values();
         let of_kinds = Counts::merged(kinds.map(|kind| &kind.counts));
         assert!(self.outcome.exchanges.is_empty() || of_kinds == Counts { unsent: 0, ..measured });
@@ -519,18 +519,18 @@ pub(crate) fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
 
-/// The instant so many times [`DELAY`] after the start.
+/// The instant `count` times [`DELAY`] after the start.
 pub(crate) fn after_delays(count: u64) -> Instant {
     Instant(DELAY.0 * count)
 }
 
-/// From one end to the other, unless a test says otherwise.
+/// The time from one end to the other, unless a test says otherwise.
 pub(crate) const DELAY: Nanos = Nanos::from_millis(1);
 
-/// A message there and its reply back.
+/// The time for a message to get there and its reply to get back.
 pub(crate) const ROUND_TRIP: Nanos = Nanos::from_millis(2);
 
-/// The time limit of a run: one that takes longer is taken for a hang.
+/// The time limit of a run: one that takes longer counts as a hang.
 pub(crate) const TIME_MAX: Instant = Instant(120_000_000_000);
 
 pub(crate) const PAYLOAD_LEN: usize = 16;

@@ -266,7 +266,7 @@ fn a_closed_connection_is_not_heard_of_again(mut kind: impl Kind) {
     let Received { connection, .. } = client.next() else { panic!("news comes first") };
     assert!(old.contains(&connection));
     for id in old {
-        client.engine.close(id); // What came for the other one is not taken.
+        client.engine.close(id); // What arrived for the other one is not taken.
     }
     for here in theirs {
         server.engine.close(here); // Before it hears of the end.
@@ -344,7 +344,7 @@ fn what_is_held_back_is_received_later(kind: impl Kind) {
     client.engine.send(there, b"ping");
     server.is_quiet();
     server.engine.send(here, b"pong");
-    assert_eq!(client.receive(there, 4), b"pong", "a connection that we made goes on");
+    assert_eq!(client.receive(there, 4), b"pong", "a connection that we opened goes on");
     client.engine.send(there, b", and its end");
     client.engine.shutdown(there);
     server.is_quiet();
@@ -488,11 +488,11 @@ fn connected<E: Engine>(client: &mut Process<E>, address: &Address) -> Connectio
 }
 
 fn accepted<E: Engine>(server: &mut Process<E>) -> ConnectionId {
-    let Accepted(here) = server.next() else { panic!("nothing but a connection was to come") };
+    let Accepted(here) = server.next() else { panic!("expected a connection, nothing else") };
     here
 }
 
-/// Bytes of which no two stretches are alike.
+/// Bytes in which no two stretches are alike.
 fn pattern(len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     units::Random::new(5).fill(&mut bytes);

@@ -57,7 +57,7 @@ fn the_source_address_is_the_one_asked_for() {
 #[test]
 fn a_shutdown_does_not_give_up_an_attempt_that_is_under_way() {
     let mut kind = Tcp::new();
-    let Address::Tcp(any_port) = kind.address() else { panic!("TCP it is") };
+    let Address::Tcp(any_port) = kind.address() else { panic!("expected a TCP address") };
     let listener = net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     net::bind(&listener, &any_port).unwrap();
     net::listen(&listener, 0).unwrap(); // One waits to be accepted; the next gets no answer.
@@ -107,7 +107,6 @@ fn a_stamp_is_that_of_the_last_bytes() {
     panic!("none of {PATIENCE} messages was stamped")
 }
 
-/// The limit of open files is one for the whole process, so the test has a process of its own.
 #[test]
 fn segments_of_tcp_are_counted_in_both_directions() {
     const COUNT: u64 = 50;
@@ -131,6 +130,7 @@ fn segments_of_tcp_are_counted_in_both_directions() {
     assert_eq!(pair.client.engine.segments(pair.there), None, "there are none");
 }
 
+/// The limit of open files is that of the process, so the test has a process of its own.
 #[test]
 fn running_out_of_open_files_is_survived() {
     let tests = std::env::current_exe().unwrap();
@@ -180,12 +180,12 @@ impl Pair {
         client.engine.set_receive_stamps(stamps);
         let there = client.engine.connect(&address, None);
         assert_eq!(client.next(), Connected(there));
-        let Accepted(here) = server.next() else { panic!("nothing but a connection was to come") };
+        let Accepted(here) = server.next() else { panic!("expected a connection, nothing else") };
         Self { client, server, there, here }
     }
 
-    /// Sends a message to the client and returns the instants at which it was sent, arrived by its stamp, and was
-    /// received.
+    /// Sends a message to the client and returns the instants at which it was sent, arrived according to its stamp, and
+    /// was received.
     fn exchange(&mut self) -> (Instant, Option<Instant>, Instant) {
         let sent = self.server.engine.now();
         self.server.engine.send(self.here, b"message");
@@ -194,8 +194,8 @@ impl Pair {
         (sent, self.client.engine.arrived(now), now)
     }
 
-    /// The same. The kernel begins to stamp some time after it was asked to, and leaves out one or the other when the
-    /// machine is busy.
+    /// The same, until a message is stamped. The kernel begins to stamp some time after it was asked to, and leaves out
+    /// a few messages when the machine is busy.
     fn exchange_stamped(&mut self) -> (Instant, Instant, Instant) {
         for _ in 0..PATIENCE {
             if let (sent, Some(arrived), now) = self.exchange() {
@@ -207,7 +207,7 @@ impl Pair {
 }
 
 const PATIENCE: usize = 100_000;
-/// To within which a stamp is right.
+/// The precision of a stamp.
 const MICROSECOND: Nanos = Nanos::from_micros(1);
 
 #[test]
@@ -233,5 +233,5 @@ fn an_address_is_shared_by_those_who_agree_and_no_others() {
         count
     });
     assert_eq!(accepted.iter().sum::<u32>(), 200);
-    assert!(accepted.iter().all(|count| *count > 0), "{accepted:?}"); // But for one case of 2^199.
+    assert!(accepted.iter().all(|count| *count > 0), "{accepted:?}"); // Except in one case of 2^199.
 }

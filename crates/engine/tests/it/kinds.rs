@@ -15,7 +15,7 @@ pub(crate) trait Kind {
 
     fn new() -> Self;
     fn engine(&mut self) -> Self::Engine;
-    /// Somewhere to listen.
+    /// An address to listen at.
     fn address(&self) -> Address;
 
     /// True if time stands still unless somebody waits.
@@ -76,7 +76,7 @@ impl Kind for Unix {
     }
 }
 
-/// A simulated network that is kind.
+/// A simulated network with default conditions.
 pub(crate) struct Calm(Network);
 
 impl Kind for Calm {
@@ -96,7 +96,7 @@ impl Kind for Calm {
     }
 }
 
-/// A simulated network that splits at random and is late at random.
+/// A simulated network that splits and delays at random.
 pub(crate) struct Rough(Network);
 
 impl Kind for Rough {

@@ -1,4 +1,4 @@
-//! An engine and what it reads into: one end of a test.
+//! An engine and its receive buffer: one end of a test.
 
 use engine::{Completion, ConnectionId, Engine};
 use units::Nanos;
@@ -13,7 +13,7 @@ impl<E: Engine> Process<E> {
         Self { engine, rx: vec![0; 4096] }
     }
 
-    /// The next thing that happens here.
+    /// The next completion here.
     pub(crate) fn next(&mut self) -> Completion {
         for _ in 0..PATIENCE {
             if let Some(completion) = self.engine.complete(&mut self.rx) {
@@ -24,7 +24,7 @@ impl<E: Engine> Process<E> {
         panic!("nothing happens any more")
     }
 
-    /// Receives exactly so many bytes on `connection`, while nothing else happens here.
+    /// Receives exactly `len` bytes on `connection`, while nothing else happens here.
     pub(crate) fn receive(&mut self, connection: ConnectionId, len: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         while bytes.len() < len {
@@ -39,7 +39,7 @@ impl<E: Engine> Process<E> {
         bytes
     }
 
-    /// Nothing happens here for a while.
+    /// Checks that nothing happens here for a while.
     pub(crate) fn is_quiet(&mut self) {
         for _ in 0..3 {
             self.engine.wait(self.engine.now() + TICK);
@@ -48,7 +48,7 @@ impl<E: Engine> Process<E> {
     }
 }
 
-/// Lets both take their completions in turn, until `react` answers that it has seen enough.
+/// Lets both take their completions in turn, until `react` returns true.
 pub(crate) fn take_turns<E: Engine>(
     mut processes: [&mut Process<E>; 2],
     mut react: impl FnMut(usize, &mut Process<E>, Completion) -> bool,

@@ -1,4 +1,4 @@
-//! Kernels that lack a system call, or an option of one, as a filter of system calls makes them.
+//! Kernels that lack a system call, or an option of one, as simulated by a filter of system calls.
 
 use crate::kinds::{Kind, Tcp};
 use crate::process::Process;

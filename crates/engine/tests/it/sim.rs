@@ -76,7 +76,7 @@ fn a_frozen_server_answers_when_it_runs_again() {
     let (stops, goes_on) = (Instant::START + ms(1000), Instant::START + ms(2000));
     server.freeze(stops, goes_on);
     let there = client.connect(&address(), None);
-    // Message k is due at k ms; each has its number as its length, so that a reply says how many are answered.
+    // Message k is one byte, due at 10 + k ms; the number of bytes received is the number of messages answered.
     let (mut sent, mut answered) = (0, Vec::new());
     let asking = |engine: &mut Sim| {
         while let Some(completion) = engine.complete(&mut [0; 10_000]) {
@@ -133,7 +133,7 @@ fn a_slow_server_has_exactly_its_capacity() {
 
 #[test]
 fn a_slow_server_that_stood_still_works_off_one_message_after_the_other() {
-    // 1000/s on three connections; one message takes 50 us, so that it drains 20 000/s. It stops for 0.2 s.
+    // 1000/s on three connections; one message takes 50 us, so that the server drains 20 000/s. It stops for 0.2 s.
     let (mut client, mut server, mut network) =
         world(Conditions { split: Split::AsSent, ..calm() });
     let connections: Vec<ConnectionId> = (0..3).map(|_| client.connect(&address(), None)).collect();
@@ -202,7 +202,7 @@ fn bytes_say_when_they_arrived_though_nobody_was_there_to_see() {
     let mut parties =
         [Party::awaited(&mut client, &mut asking), Party::background(&mut server, &mut hearing)];
     assert_eq!(network.run(&mut parties, Instant::NEVER), Outcome::Done);
-    // Cut off where the buffer ends, 12 of the 24 bytes are the first message and half of the second.
+    // The buffer ends after 12 of the 24 bytes: the first message and half of the second.
     let at = |millis: u64| Instant::START + ms(millis);
     let hears = &mut [Party::background(&mut server, &mut hearing)];
     assert_eq!(network.run(hears, Instant::NEVER), Outcome::Stuck);
@@ -301,7 +301,7 @@ fn an_attempt_that_is_given_up_is_seen_by_the_server_only_if_it_got_there() {
     client.is_quiet();
 }
 
-/// All that a client sees that sends and receives on 100 connections of a network with every fault.
+/// Everything that a client sees while it sends and receives on 100 connections of a network with every fault.
 fn eventful_run(seed: u64) -> Vec<(Instant, Completion)> {
     let conditions = Conditions {
         jitter: ms(3),

@@ -1,4 +1,4 @@
-//! Thousands of worlds, each from its seed; a failure prints it.
+//! Thousands of worlds, each from a seed, which a failure prints.
 
 use crate::sim::faults::Fault;
 use crate::sim::node::Machine;
@@ -12,7 +12,7 @@ use std::panic::catch_unwind;
 use std::sync::Arc;
 use units::{Nanos, Random};
 
-/// Runs the worlds of these seeds; the first that fails is run once more, and tells what happened in it.
+/// Runs the worlds of these seeds; the first that fails is run once more, and prints what happens in it.
 fn worlds(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         if catch_unwind(|| World::new(seed).run()).is_err() {
@@ -154,17 +154,17 @@ fn every_controller_leaves_out_the_same_agents_that_stood_still_or_sent_late() {
     assert!(left_out >= 20 && taken >= 5, "{left_out} blocks without an agent, {taken} with all");
 }
 
-/// The outcome of an agent that sent so many messages in time, each answered after 1 ms.
+/// The outcome of an agent that sent `count` messages in time, each answered after 1 ms.
 fn punctual(count: u64) -> Outcome {
     sent(count, Nanos(1000))
 }
 
-/// The same of one whose messages were sent when most of their response time was over.
+/// The same for an agent whose messages were sent when most of their response time was over.
 fn late(count: u64) -> Outcome {
     sent(count, Nanos(600_000))
 }
 
-/// The same of one whose loop had a gap, which met all of its messages. A p99 takes a thousand of them.
+/// The same for an agent whose loop had a gap that affected all of its messages. A p99 takes a thousand of them.
 fn stood_still(count: u64) -> Outcome {
     let (longest_ns, affected) = (400_000_000, count);
     let (first, total_ns) = (Vec::new(), longest_ns);

@@ -1,4 +1,4 @@
-//! The parts of machines: together they are the whole, and each is divided among its workers again.
+//! The parts of machines: together they make up the workload, and each is divided again among its workers.
 
 use load::{
     Arrival, Content, CutError, Due, Expect, Lifetime, Phases, Pick, RoomShare, Schedule, Spacing,
@@ -42,7 +42,7 @@ fn equal_machines_take_turns_with_arrivals_and_a_bot_keeps_its_own() {
         .map(|part| dues(&part).map(|due| due.at.0 / 1_000_000).take(4).collect())
         .unwrap();
     assert_eq!(second, [100, 400, 700, 1000], "arrival k goes to machine k mod 3");
-    // Ten bots, of which the first machine of two has the even ones, whose turns come in each cycle of 1 s.
+    // Ten bots: the first machine of two has the even ones, each of which has its turn in each cycle of 1 s.
     let bots = open("10/s", 10, Pick::Own);
     let first: Vec<Due> =
         parts(&bots, &[1, 1]).next().map(|part| dues(&part).take(6).collect()).unwrap();
@@ -244,7 +244,7 @@ fn weights(random: &mut Random) -> Vec<u32> {
     (0..=random.below(5)).map(|_| 1 + random.next_u32() % 4).collect()
 }
 
-/// Every part, in their order.
+/// Every part, in order.
 fn parts<'a>(whole: &'a Workload, weights: &'a [u32]) -> impl Iterator<Item = Workload> + use<'a> {
     (0..).zip(weights).map(move |(index, _)| cut(whole, index, weights).unwrap())
 }
@@ -302,7 +302,7 @@ fn open(rate: &str, connections: u32, pick: Pick) -> Workload {
     }
 }
 
-/// Rooms, in all of which together messages are due at 997/s.
+/// Rooms in which messages are due at 997/s in all.
 fn in_rooms(count: u32, publishers: u32, receivers: u32) -> Workload {
     let [count, publishers, receivers] = [count, publishers, receivers].map(number);
     let rooms = Rooms { count, publishers, receivers, conduct: Conduct::default() };

@@ -32,7 +32,7 @@ fn no_two_payloads_of_a_ring_are_the_same_and_no_window_holds_one_twice() {
             for payload in &all {
                 check(kind, payload);
             }
-            let is_scarce = kind == PayloadKind::Zero || size < 16; // There are not so many.
+            let is_scarce = kind == PayloadKind::Zero || size < 16; // There are not that many.
             let wanted = if is_scarce { 1 } else { 65_536_u64.div_ceil(size) + 1 };
             assert!(u64::from(content.count()) >= wanted.min(4096), "{kind} {size}: {content:?}");
             assert!(content.count() <= 4096);
@@ -93,7 +93,7 @@ fn check(kind: PayloadKind, payload: &[u8]) {
     }
 }
 
-/// The result of raw deflate on two rounds of the ring, message by message, in per cent of its bytes.
+/// The size of two rounds of the ring after raw deflate, message by message, in per cent of the original bytes.
 fn percent(content: &Content, takes_over: bool) -> f64 {
     let mut codec = Compress::new(Compression::new(6), false);
     let (mut raw, mut packed) = (0, 0);

@@ -1,4 +1,4 @@
-//! The instants at which messages are due: exact where it is exact, and a Poisson process where it is one.
+//! The instants at which messages are due: exact where the spacing is exact, and a Poisson process where it is Poisson.
 
 use load::{Arrivals, Due, Schedule, Spacing};
 use stats::{Mean, anderson_darling};
@@ -163,7 +163,7 @@ fn each_bot_has_one_message_in_each_interval_and_a_phase_of_its_own() {
             let expected = [0, 1, 2].map(|cycle| cycle * interval.0 + first[bot]);
             assert_eq!(phases[..], expected, "bot {bot} of {bots}");
         }
-        // Between one phase and the next lies the same time, to the nanosecond that cannot be divided.
+        // The time between one phase and the next is the same, to the nanosecond that cannot be divided.
         let step = interval.0 / u64::from(bots);
         for pair in first.windows(2) {
             assert!((step..=step + 1).contains(&(pair[1] - pair[0])), "{pair:?} of {bots}");
@@ -182,7 +182,7 @@ fn as_many_messages_are_due_by_any_time_as_the_rate_says() {
         while arrivals.next_due().at <= Nanos::from_secs(60) {
             let at = arrivals.next_due().at.0;
             // Before that instant `before` of them are due, before the next nanosecond one more. In between only time
-            // goes on. Times `per`, so that all numbers are whole.
+            // goes on. Multiplied by `per`, so that all numbers are whole.
             for (due_count, time) in [(before, at), (before + 1, at + 1)] {
                 let wanted = u128::from(time) * count;
                 assert!((u128::from(due_count) * per).abs_diff(wanted) <= per, "{rate}: {before}");
@@ -220,7 +220,7 @@ fn skipping_comes_to_where_going_on_one_by_one_does() {
             for _ in 0..10 {
                 at = Nanos(at.0 + random.next_u64() % (2 * rate.per().0));
                 if rate.count().get() > 7 {
-                    at = Nanos(at.0 / 1000); // Some hundred, not a million.
+                    at = Nanos(at.0 / 1000); // A few hundred, not a million.
                 }
                 let mut walked = 0;
                 while walking.next_due().at < at {
@@ -374,12 +374,12 @@ fn when_a_message_is_due_depends_on_the_seed_alone() {
     assert_eq!(take(&uniform("7/3s", 5), 1).nth(99), take(&uniform("7/3s", 5), 2).nth(99));
 }
 
-/// Rounded down.
+/// The number of messages in a minute, rounded down.
 fn count_in_a_minute(rate: Rate) -> u64 {
     60_000_000_000 * u64::from(rate.count().get()) / rate.per().0
 }
 
-/// The bound: over 100 seeds, a true Poisson process exceeds four rejections at 1 % in four of a thousand sets.
+/// Checks 100 seeds: a true Poisson process exceeds four rejections at 1 % in four of a thousand such sets.
 fn rejected_at_most_four_times(gaps: impl Fn(u64) -> Vec<f64>, mean: Mean) {
     let rejected =
         (0..100).filter(|seed| anderson_darling(&gaps(*seed), mean).unwrap().rejects()).count();
@@ -390,13 +390,13 @@ fn gaps(schedule: Schedule, seed: u64, count: usize) -> Vec<f64> {
     gaps_between(take(&schedule, seed).take(count).map(|due| due.at.0))
 }
 
-/// In nanoseconds, from the start of the schedule on.
+/// The gaps in nanoseconds, the first one from the start of the schedule.
 fn gaps_between(dues: impl Iterator<Item = u64>) -> Vec<f64> {
     let mut before = 0;
     dues.map(|due| Nanos(due - std::mem::replace(&mut before, due)).as_secs_f64() * 1e9).collect()
 }
 
-/// Once a second: rounding to nanoseconds makes no gap zero.
+/// One message a second: rounding to nanoseconds makes no gap zero.
 fn poisson(connections: u32) -> Schedule {
     Schedule { spacing: Spacing::Poisson, ..uniform("1/s", connections) }
 }
@@ -438,7 +438,7 @@ fn a_rate_that_is_changed_holds_from_an_instant_on_and_moves_nothing_before_it()
         let mut plain = schedule.arrivals(7);
         let before = instants(&mut plain, second);
         let mut changed = schedule.arrivals(7);
-        // Of these, 100/s has no whole number in its own unit.
+        // The unit of 100/s is too coarse for 1001/s.
         assert!(changed.change(second, "1001/s".parse().unwrap()));
         assert_eq!(instants(&mut changed, second), before, "{spacing:?}");
         let after = instants(&mut changed, Nanos::from_secs(2)).len();
@@ -448,8 +448,8 @@ fn a_rate_that_is_changed_holds_from_an_instant_on_and_moves_nothing_before_it()
             Spacing::Phases => assert!((997..=1005).contains(&after), "{after}"),
             Spacing::Poisson => assert!((850..1150).contains(&after), "{after}"),
         }
-        // Back again, heard of a tenth of a second too late: the hundred that were taken for it stand, so that the next
-        // is due a second after it.
+        // Back to 100/s, a tenth of a second too late: the hundred messages already taken in that time stand, so that
+        // the next is due a second after the change.
         assert!(changed.change(Nanos::from_millis(1900), "100/s".parse().unwrap()));
         let late = instants(&mut changed, Nanos::from_secs(4));
         assert!(late.is_sorted() && (80..140).contains(&late.len()), "{}", late.len());

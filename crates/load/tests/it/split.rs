@@ -1,4 +1,4 @@
-//! The division of a workload among workers: with all parts together nothing is missing, and nothing is there twice.
+//! The division of a workload among workers: together, the parts miss nothing and repeat nothing.
 
 use load::{
     Arrival, Content, Due, Expect, Lifetime, Phases, Pick, Schedule, Spacing, Stop, Timeouts,
@@ -137,7 +137,7 @@ fn has_the_connections_of_its_schedule(part: &Workload) {
     }
 }
 
-/// Messages due in the first 10 ms, each with its connection of the whole.
+/// Messages due in the first 10 ms, each with the number of its connection among all.
 fn dues(part: &Workload) -> Vec<Due> {
     let schedule = arrivals_of(part);
     let mut arrivals = schedule.arrivals(part.seed);

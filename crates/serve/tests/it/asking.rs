@@ -1,4 +1,4 @@
-//! A client that asks an oracle by a schedule, and keeps all that it hears.
+//! A client that asks an oracle by a schedule, and keeps everything it hears.
 
 use crate::world::{Speaks, address, framed, http, ms, raw_messages, websocket};
 use engine::sim::Sim;
@@ -48,7 +48,7 @@ pub(crate) struct Asking {
     schedule: Vec<(Instant, usize)>,
     sent: usize,
     pub(crate) connections: Vec<Asked>,
-    /// Each ends its side once it has sent its last message.
+    /// True if each connection ends its side once it has sent its last message.
     pub(crate) ends: bool,
 }
 
@@ -56,9 +56,9 @@ pub(crate) struct Asking {
 pub(crate) struct Asked {
     id: ConnectionId,
     machine: wire::Connection,
-    /// The instant at which each was sent.
+    /// The instant at which each message was sent.
     pub(crate) sent: Vec<Instant>,
-    /// The replies, in the order in which they came.
+    /// The replies, in the order in which they arrived.
     pub(crate) heard: Vec<Heard>,
     pub(crate) end: Option<(Instant, Result<(), ConnectionError>)>,
     /// The code of a Close frame.
@@ -71,21 +71,21 @@ pub(crate) struct Heard {
     pub(crate) at: Instant,
     /// The number of the message.
     pub(crate) sequence: usize,
-    /// The delay that the server says it gave.
+    /// The delay that the server reports.
     pub(crate) true_delay: Nanos,
-    /// It is not what was sent.
+    /// True if it is not what was sent.
     pub(crate) corrupted: bool,
 }
 
 impl Asking {
-    /// `schedule` says when messages are due after [`BEGIN`], and on which connection.
+    /// Takes the times after [`BEGIN`] at which messages are due, each with its connection.
     pub(crate) fn new(speech: Speech, schedule: impl IntoIterator<Item = (Nanos, usize)>) -> Self {
         let begin = Instant::START + BEGIN;
         let schedule: Vec<_> = schedule.into_iter().map(|(at, on)| (begin + at, on)).collect();
         Self { speech, schedule, sent: 0, connections: Vec::new(), ends: false }
     }
 
-    /// Messages at equal distances on one connection.
+    /// Evenly spaced messages on one connection.
     pub(crate) fn evenly(speech: Speech, count: u64, distance: Nanos) -> Self {
         Self::new(speech, (0..count).map(|number| (Nanos(number * distance.0), 0)))
     }
@@ -94,8 +94,8 @@ impl Asking {
         self.speech
     }
 
-    /// The times for which all answered messages were kept, as the network shows them, in the order of the
-    /// replies. Each must say the same of itself.
+    /// The times for which the oracle kept all answered messages, as the network shows them, in the order of the
+    /// replies. Checks that each reply reports the same time.
     #[track_caller]
     pub(crate) fn kept(&self) -> Vec<Nanos> {
         let mut kept = Vec::new();
@@ -245,8 +245,8 @@ fn read(at: Instant, message: Message<'_>) -> Heard {
     Heard { at, sequence, true_delay, corrupted }
 }
 
-/// Every message: the header and the true delay of a text, and a byte to be corrupted.
+/// The length of every message: the header and the true delay of a text, and a byte to be corrupted.
 pub(crate) const MESSAGE_LEN: usize = 49;
 
-/// By then the connections are open.
+/// The time by which the connections are open.
 pub(crate) const BEGIN: Nanos = Nanos::from_millis(100);

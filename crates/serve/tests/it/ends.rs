@@ -1,4 +1,4 @@
-//! Ends of conversations: properly, with everything sent, and no later than they must come.
+//! Ends of conversations: proper, with everything sent, and no later than required.
 
 use crate::world::{
     HANDSHAKE, SWITCHED, Talking, World, calm, frame, framed, http, ms, raw, websocket,
@@ -68,7 +68,7 @@ fn a_peer_that_ends_its_side_gets_every_byte_before_the_end() {
 
 #[test]
 fn a_slow_reader_gets_every_byte_as_long_as_it_reads() {
-    // 100 KB through a hole of 10 bytes at a time, a round trip of 2 ms for each: 20 s.
+    // 100 KB through a hole of 10 bytes at a time, a round trip of 2 ms for each: 20 s in each direction.
     let conditions = Conditions { buffer_len_max: 10, ..calm() };
     let mut world = World::patient(http(), Patience::ENDLESS, conditions);
     let body = "x".repeat(100_000);
@@ -117,14 +117,14 @@ fn a_peer_that_ends_and_reads_nothing_is_closed_after_its_time() {
 
 #[test]
 fn an_index_that_is_used_again_keeps_its_new_connection() {
-    // The first connection is ended by us and closed by its peer; another one has its place when its time is over.
+    // We end the first connection and its peer closes it; another one has its index when its time is over.
     let mut world = World::new(framed(), calm());
     let over = [0xff; 4];
     world.talk(&[&over]);
     let mut second = Talking::new(&[b"\0\0\0\x01a"]);
     assert_eq!(world.run(&mut second, Instant(30_000_000_000)), Outcome::TimeUp);
     assert_eq!(second.heard.bytes, b"\0\0\0\x01a");
-    assert_eq!(second.heard.end, None, "it is not closed in the other's stead");
+    assert_eq!(second.heard.end, None, "it is not closed instead of the other one");
     assert_eq!((world.totals().connections, world.totals().broken), (2, 1));
 }
 

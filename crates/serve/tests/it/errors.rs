@@ -1,4 +1,4 @@
-//! Clients that break their protocol: they are told so before the end, and counted.
+//! Clients that break their protocol: the server tells them so before the end, and counts them.
 
 use crate::world::{HANDSHAKE, SWITCHED, World, calm, frame, framed, http, websocket};
 use engine::sim::{Conditions, Split};
@@ -120,7 +120,7 @@ fn a_frame_above_the_limit_ends_the_connection_after_the_answers_before_it() {
 
 #[test]
 fn what_still_comes_from_a_client_that_was_told_is_dropped_and_not_answered() {
-    // The megabyte behind the error is on its way while the answer is: the end is proper all the same.
+    // The megabyte after the error is on its way at the same time as the answer: the end is proper all the same.
     for speaks in [websocket(), http()] {
         let is_http = speaks.protocol() == Protocol::Http;
         let mut world = World::new(speaks, calm());

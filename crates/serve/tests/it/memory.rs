@@ -1,4 +1,4 @@
-//! Messages that do not come whole take no more memory than there is for them.
+//! Incomplete messages take no more memory than there is for them.
 
 use crate::world::{World, address, framed, ms};
 use engine::sim::{Outcome, Sim};
@@ -24,7 +24,7 @@ fn check(mut world: World) {
     let left = clients.answered / LEN;
     assert!(
         (2..=3).contains(&left),
-        "three messages of a MiB have room, less their headers: {left}"
+        "there is room for three messages of a MiB, less their headers: {left}"
     );
     let totals = world.totals();
     assert_eq!((totals.connections, totals.messages), (60, left as u64));

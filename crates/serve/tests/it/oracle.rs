@@ -42,7 +42,7 @@ fn random_delays_have_their_distribution_on_every_transport() {
             let expected = 1.0 - (-kept.as_secs_f64() * 1e3).exp();
             (expected - f64::from(rank) / 2000.0).abs()
         });
-        // Kolmogorov and Smirnov: 1.95 / sqrt(n) is passed by a fair source once in a thousand seeds.
+        // Kolmogorov and Smirnov: a fair source exceeds 1.95 / sqrt(n) once in a thousand seeds.
         assert!(distance.fold(0.0, f64::max) < 0.0436, "{speech:?}");
 
         let mut asking = Asking::evenly(speech, 2000, ms(1000));
@@ -84,7 +84,7 @@ fn a_stall_is_that_of_a_stopped_process() {
         let mut asking = Asking::evenly(speech, 100, ms(10));
         let stalls = vec!["200ms@300ms".parse().unwrap()];
         let world = ask(&mut asking, Behaviour { stalls, ..behaviour("fixed:15ms") });
-        // Ten times a second for 3000 s, and for what happens; it is not woken in vain in the stall.
+        // Ten times a second for 3000 s, and for what happens; it is not woken in vain during the stall.
         assert!(world.serving.steps < 31_000, "{}", world.serving.steps);
         let first_decoded = asking.connections[0].sent[0] + ms(1);
         let (begin, end) = (first_decoded + ms(300), first_decoded + ms(500));
@@ -161,7 +161,7 @@ fn work_keeps_the_server_busy_and_is_part_of_the_true_delay() {
 #[test]
 fn faults_are_those_that_the_totals_say() {
     for speech in Speech::ALL {
-        // Replies of HTTP have one order; and where one is missing, none follows.
+        // HTTP replies have one order, and none follows a missing one.
         let is_http = speech == Speech::Http;
         let share = |text: &str| text.parse::<Share>().unwrap();
         let some = if is_http { Share::NONE } else { share("5%") };
@@ -181,7 +181,7 @@ fn faults_are_those_that_the_totals_say() {
             Faults { dropped: lost, duplicated, reordered, corrupted, ..Faults::default() };
         assert_eq!(totals.faults, faults, "{speech:?}");
         assert_eq!((totals.messages, answered + lost), (answered, 4000));
-        // About so many as was asked for: five standard deviations.
+        // About as many as asked for, within five standard deviations.
         assert!((66..174).contains(&corrupted), "{faults:?}");
         if !is_http {
             let of = [lost, duplicated, reordered];
@@ -219,7 +219,7 @@ fn a_reply_that_nothing_overtakes_leaves_after_2_s_and_is_not_counted() {
     let mut asking = Asking::evenly(Speech::Framed, 3, ms(1500));
     asking.ends = true;
     ask(&mut asking, reordered());
-    assert_eq!(asking.kept(), [Nanos::ZERO, ms(1500), Nanos::ZERO], "nobody else will come");
+    assert_eq!(asking.kept(), [Nanos::ZERO, ms(1500), Nanos::ZERO], "nothing can overtake it");
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn what_a_protocol_says_of_itself_is_said_at_once() {
     let mut world = World::oracle(websocket(), behaviour("fixed:3s"));
     let lines = [frame(0x82, b"late"), frame(0x89, b"now"), frame(0x88, b"")].concat();
     let heard = world.talk(&[HANDSHAKE, &lines]).properly_ended();
-    // Nothing may follow a Close: what was not answered before is not.
+    // Nothing may follow a Close: what was not answered before it stays unanswered.
     assert_eq!(heard, [SWITCHED, b"\x8a\x03now\x88\0"].concat());
     assert_eq!((world.totals().messages, world.totals().broken), (0, 0));
 }
@@ -350,7 +350,7 @@ fn what_a_transport_cannot_do_is_refused() {
     }
 }
 
-/// Lets the client ask an oracle, and waits until all is said.
+/// Lets the client ask an oracle, and waits until everything is said.
 fn ask(asking: &mut Asking, behaviour: Behaviour) -> World {
     let speaks = asking.speech().speaks();
     let mut world = World::oracle(speaks, behaviour);
@@ -362,7 +362,7 @@ fn sequences(asking: &Asking) -> Vec<usize> {
     asking.connections[0].heard.iter().map(|Heard { sequence, .. }| *sequence).collect()
 }
 
-/// With this delay and nothing else.
+/// A behaviour with this delay and nothing else.
 fn behaviour(delay: &str) -> Behaviour {
     Behaviour { delay: delay.parse().unwrap(), ..Behaviour::default() }
 }
@@ -389,7 +389,7 @@ fn a_stream_of_events_keeps_to_its_instants_and_the_next_begins_at_its_end() {
         )
     };
     let end = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";
-    // The stall is from 22 ms to 32 ms, and its end that of the first stream.
+    // The stall lasts from 22 ms to 32 ms, and the first stream ends with it.
     let expected = [
         format!("{head}\r\n{}{}{end}", event(0, 20), event(1, 32)),
         format!("{head}Connection: close\r\n\r\n{}{}{end}", event(0, 20), event(1, 25)),

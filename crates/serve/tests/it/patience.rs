@@ -129,7 +129,7 @@ fn closed_at(world: &mut World, drips: &[(u64, &[u8])]) -> Instant {
 struct Dripping<'a> {
     drips: VecDeque<(u64, &'a [u8])>,
     connection: Option<(ConnectionId, Instant)>,
-    /// It ends the connection itself after this time.
+    /// The time after which it ends the connection itself.
     leaves_after: Option<Nanos>,
 }
 

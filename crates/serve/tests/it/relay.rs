@@ -1,4 +1,4 @@
-//! The relay, by what its clients hear.
+//! The relay, judged by what its clients hear.
 
 use engine::sim::{Conditions, Network, Outcome, Party, Sim};
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
@@ -107,10 +107,10 @@ fn a_frame_that_is_no_json_ends_its_connection_and_no_other() {
     }
 }
 
-/// The address of a session of SockJS for a client that sees its frames.
+/// The address of a SockJS session for a client that sees its frames.
 const SESSION: &str = "ws://relay.example/rooms/000/abc/websocket";
 
-/// Clients that each say so much, one client after the other; what each of them hears.
+/// Lets clients speak, one after the other, and returns what each of them hears.
 fn talk(clients: &[&[&str]]) -> Vec<Vec<String>> {
     let clients: Vec<_> = clients.iter().map(|said| ("ws://relay.example", *said)).collect();
     talk_at(&clients).0
@@ -148,13 +148,13 @@ fn talk_at(clients: &[(&str, &[&str])]) -> (Vec<Vec<String>>, Totals) {
     (people.heard, relay.totals())
 }
 
-/// The clients: each speaks when the one before it has been answered as often as it wants to be.
+/// The clients: each speaks when all before it have heard something.
 struct People {
     address: Address,
     ids: Vec<ConnectionId>,
     machines: Vec<wire::Connection>,
     said: Vec<Vec<String>>,
-    /// The client that speaks next, once it is open and those before it have been heard.
+    /// The number of clients that are open.
     turn: usize,
     heard: Vec<Vec<String>>,
     rx: Vec<u8>,
@@ -212,7 +212,7 @@ impl People {
         }
     }
 
-    /// Once all are open, the next one speaks when all before it have had an answer to each `join`.
+    /// Once all are open, lets the next one speak when all before it have heard something.
     fn speak(&mut self, engine: &mut Sim) {
         if self.turn < self.machines.len() {
             return;

@@ -1,4 +1,4 @@
-//! The end of a relay that is asked to stop, by what its clients hear.
+//! The end of a relay that is asked to stop, judged by what its clients hear.
 
 use crate::relay_over_http::{Do, get, play, play_against, poll, poll_room, post, say, stream};
 use crate::relay_socketio as socketio;
@@ -42,7 +42,7 @@ fn what_was_published_before_is_delivered_and_every_client_gets_the_end_of_its_p
         (250, 9, get("/events?room=a")),
         (260, 10, poll_room("a", "")),
         (270, 11, get("/nothing")),
-        (950, 12, publish("last")), // It is not read when the wish comes.
+        (950, 12, publish("last")), // Not read yet when the request to stop comes.
         (1_000, 12, Do::End),
         // Those that poll are told when they ask again.
         (1_020, 11, publish("late")),
@@ -129,7 +129,7 @@ fn nothing_new_is_taken_while_a_client_that_asks_no_more_is_waited_for() {
     assert_eq!(heard.messages[2], [GOING_AWAY]);
     assert_eq!(heard.messages[3], ["o", GO_AWAY, GOING_AWAY]);
     assert_eq!(heard.messages[4].last().unwrap(), GOING_AWAY);
-    // It looks for the wish ten times a second.
+    // It checks for the request to stop ten times a second.
     assert!((ms(1500)..=ms(1601)).contains(&heard.took.unwrap()), "{:?}", heard.took);
 }
 

@@ -95,12 +95,12 @@ fn a_broker_that_is_lost_is_tried_again_ever_later_and_told_all_rooms() {
             ),
             format!("{name}: connected again"),
         ],
-        "the same reason is told once"
+        "the same reason is reported once"
     );
     let at: Vec<u64> = broker.connections.iter().map(|it| it.at.0 / 1_000_000).collect();
     let apart: Vec<u64> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let expected = [100, 200, 400, 800];
-    // The first was open for half a second, and a look comes every 100 ms.
+    // The first was open for half a second, and the relay looks every 100 ms.
     let holds =
         apart[1..].iter().zip(&expected[1..]).all(|(is, least)| (*least..least + 250).contains(is));
     assert!(holds && apart.len() == 4, "{apart:?}");
@@ -121,7 +121,7 @@ fn a_broker_is_tried_at_all_of_its_addresses_before_it_is_said_to_be_away() {
     assert_eq!((heard.stream(0).0, told), ("\r\ndata: hi\n\n".to_owned(), vec![]));
     assert!(broker.connections[0].at < Instant(100_000_000), "they are tried at once");
     assert_eq!(heard.totals.feeds, FeedTotals { published: 1, opened: 1, failed: 2 });
-    // Where all have failed the first one is next, after a while.
+    // When all have failed, the first one is next, after a while.
     let scripted = vec![vec![(String::new(), CLOSE.to_owned())], taken];
     let (heard, told, broker) = play_with(&script, Broker::Redis, None, nobody, scripted);
     assert_eq!(told, ["redis://broker: cannot subscribe: the connection ended; trying again"]);
@@ -248,7 +248,7 @@ fn subscriptions_of_many_rooms_may_go_out_at_once() {
         script.push((at + 10, 1, post(&name, &joins(session))));
     }
     script.push((4_000, 2, get("/none/at/all")));
-    // The broker takes subscriptions when the rooms are there.
+    // The broker takes subscriptions only once the rooms are there.
     let mut scripted = vec![vec![(String::new(), CLOSE.to_owned())]; 5];
     scripted.push(vec![(command(&["PING"]), PONG.to_owned())]);
     let (heard, told, broker) = play(&script, Broker::Redis, scripted);
@@ -269,7 +269,7 @@ fn a_relay_that_ends_delivers_what_a_broker_has_published_and_leaves_it() {
     let (heard, told, broker) = play(&script, Broker::Redis, scripted);
     assert_eq!(heard.stream(0), ("\r\ndata: last\n\n".to_owned(), true));
     assert_eq!(told, Vec::<String>::new());
-    assert!(broker.connections[0].has_ended, "it is left");
+    assert!(broker.connections[0].has_ended, "the relay leaves it");
 }
 
 #[test]
@@ -297,9 +297,9 @@ fn play(
     play_with(script, kind, None, vec![], scripted)
 }
 
-/// Plays clients against a relay that subscribes at a broker which answers by a script for each connection: once it has
-/// been told one text, it says the other. Nobody is at the addresses `elsewhere` that its name has, too. Returns also
-/// what the relay has said of it.
+/// Plays clients against a relay that subscribes at a broker with a script for each connection: once it has received
+/// one text, it sends the other. Its name also has the addresses `elsewhere`, where nobody listens. Also returns what
+/// the relay has reported about it.
 fn play_with(
     script: &[(u64, usize, Do)],
     kind: Broker,
@@ -333,18 +333,18 @@ fn play_with(
 /// A broker that answers by a script.
 #[derive(Default)]
 struct Scripted {
-    /// The scripts of the connections that have not come, the next one last.
+    /// The scripts of the connections that have not been made yet, the next one last.
     scripts: Vec<Vec<(String, String)>>,
     connections: Vec<Played>,
     rx: Vec<u8>,
 }
 
-/// A connection to it.
+/// A connection to the broker.
 struct Played {
     id: ConnectionId,
     at: Instant,
     script: Vec<(String, String)>,
-    /// All that it was told, and what of that is not answered.
+    /// Everything that it was told, and the part that is not answered yet.
     all: String,
     rest: String,
     has_ended: bool,
@@ -397,14 +397,14 @@ impl Node<Sim> for Scripted {
     }
 }
 
-/// A command of Redis.
+/// A Redis command.
 fn command(words: &[&str]) -> String {
     let words = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len()));
     let words: Vec<String> = words.collect();
     format!("*{}\r\n{}", words.len(), words.concat())
 }
 
-/// A message of Redis.
+/// A Redis message.
 fn published(channel: &str, text: &str) -> String {
     command(&["message", channel, text])
 }

@@ -1,5 +1,5 @@
-//! The relay over SockJS's transports of HTTP, by the bytes of raw clients: the rules of sessions. The clients of
-//! WebSocket are for those sessions that go on there.
+//! The relay over SockJS's HTTP transports, judged by what raw clients hear: the rules of sessions. The WebSocket
+//! clients are for sessions that go on there.
 
 use engine::sim::{Conditions, Network, Outcome, Party, Sim};
 use engine::{Address, Completion, ConnectionId, Engine, Node, Step};
@@ -141,7 +141,7 @@ fn a_post_has_any_type_and_the_address_of_a_websocket_takes_no_other_request() {
     let refused = ["400 Can \"Upgrade\" only to \"WebSocket\".", "405 ", "405 "];
     assert_eq!(heard.answers(1)[3..], refused);
     assert_eq!(heard.all[1].matches("\r\nAllow: GET\r\n").count(), 2);
-    // One without words has no type.
+    // An answer without text has no type.
     let untyped = heard.all[1].split("HTTP/1.1 405").skip(1);
     assert!(untyped.into_iter().all(|answer| !answer.contains("Content-Type")));
 }
@@ -320,7 +320,7 @@ fn a_page_of_another_origin_may_ask_connect_and_post() {
     assert_eq!(heard.origins(0), [page, "*", page, null, page, page, "*"]);
     assert_eq!(heard.origins(1), [page, page]);
     assert_eq!(heard.origins(2), [page]);
-    // With its cookies, wherever the origin is named; never for all origins.
+    // Credentials are allowed wherever the origin is named, never for all origins.
     let [named, all] = [": http", ": *"].map(|start| {
         let start = format!("Access-Control-Allow-Origin{start}");
         heard.all.iter().map(|text| text.matches(&start).count()).sum::<usize>()
@@ -455,7 +455,7 @@ fn a_receiver_that_polls_is_forgotten_when_it_is_torn_off_or_too_much_waits_for_
     // A message takes memory even if it has no byte.
     script.extend((1_000..1_200).map(|ms| (ms, 1, publish(0))));
     script.push((1_300, 3, poll_room("a", "")));
-    script.push((1_400, 3, poll_room("a", ""))); // The connection ends, and its receiver.
+    script.push((1_400, 3, poll_room("a", ""))); // Ends the connection and its receiver.
     script.push((1_500, 1, publish(1)));
     let heard = play_with(2000, &script);
     let empty = 2000 / size_of::<Box<str>>() + 1;
@@ -475,7 +475,7 @@ fn receivers_that_poll_and_sessions_of_libraries_are_told_apart_by_their_names()
         (100, 1, poll("s")),
         (200, 1, post("s", r#"["join a"]"#)),
         (300, 2, poll_room("a", &tag("\"s\""))), // That is a session of SockJS.
-        (400, 3, poll_room("a", &tag(&name))),   // A tag stands between quotes.
+        (400, 3, poll_room("a", &tag(&name))),   // A tag is written in quotes.
         (500, 4, get(&format!("/socket.io/?EIO=4&transport=polling&sid={name}"))),
         (600, 4, poll(&name)),
         (700, 4, say("POST", "/publish?room=a", "", "x")),
@@ -528,7 +528,7 @@ fn requests_that_are_refused_say_what_is_wrong() {
     let limit = 16 << 20;
     let too_long = format!("413 body of 99999999 bytes, limit is {limit}\n");
     assert_eq!(heard.answers(1), [too_long]);
-    // A request behind one whose answer does not end breaks the protocol, as the large one does.
+    // A request after one whose answer does not end breaks the protocol, as the large one does.
     assert_eq!((heard.totals.refused, heard.totals.broken), (6, 2));
 }
 
@@ -558,7 +558,7 @@ fn a_stream_ends_after_128_kib_and_nothing_is_lost() {
     ]);
     let (first, rest) = heard.all[0].split_once("\r\n0\r\n\r\n").unwrap();
     assert_eq!(first.matches("message a").count() + rest.matches("message a").count(), 141);
-    // Chunks have so many bytes of frames: the end comes with the frame that reaches the limit.
+    // The limit counts the bytes of frames: the stream ends with the frame that reaches it.
     let frame_len = format!("data: a[\"message a\\n{text}\"]\r\n\r\n").len();
     let opening = "data: o\r\n\r\n".len() + "data: a[\"joined a\"]\r\n\r\n".len();
     let before_end = (128 * 1024 - opening).div_ceil(frame_len);
@@ -601,7 +601,7 @@ fn a_session_for_which_too_much_waits_is_dropped() {
             (200, 0, poll("s")),
             (300, 1, post("s", &publish)),
             (400, 1, post("s", r#"["join a"]"#)),
-            // It hears of its end as often as it asks, by whatever transport, until its time is over.
+            // It hears of its end as often as it asks, over any transport, until its time is over.
             (500, 0, poll("s")),
             (600, 0, poll("s")),
             (700, 2, stream("s", "eventsource")),
@@ -620,8 +620,8 @@ fn a_session_for_which_too_much_waits_is_dropped() {
 /// The next thing that a client does.
 #[derive(Clone, Debug)]
 pub(crate) enum Do {
-    /// Asks the relay to stop. It has stood still for 100 ms before, and what was said then is not read. From here on
-    /// clients close what the relay has ended.
+    /// Asks the relay to stop. The relay has stood still for the 100 ms before, and has not read what was said then.
+    /// From here on, clients close what the relay has ended.
     End,
     Leave,
     /// Connects, and opens a WebSocket at a path.
@@ -650,7 +650,7 @@ pub(crate) fn poll_room(room: &str, fields: &str) -> Do {
     say("GET", &format!("/rooms/poll?room={room}"), fields, "")
 }
 
-/// The answers to publications that reach so many.
+/// The answers to publications that reach `counts` receivers.
 fn receivers(counts: &[u32]) -> Vec<String> {
     counts.iter().map(|count| format!("200 receivers={count}\n")).collect()
 }
@@ -668,16 +668,16 @@ pub(crate) fn post(session: &str, body: &str) -> Do {
 /// All that the clients heard.
 pub(crate) struct Heard {
     pub(crate) all: Vec<String>,
-    /// The messages that came over WebSocket, binary ones behind `bytes: `, and `closed` where it was closed properly,
-    /// with a code other than 1000.
+    /// The messages that came over WebSocket, binary ones prefixed with `bytes: `, and `closed` for a proper close,
+    /// followed by any code other than 1000.
     pub(crate) messages: Vec<Vec<String>>,
     pub(crate) totals: Totals,
-    /// The time from the wish to stop to the end of the relay, if it has ended.
+    /// The time from the request to stop to the end of the relay, if it has ended.
     pub(crate) took: Option<Nanos>,
 }
 
 impl Heard {
-    /// The status and body of each response that a client got; those have lengths.
+    /// The status and body of each response that a client got, by their lengths.
     pub(crate) fn answers(&self, client: usize) -> Vec<String> {
         let mut answers = Vec::new();
         let mut rest = &*self.all[client];
@@ -698,7 +698,7 @@ impl Heard {
         fields.map(|rest| rest.split("\r\n").next().unwrap()).collect()
     }
 
-    /// The body of the one response in chunks that a client got, and true if it has ended.
+    /// The body of the one chunked response that a client got, and true if it has ended.
     pub(crate) fn stream(&self, client: usize) -> (String, bool) {
         let (_, mut rest) = self.all[client].split_once("\r\n\r\n").unwrap();
         let mut body = String::new();
@@ -718,7 +718,8 @@ pub(crate) fn play(script: &[(u64, usize, Do)]) -> Heard {
     play_with(1 << 20, script)
 }
 
-/// Clients that do each thing at its time, in milliseconds, against a relay that keeps so many bytes for each receiver.
+/// Plays clients that do each thing at its time, in milliseconds, against a relay that keeps `queue_max` bytes for each
+/// receiver.
 pub(crate) fn play_with(queue_max: usize, script: &[(u64, usize, Do)]) -> Heard {
     play_against(script, |relay| relay.with_queue_max(queue_max))
 }
@@ -789,7 +790,7 @@ pub(crate) fn play_beside(
 struct People {
     address: Address,
     ids: Vec<Option<ConnectionId>>,
-    /// The last of them comes first.
+    /// In reverse order: the next step is last.
     script: Vec<(u64, usize, Do)>,
     heard: Vec<Vec<u8>>,
     machines: Vec<Option<Connection>>,
@@ -799,7 +800,7 @@ struct People {
 }
 
 impl People {
-    /// A connection is there; one for WebSocket opens it.
+    /// Handles a new connection; one for WebSocket starts its handshake.
     fn connected(&mut self, engine: &mut Sim, id: ConnectionId) {
         let client = self.client(id);
         if let Some(machine) = &mut self.machines[client] {

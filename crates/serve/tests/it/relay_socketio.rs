@@ -1,4 +1,4 @@
-//! The relay over Engine.IO's polling and WebSocket, by the bytes of raw clients: the rules of Engine.IO 4 and of
+//! The relay over Engine.IO's polling and WebSocket, judged by what raw clients hear: the rules of Engine.IO 4 and of
 //! Socket.IO 5.
 
 use crate::relay_over_http::{
@@ -102,7 +102,7 @@ fn posts_that_overlap_close_the_session() {
     let sid = sid(0);
     let (begun, rest) = halves(&sid, "42[\"message\",\"publish a\\nx\"]");
     let joined = post(&sid, "40\u{1e}42[\"message\",\"join a\"]");
-    // The second one comes whole, or its end after the session is closed.
+    // The second one arrives complete, or its end arrives after the session is closed.
     for is_whole in [true, false] {
         let mut script = vec![
             (0, 0, open()),
@@ -297,7 +297,7 @@ fn what_is_published_as_bytes_comes_as_bytes_to_every_client_that_can_have_them(
         ["joined a", "bytes: message a\n\u{1}", "bytes: message a\nb", "bytes: message a\nc"];
     assert_eq!(heard.messages[3][..4], plain);
     assert_eq!(heard.messages[3][4..], ["message a\nd"]);
-    // What reads as text reaches those who have nothing else.
+    // What is valid text also reaches clients that accept nothing else.
     let frame = r#"200 a["message a\n\u0001","message a\nb","message a\nc","message a\nd"]"#;
     assert_eq!(heard.answers(4)[1..], ["200 a[\"joined a\"]\n", &format!("{frame}\n")]);
     assert_eq!((heard.totals.refused, heard.totals.broken), (0, 0));
@@ -315,7 +315,7 @@ fn bytes_that_wait_for_a_session_go_with_it_from_polling_to_websocket() {
         (400, 2, tell("2probe")),
         (450, 3, Do::Open("/".to_owned())),
         (500, 3, Do::Tell(Kind::Binary, "publish a\nx".to_owned())),
-        // Its attachment comes by the other way.
+        // Its attachment arrives over the other transport.
         (600, 1, post(&sid, &binary_message("", None))),
         (700, 2, tell("5")),
         (800, 2, Do::Tell(Kind::Binary, "publish a\ny".to_owned())),
@@ -373,7 +373,7 @@ fn an_event_with_attachments_that_is_no_message_is_refused_once_all_have_come() 
 fn attachments_that_nobody_announced_or_that_do_not_follow_close_the_session() {
     let event = binary_message("", None);
     let elsewhere = binary_message("/x,", None);
-    // Behind a NUL they are bytes.
+    // What follows a NUL is bytes.
     let table: [&[&str]; _] = [
         &["\0publish a\nx"],
         &[&event, "42[\"message\",\"join a\"]"],
@@ -570,7 +570,7 @@ fn a_client_has_in_each_namespace_what_it_has_joined_there() {
         (1_200, 0, poll(&first)),
         (1_300, 2, publish("o")),
         (1_400, 0, poll(&first)),
-        (1_500, 3, tell("42[\"message\",\"join a\"]")), // There it is not.
+        (1_500, 3, tell("42[\"message\",\"join a\"]")), // It is not in that namespace.
         (1_600, 2, publish("p")),
     ]);
     let answers = heard.answers(0);
@@ -697,7 +697,7 @@ fn a_session_has_a_limit_of_namespaces() {
 fn the_name_of_a_namespace_has_a_limit_and_a_longer_one_is_not_repeated() {
     let sid = sid(0);
     let longest = format!("/{}", "n".repeat(255));
-    // The limit is within the two bytes of a letter.
+    // The limit falls inside a letter of two bytes.
     let longer = format!("/{}\u{e9}", "n".repeat(254));
     let longer_by_far = format!("/{}", "n".repeat(100_000));
     let join = [&longest, &longer, &longer_by_far].map(|name| format!("40{name},")).join("\u{1e}");
@@ -1164,7 +1164,7 @@ fn tell(packet: &str) -> Do {
     Do::Tell(Kind::Text, packet.to_owned())
 }
 
-/// Publishes in room `a`, by a client without any library.
+/// Publishes in room `a`, as a client without any library.
 fn publish(text: &str) -> Do {
     say("POST", "/publish?room=a", "", text)
 }

@@ -1,4 +1,4 @@
-//! The servers inside TLS, and who else comes to a TLS port.
+//! The servers inside TLS, and who else connects to a TLS port.
 
 use crate::world::{
     HANDSHAKE, Speaks, Talking, World, address, calm, framed, http, lines, ms, raw, raw_messages,
@@ -29,7 +29,7 @@ fn every_transport_is_served_inside_tls_in_whatever_pieces_it_comes() {
                     assert_eq!(said.heard, [b"hello", b"world"], "{speaks:?} {split:?}");
                     let facts = said.facts.expect("it was secured");
                     assert_eq!((facts.version, facts.resumed), (version, false));
-                    // The last words of the client are on their way.
+                    // The client's last bytes are on their way.
                     world.run_alone(world.network.now() + ms(10));
                     let totals = world.totals();
                     assert_eq!(totals.handshakes, Handshakes { full: 1, ..Handshakes::default() });
@@ -86,8 +86,8 @@ fn whoever_does_not_speak_tls_is_told_so_and_counted() {
         (HANDSHAKE,                            true,  "a plain WebSocket"),
         (b"\0\0\0\x05hello",                   true,  "plain frames"),
         (&[0xff; 3000],                        true,  "garbage"),
-        (b"\x16\x03\x01\xff\xff",              true,  "a record longer than there are"),
-        (b"\x16\x03\x01\0\x05\x01\0\xff\xff\xff", false, "a message longer than there are, not yet there"),
+        (b"\x16\x03\x01\xff\xff",              true,  "a record longer than any may be"),
+        (b"\x16\x03\x01\0\x05\x01\0\xff\xff\xff", false, "a message longer than any may be, still incomplete"),
         (b"\x17\x03\x03\0\x05hello",           true,  "data before any handshake"),
         (&hello[..hello.len() / 2],            false, "half a ClientHello"),
         (&hello[..3],                          false, "half a header"),
@@ -126,7 +126,7 @@ fn a_peer_that_stops_inside_the_handshake_is_closed_after_ten_seconds() {
         let lines = [said];
         let mut client = Talking::new(if said.is_empty() { &[] } else { &lines });
         assert_eq!(world.run(&mut client, Instant(20_000_000_000)), Outcome::Done);
-        // Accepted after 1 ms; looked after ten times a second; heard of a delay later.
+        // Accepted after 1 ms; the server checks ten times a second; the client hears of it a delay later.
         let [closed] = world.serving.closed[..] else { panic!("{:?}", world.serving.closed) };
         let (least, most) = (Instant(10_001_000_000), Instant(10_102_000_000));
         assert!((least..most).contains(&closed), "{closed:?}");
@@ -226,7 +226,7 @@ fn a_client_hello_breaks_the_protocol_of_a_plain_server() {
     }
 }
 
-/// Checks that the server still has an ear for others.
+/// Checks that the server still serves others.
 fn check_serves(people: &People, world: &mut World) {
     let client = people.client(&people.client_options());
     let mut asking = Asking::new(&client, &websocket());
@@ -239,7 +239,7 @@ fn secure(speaks: &Speaks, options: &ServerOptions, conditions: Conditions) -> W
     World::secure(speaks.clone(), Server::new(options).unwrap(), conditions)
 }
 
-/// Lets a client say its two messages, and hear what there is to hear.
+/// Lets a client send its two messages, and returns what it heard.
 fn ask(world: &mut World, client: &Client, speaks: &Speaks) -> Said {
     let mut asking = Asking::new(client, speaks);
     let until = Instant(world.network.now().0 + Nanos::from_secs(30).0);
@@ -248,7 +248,7 @@ fn ask(world: &mut World, client: &Client, speaks: &Speaks) -> Said {
     asking.said
 }
 
-/// An authority, and what both ends have from it.
+/// An authority, and what it issues to both ends.
 struct People {
     authority: Authority,
     validity: Validity,
@@ -315,9 +315,9 @@ impl People {
 struct Asking {
     machine: Connection,
     connection: Option<ConnectionId>,
-    /// Time that it waits before its second message.
+    /// The time that it waits before its second message.
     pause: Nanos,
-    /// The instant of its next message, unless something else has to happen before.
+    /// The instant of its next message, unless something else has to happen first.
     next: Option<Instant>,
     asked: Instant,
     is_done: bool,

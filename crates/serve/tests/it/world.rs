@@ -25,7 +25,7 @@ impl World {
         Self::of(conditions, |stop| Serving::Echo(Server::new(speaks.stack(None), stop).into()))
     }
 
-    /// A server that has so much memory for what has not come whole.
+    /// A world whose server has `bytes` of memory for incomplete messages.
     pub(crate) fn with_memory(speaks: Speaks, bytes: usize) -> Self {
         Self::of(calm(), |stop| {
             let server = Server::new(speaks.stack(None), stop).with_memory_max(bytes);
@@ -33,7 +33,7 @@ impl World {
         })
     }
 
-    /// The same of an oracle that delays nothing.
+    /// The same with an oracle that delays nothing.
     pub(crate) fn oracle_with_memory(speaks: Speaks, bytes: usize) -> Self {
         Self::of(calm(), |stop| {
             let oracle = Oracle::new(speaks.stack(None), Behaviour::default(), stop).unwrap();
@@ -67,7 +67,7 @@ impl World {
         })
     }
 
-    /// A world with an echo server that works so long for each message.
+    /// A world with an echo server that works for `work` on each message.
     pub(crate) fn working(speaks: Speaks, work: Nanos) -> Self {
         Self::of(calm(), |stop| {
             Serving::Echo(Server::new(speaks.stack(None), stop).working(work).into())
@@ -83,7 +83,7 @@ impl World {
         Self { network, client, server, serving, stop }
     }
 
-    /// Lets a client say `lines`, one after the other on one connection, and hear all that the server says.
+    /// Lets a client say `lines`, one after the other on one connection, and returns all that it hears.
     pub(crate) fn talk(&mut self, lines: &[&[u8]]) -> Heard {
         let mut client = Talking::new(lines);
         let until = Instant(self.network.now().0 + TALK_MAX.0);
@@ -100,7 +100,7 @@ impl World {
         self.network.run(&mut parties, until)
     }
 
-    /// Lets the server run alone, until its next wish after `until`.
+    /// Lets the server run alone until `until`.
     pub(crate) fn run_alone(&mut self, until: Instant) {
         let mut parties = [Party::awaited(&mut self.server, &mut self.serving)];
         assert_eq!(self.network.run(&mut parties, until), Outcome::TimeUp);
@@ -126,7 +126,7 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    /// All that was said, before a proper end.
+    /// Returns everything that was heard, and checks that the end was proper.
     #[track_caller]
     pub(crate) fn properly_ended(self) -> Vec<u8> {
         assert_eq!(self.end, Some(Ok(())), "{:?}", self.bytes.escape_ascii().to_string());
@@ -139,15 +139,15 @@ impl Heard {
     }
 }
 
-/// A client that says its next line whenever something was answered, ends its side after the last if it is told to,
-/// and listens until the server ends.
+/// A client that says its next line whenever it hears something, ends its side after the last one if asked to, and
+/// listens until the server ends.
 pub(crate) struct Talking<'a> {
     lines: Vec<&'a [u8]>,
     connection: Option<ConnectionId>,
     pub(crate) heard: Heard,
-    /// Its side is ended behind the last line.
+    /// True if it ends its side after the last line.
     pub(crate) ends: bool,
-    /// It goes on listening without closing when the server has ended.
+    /// True if it goes on listening, without closing, when the server has ended.
     pub(crate) stays: bool,
     pub(crate) heard_end_at: Option<Instant>,
 }
@@ -228,7 +228,7 @@ impl Node<Sim> for Watched {
     }
 }
 
-/// One server or the other.
+/// Either server.
 enum Serving {
     Echo(Box<Server>),
     Oracle(Box<Oracle>),
@@ -357,7 +357,7 @@ pub(crate) fn websocket() -> Speaks {
     Speaks::of("ws://localhost")
 }
 
-/// A masked frame with the key 0, whose payload is what it is: `first` is its first byte.
+/// A frame masked with the key 0, which leaves its payload as it is; `first` is its first byte.
 pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![first];
     match payload.len() {
@@ -383,7 +383,7 @@ pub(crate) const SWITCHED: &[u8] =
     b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
 
-/// Everything takes a millisecond.
+/// Conditions in which everything takes a millisecond.
 pub(crate) fn calm() -> Conditions {
     Conditions { delay: ms(1), ..Conditions::default() }
 }
@@ -396,5 +396,5 @@ pub(crate) fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
 
-/// No conversation takes longer.
+/// The longest that a conversation takes.
 const TALK_MAX: Nanos = Nanos::from_secs(60);

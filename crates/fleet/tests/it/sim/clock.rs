@@ -6,7 +6,7 @@ use units::Instant;
 pub(crate) struct SimClock {
     /// The instant that it shows when the true time is zero.
     base: i64,
-    /// Millionths by which it is fast.
+    /// The millionths by which it runs fast.
     ppm: i64,
     pub(crate) has_jumped: bool,
 }

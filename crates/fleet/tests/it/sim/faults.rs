@@ -1,8 +1,8 @@
-//! Faults and their instants; all of it drawn from the seed before the world begins.
+//! Faults and their instants, all drawn from the seed before the world begins.
 
 use units::Random;
 
-/// The ways of messages while there are faults; afterwards they travel well.
+/// The conditions under which messages travel while there are faults; afterwards they travel well.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Conditions {
     /// Shares of a thousand.
@@ -22,16 +22,16 @@ pub(crate) enum Fault {
     Cut(usize),
     Join(usize),
     Freeze(usize),
-    /// With the clock having stood still meanwhile, or not.
+    /// The flag is true if the clock stood still meanwhile.
     Thaw(usize, bool),
     Crash(usize),
-    /// With the spool of the process before it, or not.
+    /// The flag is true if an agent keeps the spool of the previous process.
     Restart(usize, bool),
     Deny(usize),
     Allow(usize),
     Full,
     Room,
-    /// The clock of a machine goes forward by so many milliseconds.
+    /// The clock of a machine jumps forward by this many milliseconds.
     Jump(usize, i64),
     /// Somebody asks this controller to stop the run.
     Stop(usize),

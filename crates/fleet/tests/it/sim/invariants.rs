@@ -16,9 +16,9 @@ pub(crate) struct Invariants {
     seed: u64,
     /// Parts that began.
     began: BTreeMap<(Name, BlockId), Instance>,
-    /// Machines with the block that their process has underway.
+    /// The block that the process of each machine has underway.
     running: BTreeMap<(usize, u32), BlockId>,
-    /// Closed blocks that were compared, by controller and process.
+    /// The number of closed blocks that were compared, by controller and process.
     compared: BTreeMap<(usize, u32), usize>,
     /// Agents that were killed or stopped, and what controllers said of missing ones.
     pub(crate) stopped: Vec<(u64, usize)>,
@@ -48,7 +48,7 @@ impl Invariants {
         }
     }
 
-    /// The server has taken `entry`: what the log may hold at all.
+    /// Checks that the log may hold `entry`, which the server has taken.
     pub(crate) fn applied(&self, log: &BTreeMap<Subject, Entry>, subject: &Subject, entry: &Entry) {
         let seed = self.seed;
         let bytes = encode(entry, entry.size_max()).unwrap();
@@ -137,7 +137,7 @@ impl Invariants {
         assert_eq!(asked, PLANNED, "seed {seed}: (8) what is asked is the sum of the shares");
     }
 
-    /// A part begins.
+    /// Checks a part that begins.
     pub(crate) fn starts(world: &mut World, index: usize, block: BlockId, now: Instant) {
         let (seed, node) = (world.seed, &world.nodes[index]);
         let (name, instance, epoch) = (node.name.clone(), node.instance, node.epoch);
@@ -165,7 +165,8 @@ impl Invariants {
         Self::agree(world, go);
     }
 
-    /// The begins of a block lie no further apart than the bounds of the clocks allow, unless one has jumped.
+    /// Checks that the parts of a block begin no further apart than the bounds of the clocks allow, unless a clock has
+    /// jumped.
     fn agree(world: &World, go: &Go) {
         if world.nodes.iter().any(|node| node.clock.has_jumped) {
             return;
@@ -189,12 +190,12 @@ impl Invariants {
         }
     }
 
-    /// A part is over.
+    /// Notes that a part is over.
     pub(crate) fn ends(&mut self, index: usize, block: BlockId) {
         self.running.retain(|(node, _), of| *node != index || *of != block);
     }
 
-    /// A controller has handled an event.
+    /// Checks a controller that has handled an event.
     pub(crate) fn told_controller(world: &mut World, index: usize) {
         let node = &world.nodes[index];
         let Machine::Controller { machine, .. } = &node.machine else { return };
@@ -205,7 +206,7 @@ impl Invariants {
         }
     }
 
-    /// An agent has heard of the log.
+    /// Checks an agent that has heard of the log.
     pub(crate) fn told_agent(world: &World, index: usize) {
         let Machine::Agent { machine, .. } = &world.nodes[index].machine else { return };
         for (subject, slot) in machine.accepted() {
@@ -213,13 +214,13 @@ impl Invariants {
             let is_in = matches!(found, Some(Entry::Slot(found)) if found == slot);
             assert!(
                 is_in,
-                "seed {}: (3) {subject} was told to be in, and is {found:?}",
+                "seed {}: (3) {subject} was reported as accepted, but the log has {found:?}",
                 world.seed
             );
         }
     }
 
-    /// An agent forgets a result.
+    /// Checks that a result which an agent forgets is decided.
     pub(crate) fn unspools(world: &World, index: usize, subject: &Subject) {
         let is_decided = world.log.contains_key(subject);
         let name = &world.nodes[index].name;
@@ -230,7 +231,7 @@ impl Invariants {
         );
     }
 
-    /// Everything has ended.
+    /// Checks the world once everything has ended.
     pub(crate) fn at_the_end(world: &World) {
         let seed = world.seed;
         let steps = world.log.values().filter_map(|entry| match entry {

@@ -16,14 +16,14 @@ pub(crate) struct Node {
     pub(crate) instance: Instance,
     pub(crate) machine: Machine,
     pub(crate) clock: SimClock,
-    /// Processes of it before this one: what belongs to one of them ends with it.
+    /// The number of earlier processes of this machine: what belongs to a process ends with it.
     pub(crate) epoch: u32,
     pub(crate) is_alive: bool,
     pub(crate) is_frozen: bool,
     pub(crate) frozen_at: u64,
     pub(crate) is_cut: bool,
     pub(crate) is_denied: bool,
-    /// The process knows that it is connected.
+    /// True if the process knows that it is connected.
     pub(crate) is_told: bool,
     /// Events that came while it was frozen.
     pub(crate) held: VecDeque<Told>,
@@ -31,7 +31,7 @@ pub(crate) struct Node {
     pub(crate) wake_at: u64,
     pub(crate) commit: &'static str,
     pub(crate) weight: NonZeroU32,
-    /// The outcome of a part of it with so many messages; `None`: bytes that no other part has.
+    /// Makes the outcome of a part from its number of messages; `None`: bytes that no other part has.
     pub(crate) outcome: Option<fn(u64) -> Outcome>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Begun {
 }
 
 impl Engine {
-    /// Begins the part at `now`, or finds that it is too late; `None`: it is another one, or has begun.
+    /// Begins the part at `now`, or finds that it is too late; `None` if it is another one, or has begun.
     pub(crate) fn begins(&mut self, block: BlockId, now: Instant) -> Option<agent::Event> {
         let begun =
             self.begun.as_mut().filter(|begun| begun.block == block && !begun.has_started)?;
@@ -94,7 +94,7 @@ impl Engine {
         Some(agent::Event::Started(block))
     }
 
-    /// Ends the part, and answers with what it came to; `None`: it is another one.
+    /// Ends the part, and returns its result; `None` if it is another one.
     pub(crate) fn ends(
         &mut self,
         block: BlockId,

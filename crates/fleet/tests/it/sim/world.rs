@@ -33,7 +33,7 @@ pub(crate) struct World {
     pub(crate) run: Name,
     pub(crate) plan: Arc<Plan>,
     pub(crate) blocks: Vec<BlockWork>,
-    /// The time by which the parts of a block end later than its work says.
+    /// The time by which the parts of a block overrun what its work says.
     pub(crate) overrun: Nanos,
     /// Operations and questions that have not ended.
     underway: BTreeSet<u64>,
@@ -57,7 +57,7 @@ enum Happening {
         subject: Subject,
         entry: Option<Entry>,
     },
-    /// The end of one, unless it has ended.
+    /// The end of a write or a read, unless it has ended.
     Ends {
         node: usize,
         epoch: u32,
@@ -87,7 +87,7 @@ impl World {
         Self { is_traced: true, ..self }
     }
 
-    /// Goes on until all that is alive has ended, or the bound is over.
+    /// Runs until everything alive has ended; fails once the bound is over.
     pub(crate) fn run(&mut self) {
         let bound = self.calm + BOUND;
         while let Some(((at, _), happening)) = self.queue.pop_first() {
@@ -106,7 +106,7 @@ impl World {
         Invariants::at_the_end(self);
     }
 
-    /// Goes on until then, whatever has ended.
+    /// Runs until the time `until`, whatever has ended.
     pub(crate) fn run_until(&mut self, until: u64) {
         while let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= until) {
             let ((at, _), happening) = entry.remove_entry();
@@ -211,7 +211,7 @@ impl World {
     }
 }
 
-/// Controllers: the first brings the plan, the others join a run that is there.
+/// The number of controllers: the first brings the plan, the others join a run that is there.
 pub(crate) const CONTROLLERS: usize = 2;
 /// The time in which everything ends once nothing goes wrong any more: three blocks with two repeats each, in which
 /// agents are missed until their grace is over.

@@ -14,11 +14,11 @@ use wire::styx::packets::{GameTransport, JoinRequest, LoginRequest};
 /// The fate of a client that sent something bad.
 #[derive(Debug)]
 enum Answer {
-    /// BadPacket with these.
+    /// BadPacket with this command and error.
     Bad { cmd: i8, error: i8 },
     /// A packet of this class with this status and code.
     Status(u64, u64, u64),
-    /// The end of its connection, and nothing said.
+    /// The end of its connection, without an answer.
     Close,
 }
 
@@ -38,13 +38,13 @@ fn binary_clients_are_told_or_closed_and_nobody_else_notices() {
         ("a length that is too short",    true,  vec![0, 0, 0, 4],                Answer::Close),
         ("a length that is too long",     true,  too_long.to_vec(),               Answer::Close),
         ("text",                          true,  b"GET / HTTP/1.1\r\n\r\n".to_vec(), Answer::Close),
-        ("a class that there is not",     true,  frame_of(&[99]),                   Answer::Bad { cmd: 99, error: -4 }),
+        ("an unknown class",              true,  frame_of(&[99]),                   Answer::Bad { cmd: 99, error: -4 }),
         ("a packet that ends too early",  true,  frame_of(&[30, 0, 0]),             Answer::Bad { cmd: 30, error: -4 }),
-        ("bytes behind a packet",         true,  frame_of(&[7, 0, 0, 0, 1, 9]),     Answer::Bad { cmd: 7, error: -4 }),
-        ("an enum that there is not",     true,  frame_of(&[145, 9, 0, 0, 0, 0, 0, 1, b'/']), Answer::Bad { cmd: -111, error: -4 }),
-        ("a list that is not there",      true,  frame_of(&[211, 0x7f, 0xff, 0xff, 0xff]), Answer::Bad { cmd: -45, error: -4 }),
+        ("bytes after a packet",          true,  frame_of(&[7, 0, 0, 0, 1, 9]),     Answer::Bad { cmd: 7, error: -4 }),
+        ("an unknown enum value",         true,  frame_of(&[145, 9, 0, 0, 0, 0, 0, 1, b'/']), Answer::Bad { cmd: -111, error: -4 }),
+        ("a list that is missing",        true,  frame_of(&[211, 0x7f, 0xff, 0xff, 0xff]), Answer::Bad { cmd: -45, error: -4 }),
         ("text that is not UTF-8",        false, frame_of(&[10, 0, 1, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), Answer::Bad { cmd: 10, error: -4 }),
-        ("an event that is none",         true,  event(b"no event at all"),       Answer::Bad { cmd: 100, error: -2 }),
+        ("an event that is not one",      true,  event(b"no event at all"),       Answer::Bad { cmd: 100, error: -2 }),
         ("an event before the login",     false, event(&[0; 22]),                 Answer::Bad { cmd: 100, error: -3 }),
         ("a join before the login",       false, join(1),                         Answer::Bad { cmd: 30, error: -3 }),
         ("a join of a missing table",     true,  join(999_999),                   Answer::Status(31, 2, 1)),
@@ -85,7 +85,7 @@ fn binary_clients_are_told_or_closed_and_nobody_else_notices() {
             assert_eq!(time_of_rounds(&mut stage, &mut others), undisturbed, "{what}");
         }
         let totals = stage.totals();
-        // Those that asked for the system before they were logged in, too.
+        // Plus the three that asked for the system before they were logged in.
         assert_eq!(totals.world.bad_packets, bad_count as u64 + 3);
         assert_eq!((totals.broken, totals.world.forced_logouts), (3, 0));
     });
@@ -135,7 +135,7 @@ fn text_that_is_no_packet_is_answered_over_websocket_and_over_comet() {
         // This protocol has no binary messages.
         stage.say(socket, &frame(0x82, &[7, 0, 0, 0, 1]));
         assert_eq!(texts(&stage.hear(socket)), [json!({"cmd": 0, "error": -4, "classId": 3})]);
-        // Neither are frames and messages that are too long.
+        // Nor does it allow frames and messages that are too long.
         stage.say(socket, &frame(0x81, &[b' '; 40_000]));
         assert_eq!(stage.hear(socket)[..4], [0x88, 2, 0x03, 0xf1]);
         assert_eq!(stage.end(socket), Some(Ok(())));

@@ -1,4 +1,4 @@
-//! Bots over each transport, as the generator has them.
+//! Bots over each transport, as the generator runs them.
 
 use super::stage::{Stage, binary, ms, web};
 use engine::{ConnectionId, Engine};
@@ -84,7 +84,7 @@ impl Player {
         self.speak(stage, &tx);
     }
 
-    /// Understands what has come.
+    /// Parses what has arrived.
     pub(crate) fn listen(&mut self, stage: &mut Stage) {
         let mut tx = Vec::new();
         for (connection, is_second) in [(Some(self.first), false), (self.second, true)] {
@@ -144,13 +144,13 @@ pub(crate) fn drive(stage: &mut Stage, players: &mut [Player], done: impl Fn(&[P
     panic!("it does not end: {ends:?}");
 }
 
-/// Has everybody sit down.
+/// Seats all players.
 #[track_caller]
 pub(crate) fn seat(stage: &mut Stage, players: &mut [Player]) {
     drive(stage, players, |players| players.iter().all(|player| player.is_seated));
 }
 
-/// Has everybody play so many rounds, each after the reply to the one before.
+/// Lets all players play `rounds` rounds, each after the replies to the previous one.
 #[track_caller]
 pub(crate) fn play(stage: &mut Stage, players: &mut [Player], rounds: u64) {
     for _ in 0..rounds {
@@ -171,5 +171,5 @@ fn http() -> Connection {
     Http1::client(Arc::new(request.unwrap()), http1::Limits::default()).into()
 }
 
-/// Nothing takes longer, in milliseconds.
+/// The longest that anything takes, in milliseconds.
 const TURNS_MAX: u32 = 2_000;

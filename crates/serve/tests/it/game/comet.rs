@@ -1,4 +1,4 @@
-//! Comet clients: what Bayeux wants of a server.
+//! Comet clients: what Bayeux requires of a server.
 
 use super::bots::{Player, Way, drive, play, seat};
 use super::stage::{Stage, classes, ms, web};
@@ -66,7 +66,7 @@ fn a_session_begins_is_connected_and_ends() {
 #[test]
 fn a_connect_is_held_until_there_is_news_or_its_time_is_over() {
     Stage::each_kind(|new| {
-        // Nobody is logged in for long.
+        // Nobody logs in for a long time.
         let patient = Nanos::from_secs(100);
         let world =
             world::Options { login_max: patient, quiet_max: patient, ..world::Options::default() };
@@ -94,14 +94,14 @@ fn a_connect_is_held_until_there_is_news_or_its_time_is_over() {
             (&json!(11), &json!("/meta/connect"))
         );
 
-        // None is held: the answer to what was published brings the news.
+        // No connect is held: the answer to what was published brings the news.
         let published = stage.ask(publishing, &login(&client, "8"));
         assert_eq!(
             (&published[0]["data"]["classId"], &published[1]["successful"]),
             (&json!(11), &json!(true))
         );
 
-        // A new connect ends the one before, and so does whatever else comes on its connection.
+        // A new connect ends the previous one, and so does anything else that arrives on its connection.
         stage.post(id, &connect);
         let another = stage.connect(&web());
         stage.post(another, &connect);
@@ -134,9 +134,9 @@ fn a_client_that_never_comes_back_is_dropped_and_its_player_leaves() {
         ];
         seat(&mut stage, &mut players);
         play(&mut stage, &mut players, 3);
-        // The connections stand, and nothing comes over them any more.
+        // The connections stay open, but nothing arrives on them any more.
         let mut other = vec![players.remove(1)];
-        other[0].play(&mut stage); // What it is told then answers the connect that was held.
+        other[0].play(&mut stage); // The news of it answers the connect that was held.
         drive(&mut stage, &mut other, |other| other[0].replies == 4);
         assert_eq!((stage.totals().world.players, stage.totals().lost_clients), (2, 0));
         for _ in 0..12 {
@@ -255,7 +255,7 @@ fn a_client_without_a_login_is_ended_by_the_world() {
     });
 }
 
-/// A new client, and a connection for what it asks.
+/// A new client, and a connection for its requests.
 pub(crate) fn shake_hands(stage: &mut Stage) -> (ConnectionId, String) {
     let id = stage.connect(&web());
     let welcome = stage.ask(id, HANDSHAKE);

@@ -16,9 +16,9 @@ fn every_event_reaches_everybody_at_its_table_once_whichever_way_they_came() {
     for (fronts, conditions) in
         [(0, Conditions::default()), (0, rough.clone()), (2, Conditions::default()), (2, rough)]
     {
-        // With fronts, connections take turns: both of a Comet client never reach the same.
+        // With fronts, connections take turns: the two of a Comet client never reach the same one.
         let mut stage = Stage::with_fronts(Options::default(), conditions, fronts);
-        // Tables of 1 to 5 players, who came in every way.
+        // Tables of 1 to 5 players, who came in all ways.
         let sizes = [1, 2, 3, 4, 5_u64];
         let ways = [Way::Binary, Way::WebSocket, Way::Comet];
         let mut players = Vec::new();

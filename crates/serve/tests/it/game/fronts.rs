@@ -1,4 +1,4 @@
-//! Fronts in further threads, here processes of the same network; `conservation` counts what passes them.
+//! Fronts in further threads, here processes of the same network; `conservation` counts what passes through them.
 
 use super::bots::{Player, Way, drive, play, seat};
 use super::stage::{Stage, binary, classes, framed, front, ms};
@@ -23,7 +23,7 @@ fn who_logs_in_over_one_front_is_forced_out_of_the_other() {
     let world = stage.totals().world;
     assert_eq!((world.connections, world.players, world.logged_in_remotely), (1, 1, 1));
 
-    // The place of the first is used again, and nothing crosses.
+    // The place of the first is used again, and nothing gets mixed up.
     let third = stage.connect(&front(1, 4123));
     stage.say_packet(third, &login("8"));
     stage.pass(ms(1));
@@ -34,7 +34,7 @@ fn who_logs_in_over_one_front_is_forced_out_of_the_other() {
 #[test]
 fn the_players_of_a_front_that_ends_are_away_and_the_others_play_on() {
     let mut stage = Stage::with_fronts(Options::default(), Conditions::default(), 2);
-    // One each over the server and both fronts: a Comet client takes two, the first of them for its news.
+    // One each over the server and both fronts; a Comet client takes two turns, the first of them for its news.
     let mut players: Vec<Player> = [Way::Binary, Way::Binary, Way::WebSocket, Way::Comet]
         .into_iter()
         .zip(1..)
@@ -95,7 +95,7 @@ fn a_front_whose_link_is_full_stops_reading_and_loses_nothing() {
     let mut stage = Stage::with_fronts(options, Conditions::default(), 1);
     let id = stage.connect(&front(1, 4123));
     let from = stage.now();
-    stage.engine.freeze(from, from + ms(2_000)); // Nobody takes what the front says.
+    stage.engine.freeze(from, from + ms(2_000)); // Nobody takes what the front sends.
     // Refused: nobody is logged in.
     let refused = TableChat { tableid: 1, pid: 1, message: "x".repeat(1000).into() };
     let refused = framed(&refused.into());
@@ -125,7 +125,7 @@ fn who_gets_more_over_a_front_that_does_not_keep_up_is_dropped() {
     stage.fronts[0].0.freeze(from, from + ms(3_000));
     let chat = TableChat { tableid: 1, pid: 1, message: "x".repeat(1000).into() };
     let chat = framed(&chat.into());
-    // 256 KiB may wait for the front, and its kernel has as much.
+    // 256 KiB may wait for the front, and its kernel holds as much.
     let most = (512 << 10) / (chat.len() + 13);
     for said in [most - 10, 50] {
         assert_eq!(stage.totals().slow, 0);
@@ -137,7 +137,7 @@ fn who_gets_more_over_a_front_that_does_not_keep_up_is_dropped() {
     assert_eq!((totals.slow, totals.world.players, totals.world.away), (1, 2, 1));
     stage.pass(ms(3_000));
     let ends = ids.map(|id| stage.end(id));
-    assert_eq!(ends, [None, Some(Ok(())), None], "nobody else is");
+    assert_eq!(ends, [None, Some(Ok(())), None], "nobody else is dropped");
     let heard = ids.map(|id| stage.hear_packets(id).len());
     assert!(heard[1] >= most - 10 && heard[1] < heard[0] && heard[2] == 2, "{heard:?}");
 }

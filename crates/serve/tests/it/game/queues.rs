@@ -35,7 +35,7 @@ fn a_player_who_does_not_read_is_dropped_at_the_limit() {
     assert_eq!(total, 4 * 3 * (before + 60));
 }
 
-/// A response in its frame: length, class, table, player, the length of 18 bytes and these, no attributes.
+/// A response in its frame: length, class, table, player, a length and its 18 bytes, no attributes.
 const RESPONSE_LEN: u64 = 4 + 1 + 4 + 4 + 4 + 18 + 4;
 
 #[test]
@@ -80,7 +80,7 @@ fn a_comet_client_who_does_not_read_its_answers_is_dropped_at_the_limit() {
             );
             assert_eq!(stage.ask(id, &publish)[0]["data"]["status"], 0);
         }
-        // Connects in a row, each of which ends the one before: more than 64 KiB beyond what the kernels take.
+        // Connects in a row, each of which ends the previous one: more than 64 KiB beyond what the kernels take.
         let connect = format!(r#"[{{"channel":"/meta/connect","clientId":"{client}"}}]"#);
         let len = connect.len();
         let request =
@@ -92,7 +92,7 @@ fn a_comet_client_who_does_not_read_its_answers_is_dropped_at_the_limit() {
         }
         assert_eq!((stage.totals().requests, stage.totals().slow), (2_503, 0));
         let mut players = vec![Player::new(&mut stage, Way::Binary, 1, 1)];
-        seat(&mut stage, &mut players); // Which is news for everybody at the table.
+        seat(&mut stage, &mut players); // News for everybody at the table.
         let totals = stage.totals();
         assert_eq!((totals.slow, totals.lost_clients, totals.world.away), (1, 0, 1));
     });

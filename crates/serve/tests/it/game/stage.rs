@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use units::{Instant, Nanos};
 use wire::styx::Packet;
 
-/// The server's process, one for its clients, and one that never reads.
+/// The server's process, a process for its clients, and one that never reads.
 pub(crate) struct Stage {
     network: Network,
     pub(crate) client: Sim,
@@ -19,7 +19,7 @@ pub(crate) struct Stage {
     pub(crate) fronts: Vec<(Sim, Front)>,
     /// The totals of the fronts that were ended.
     ended: Totals,
-    /// Among how many places connections take turns.
+    /// The number of places among which connections take turns.
     turns: usize,
     connections: usize,
     ears: Ears,
@@ -38,7 +38,7 @@ impl Stage {
         stage
     }
 
-    /// Checks a property of a server with and without a front before it.
+    /// Checks a property of a server with and without a front.
     pub(crate) fn each_kind(check: impl Fn(fn(Options) -> Self)) {
         for new in [Self::new, Self::behind_a_front] {
             check(new);
@@ -73,8 +73,8 @@ impl Stage {
         }
     }
 
-    /// The same, and so many fronts, which listen at addresses of their own: the web addresses of all are one after the
-    /// other, and so are the others.
+    /// The same with `count` fronts, which listen at addresses of their own: those of the web are consecutive, and so
+    /// are the others.
     pub(crate) fn with_fronts(options: Options, conditions: Conditions, count: u8) -> Self {
         let mut stage = Self::with(options.clone(), conditions);
         stage.turns = 1 + usize::from(count);
@@ -93,13 +93,13 @@ impl Stage {
         self.fronts.push((engine, Front::new(options, world, stop)));
     }
 
-    /// Ends a front, as a thread that ends does.
+    /// Ends a front, as the end of its thread does.
     pub(crate) fn end_front(&mut self, index: usize) {
         let (_, front) = self.fronts.remove(index);
         self.ended = self.ended.and(&front.totals());
     }
 
-    /// Connects to that address or the same of a front: all take turns.
+    /// Connects to `address` or to its counterpart at a front, in turn.
     pub(crate) fn connect_somewhere(&mut self, address: &Address) -> ConnectionId {
         let turn = self.connections % self.turns;
         self.connections += 1;
@@ -124,7 +124,7 @@ impl Stage {
         self.pass(ms(1));
     }
 
-    /// Lets so much time pass.
+    /// Lets `time` pass.
     pub(crate) fn pass(&mut self, time: Nanos) {
         let until = self.now() + time;
         let mut parties = vec![
@@ -161,12 +161,12 @@ impl Stage {
         self.server.totals_with_fronts()
     }
 
-    /// Says a packet in a frame of Styx.
+    /// Sends a packet in a Styx frame.
     pub(crate) fn say_packet(&mut self, id: ConnectionId, packet: &Packet<'_>) {
         self.say(id, &framed(packet));
     }
 
-    /// The packets that were heard in frames of Styx, each as JSON.
+    /// The packets heard in Styx frames, each as JSON.
     pub(crate) fn hear_packets(&mut self, id: ConnectionId) -> Vec<Value> {
         let bytes = self.hear(id);
         let mut rest = &bytes[..];
@@ -203,7 +203,7 @@ impl Stage {
         bodies
     }
 
-    /// Posts, and hears the one response to that.
+    /// Posts `body`, and returns the one response.
     pub(crate) fn ask(&mut self, id: ConnectionId, body: &str) -> Value {
         self.post(id, body);
         let mut bodies = self.hear_bodies(id);
@@ -248,14 +248,14 @@ impl Node<Sim> for Ears {
     }
 }
 
-/// A packet in a frame of Styx.
+/// A packet in a Styx frame.
 pub(crate) fn framed(packet: &Packet<'_>) -> Vec<u8> {
     let mut payload = Vec::new();
     packet.encode(&mut payload);
     frame_of(&payload)
 }
 
-/// A frame of Styx.
+/// A Styx frame.
 pub(crate) fn frame_of(payload: &[u8]) -> Vec<u8> {
     let len = u32::try_from(4 + payload.len()).unwrap();
     [&len.to_be_bytes()[..], payload].concat()

@@ -134,7 +134,7 @@ fn a_large_lobby_is_told_bit_by_bit_and_stays_right_meanwhile() {
     let mut known = Known::default();
     known.listen(&mut stage, subscriber);
     assert_eq!((known.seated.len(), known.packets), (100, 1));
-    // Somebody sits down ahead of the account, behind it, and across, while it is given.
+    // Somebody sits down ahead of the listing, behind it, and across it, while it is being sent.
     for step in 0..22 {
         for tableid in [step * 1_000 % 20_000 + 50, 19_999 - step, 1 + step] {
             stage.say(mover, JoinRequest { tableid, seat: -1, params: Vec::new() });

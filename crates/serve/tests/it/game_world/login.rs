@@ -64,7 +64,7 @@ fn refused_logins_say_why_and_may_be_tried_again() {
     }
     assert_eq!(stage.world.counters().logins_refused, 4);
     stage.say(session, login(1));
-    assert_eq!(stage.hear(session), [logged_in(1)], "who is known is let in even when it is full");
+    assert_eq!(stage.hear(session), [logged_in(1)], "known players are let in when it is full");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn a_flood_is_ended_and_no_other_player_notices() {
     let mut stage = Stage::new(Options { tables: 10, seats: 5, flood, ..Options::default() });
     let (healthy, flooder, neighbour) =
         (stage.seated(1, 1), stage.seated(2, 2), stage.seated(3, 2));
-    // Five packets a second are fewer than may be, for however long.
+    // Five packets a second are below the limit, however long they last.
     for seq in 1..=100 {
         stage.pass(Nanos::from_millis(200));
         stage.say(healthy, event(1, LoadRequest { seq, ..LoadRequest::default() }));
@@ -88,13 +88,13 @@ fn a_flood_is_ended_and_no_other_player_notices() {
                 stage.say(flooder, event(2, LoadRequest { seq, ..LoadRequest::default() }));
             }
         }
-        // Both others are silent but for the flood.
+        // Both others are silent except for the flood.
         stage.say(neighbour, Ping::default());
     }
     let heard = stage.hear(flooder);
     let message = "too many packets".into();
     assert_eq!(heard.last(), Some(&ForcedLogout { code: 2, message }.into()));
-    assert_eq!(heard.len(), 10 + 1, "as many events as may be at once, and the end");
+    assert_eq!(heard.len(), 10 + 1, "as many events as the burst allows, and the end");
     assert_eq!(stage.hear(neighbour).len(), 10 + 1, "the same events, and NotifyLeave");
     let counters = stage.world.counters();
     assert_eq!((counters.floods, counters.forced_logouts), (1, 1));

@@ -53,7 +53,7 @@ impl Stage {
         self.world.connect(self.now)
     }
 
-    /// A new connection on which this player has logged in; nothing of that is left to look at.
+    /// A new connection on which this player has logged in; none of the packets is left to look at.
     pub(crate) fn player(&mut self, pid: i32) -> SessionId {
         let session = self.connect();
         self.say(session, login(pid));
@@ -101,7 +101,7 @@ impl Stage {
         sent.into_iter().map(|bytes| Packet::decode(bytes.leak()).unwrap()).collect()
     }
 
-    /// Says something and holds what the same session hears against what it should.
+    /// Says something and compares what the same session hears with `expected`.
     pub(crate) fn ask<'a, const N: usize>(
         &mut self,
         from: SessionId,

@@ -124,7 +124,7 @@ impl World {
             return;
         }
         let now = node.clock.at(self.now);
-        // A clock that stood still has not come to that instant yet: the timer goes on.
+        // A clock that stood still has not reached that instant yet: the timer goes on.
         if let Machine::Agent { engine, .. } = &node.machine
             && let Some(begun) = &engine.begun
         {
@@ -184,7 +184,7 @@ impl World {
         self.wake_later(index);
     }
 
-    /// A part has begun; it ends by its own clock.
+    /// Handles the start of a part, which ends by its own clock.
     fn started(&mut self, index: usize, block: BlockId, now: Instant) {
         Invariants::starts(self, index, block, now);
         let node = &self.nodes[index];

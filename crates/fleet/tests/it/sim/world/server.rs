@@ -1,4 +1,4 @@
-//! The server that keeps the log, and the ways of messages to it, from it and through it.
+//! The server that keeps the log, and the messages to it, from it and through it.
 
 use super::{CONTROLLERS, Happening, MS, World};
 use crate::sim::node::{Machine, Node, Told};
@@ -8,7 +8,7 @@ use fleet::controller::{self, NoAnswer};
 use fleet::protocol::{Beat, Command, Entry, Instance, Lead, Name, Subject};
 
 impl World {
-    /// The time that a message takes; `None`: it is lost.
+    /// The time that a message takes; `None` if it is lost.
     pub(super) fn way(&mut self) -> Option<u64> {
         if self.happens_in_a_thousand(self.conditions.loss) {
             return None;
@@ -41,7 +41,7 @@ impl World {
         self.tell(node, told);
     }
 
-    /// Starts an operation of a process: it has one end, in time.
+    /// Starts an operation of a process: it ends once, and in time.
     pub(super) fn operate(&mut self, node: usize, subject: Subject, entry: Option<Entry>) {
         self.number += 1;
         let operation = self.number;
@@ -171,7 +171,7 @@ impl World {
         };
         match self.nodes.iter().position(of) {
             Some(node) => self.tell(node, Told::Agent(agent::Event::Command(question, command))),
-            // Nobody is subscribed: the server knows that of a connection that is closed, not of one that is cut.
+            // Nobody is subscribed: the server knows this of a closed connection, but not of a cut one.
             None => {
                 let cut =
                     |node: &Node| node.is_alive && node.name == *agent && node.instance == instance;
@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    /// A message that is said once.
+    /// Sends a message once; it may be lost, or doubled on its way.
     fn says(&mut self, from: usize, to: usize, told: impl Fn() -> Told) {
         let copies = 1 + usize::from(self.happens_in_a_thousand(self.conditions.double));
         for _ in 0..copies {

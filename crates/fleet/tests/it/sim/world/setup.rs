@@ -36,7 +36,7 @@ impl World {
         world
     }
 
-    /// A world in which nothing goes wrong by itself; `calm` is in nanoseconds.
+    /// A world in which nothing goes wrong on its own; `calm` is in nanoseconds.
     pub(crate) fn quiet(seed: u64, mut random: Random, calm: u64) -> Self {
         let agents = 2 + random.below(3);
         let has_twin = random.below(3) == 0;
@@ -165,7 +165,7 @@ impl World {
     }
 }
 
-/// The answer of an agent to the question who is there; it is a watch if its name begins with a w.
+/// The answer of an agent to the question of who is there; it is a watch if its name begins with a w.
 pub(super) fn hello(name: &Name, instance: Instance, commit: &str, weight: NonZeroU32) -> Hello {
     Hello {
         agent: name.clone(),
