@@ -123,12 +123,12 @@ pub struct Entry {
 impl Entry {
     /// Its wall time in nanoseconds; for a share, the share itself.
     pub fn real_time_ns(&self) -> f64 {
-        self.real_time * self.factor()
+        self.real_time * factor(self.aggregate_unit, self.time_unit)
     }
 
     /// Its CPU time, likewise.
     pub fn cpu_time_ns(&self) -> f64 {
-        self.cpu_time * self.factor()
+        self.cpu_time * factor(self.aggregate_unit, self.time_unit)
     }
 
     /// The result in the form of a record.
@@ -139,10 +139,6 @@ impl Entry {
             real_time_ns: self.real_time_ns(),
             cpu_time_ns: self.cpu_time_ns(),
         }
-    }
-
-    fn factor(&self) -> f64 {
-        factor(self.aggregate_unit, self.time_unit)
     }
 }
 
