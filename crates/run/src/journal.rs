@@ -13,6 +13,7 @@ use crate::{Feed, ending};
 use lab::Locked;
 use record::{Block, ReadError, RunRecord, SCHEMA_VERSION, Subject};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -219,7 +220,7 @@ pub enum RecoverError {
     )]
     OtherVersion {
         /// The schema version of its records.
-        version: u32,
+        version: u64,
     },
     /// Its plan or sweep contradicts itself.
     #[error("a damaged journal: {0}")]
@@ -234,7 +235,7 @@ struct Found {
     frame: Option<RunRecord>,
     entries: Vec<Entry>,
     /// The schema version of a frame that is not of this program's; nothing after it was read.
-    other_version: Option<u32>,
+    other_version: Option<u64>,
     /// The length in bytes of all complete lines.
     good_len: u64,
 }
@@ -267,17 +268,10 @@ impl Found {
 }
 
 /// The schema version of a frame, unless it is this program's.
-fn other_version(line: &str) -> Option<u32> {
-    #[derive(Deserialize)]
-    struct Versioned {
-        frame: Version,
-    }
-    #[derive(Deserialize)]
-    struct Version {
-        schema_version: u32,
-    }
-    let Versioned { frame } = serde_json::from_str(line).ok()?;
-    Some(frame.schema_version).filter(|version| *version != SCHEMA_VERSION)
+fn other_version(line: &str) -> Option<u64> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    let version = line.pointer("/frame/schema_version")?.as_u64()?;
+    Some(version).filter(|version| *version != u64::from(SCHEMA_VERSION))
 }
 
 /// True if there is no such file, or not even its folder.
