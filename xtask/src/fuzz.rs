@@ -93,10 +93,9 @@ fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
     let failing = shell::target().join("fuzz-failing").join(target);
     fs::create_dir_all(&found)?;
     fs::create_dir_all(&failing)?;
-    let mut command = shell::command(program);
-    command.env("FUZZ_TARGET", target).arg(found).arg(format!("fuzz/corpus/{target}"));
+    let mut command = limited(program, target);
+    command.arg(found).arg(format!("fuzz/corpus/{target}"));
     command.arg(format!("-artifact_prefix={}/", failing.display()));
-    command.args(LIMITS);
     let child = command.stderr(Stdio::piped()).spawn();
     let mut child = child.with_context(|| format!("cannot start `{}`", shell::shown(&command)))?;
     let id = child.id();
@@ -120,6 +119,13 @@ fn fuzz(program: &Path, target: &str, seconds: u32) -> Result<Told> {
     Ok(told)
 }
 
+/// The command that runs a target within [`LIMITS`].
+fn limited(program: &Path, target: &str) -> Command {
+    let mut command = shell::command(program);
+    command.env("FUZZ_TARGET", target).args(LIMITS);
+    command
+}
+
 /// Returns the smallest input that libFuzzer makes of a failing one within a minute, or the file itself if it makes
 /// none that still fails: an input that takes too long or too much memory is not tried again and again.
 fn smallest(program: &Path, target: &str, failing: &Path) -> PathBuf {
@@ -128,15 +134,14 @@ fn smallest(program: &Path, target: &str, failing: &Path) -> PathBuf {
     if !name.starts_with("crash-") {
         return failing.to_owned();
     }
-    let mut command = shell::command(program);
-    command.env("FUZZ_TARGET", target).args(["-minimize_crash=1", MINIMIZING]).args(LIMITS);
+    let mut command = limited(program, target);
+    command.args(["-minimize_crash=1", MINIMIZING]);
     command.arg(format!("-exact_artifact_path={}", smaller.display())).arg(failing);
     // However it ends: of what it has made, some never fail, such as a file that it did not finish writing.
     shell::works(&mut command);
     let len = |path: &Path| fs::metadata(path).map_or(u64::MAX, |found| found.len());
-    let mut replay = shell::command(program);
-    replay.env("FUZZ_TARGET", target).args(LIMITS).arg(&smaller);
-    let is_smaller = len(&smaller) < len(failing) && !shell::works(&mut replay);
+    let fails = |path: &Path| !shell::works(limited(program, target).arg(path));
+    let is_smaller = len(&smaller) < len(failing) && fails(&smaller);
     if is_smaller { smaller } else { failing.to_owned() }
 }
 
