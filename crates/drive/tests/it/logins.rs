@@ -6,7 +6,7 @@ use engine::sim::Sim;
 use engine::{Completion, ConnectionId, Engine, Node, Step};
 use record::{Counts, ErrorClass};
 use spec::Conversation;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use units::{Instant, Nanos};
 use wire::{Connection, Event, Input, Message, Protocol};
 
@@ -81,7 +81,8 @@ const FILE: &str = r#"
 struct Gate {
     answer: Answer,
     sockets: BTreeMap<ConnectionId, Option<Connection>>,
-    tokens: BTreeSet<String>,
+    /// Tokens that admit a client, each with the connection that it was given on.
+    tokens: BTreeMap<String, ConnectionId>,
     accepted: u64,
     logins: u64,
     upgrades: u64,
@@ -102,7 +103,7 @@ impl Gate {
         Self {
             answer,
             sockets: BTreeMap::new(),
-            tokens: BTreeSet::new(),
+            tokens: BTreeMap::new(),
             accepted: 0,
             logins: 0,
             upgrades: 0,
@@ -122,10 +123,10 @@ impl Gate {
                     format!("first{}", self.logins)
                 } else {
                     let used = request.split("token=").nth(1).unwrap().split(' ').next().unwrap();
-                    assert!(self.tokens.remove(used), "{request}");
+                    assert!(self.tokens.remove(used).is_some(), "{request}");
                     format!("room-of-{used}")
                 };
-                self.tokens.insert(token.clone());
+                self.tokens.insert(token.clone(), id);
                 (200, format!("{{\"token\":\"{token}\"}}"))
             }
         };
@@ -141,7 +142,8 @@ impl Gate {
         }
         if text.starts_with("GET ") {
             let token = text.strip_prefix("GET /?token=").unwrap().split(' ').next().unwrap();
-            assert!(self.tokens.remove(token), "{text}");
+            let login = self.tokens.remove(token).unwrap_or_else(|| panic!("{text}"));
+            self.ended_first &= !self.sockets.contains_key(&login);
             self.upgrades += 1;
             let server = Speech::WebSocketText.server(None).connection(0, 0);
             self.sockets.insert(id, Some(server));
