@@ -92,10 +92,11 @@ pub fn listener(pid: u32) -> Option<Listener> {
 /// The address and the inode from a line of `/proc/net/tcp` or `tcp6`, if it is about a listening socket.
 fn listening(line: &str) -> Option<(SocketAddr, u64)> {
     let mut fields = line.split_ascii_whitespace();
-    let local = address(fields.nth(1)?)?;
-    let state = fields.nth(1)?;
-    let inode = fields.nth(5)?.parse().ok()?;
-    (state == LISTEN).then_some((local, inode))
+    let local = fields.nth(1)?;
+    if fields.nth(1)? != LISTEN {
+        return None; // Before anything is parsed: a busy machine has 100 000 others.
+    }
+    Some((address(local)?, fields.nth(5)?.parse().ok()?))
 }
 
 /// Parses `0100007F:1F90`: 32-bit words in this machine's byte order, then the port.
