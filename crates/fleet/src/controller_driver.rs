@@ -215,7 +215,7 @@ impl Elsewhere for Lead<'_> {
             .collect();
         let cut_short = (!missing.is_empty()).then(|| {
             let (count, all) = (missing.len(), parts().count());
-            format!("{count} of {all} parts are missing: {}", missing.join(", "))
+            format!("{count} of {all} parts missing: {}", missing.join(", "))
         });
         let began = self.began(asked);
         Ok(Ok(Merged { outcome, began, busiest_worker, agents, cut_short, watched, replies }))

@@ -236,7 +236,7 @@ fn measured(part: AgentPart, result: &PartResult, outcome: &Outcome) -> AgentPar
         doubts.push(format!("one of its workers was busy {:.0} % of the time", busy * 100.0));
     }
     if health.throttled > 0 {
-        doubts.push(format!("its control group was throttled in {} periods", health.throttled));
+        doubts.push(format!("its control group was throttled (periods: {})", health.throttled));
     }
     doubts.extend(record::generator_faults(&Block::of(outcome), health.timer_floor));
     AgentPart {

@@ -299,10 +299,7 @@ impl fmt::Display for Word {
                 Why::Completed => write!(to, "the run is complete"),
                 Why::Stopped => write!(to, "the run was stopped"),
                 Why::TooFewAgents { ready, needed, because } => {
-                    write!(
-                        to,
-                        "the run ended: {ready} agents are ready, but it needs {needed}; {because}"
-                    )
+                    write!(to, "the run ended with {ready} of {needed} agents ready; {because}")
                 }
             },
         }

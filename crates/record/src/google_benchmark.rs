@@ -206,7 +206,9 @@ pub enum ReadError {
     #[error("no benchmark in it: `benchmarks` is empty")]
     Empty,
     /// A time is impossible.
-    #[error("benchmarks[{index}] ({name:?}): {field} is {value}, which is not a time")]
+    #[error(
+        "benchmarks[{index}] ({name:?}): {field} is {value}; it must be a time from 0 to 584 years"
+    )]
     Impossible {
         /// The place of the entry, from 0.
         index: usize,

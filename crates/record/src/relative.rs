@@ -92,7 +92,7 @@ fn of_sides(
     let (low, high) = ratio.interval().ok_or_else(|| {
         let (rounds, least) = (ratio.rounds(), Pooled::ROUNDS_MIN);
         unknown(match rounds < least {
-            true => format!("{rounds} rounds; it needs {least} (--rounds {least})"),
+            true => format!("rounds: {rounds}; it needs {least} (--rounds {least})"),
             false => HANGS_ON_FEW.to_owned(),
         })
     })?;
@@ -153,7 +153,7 @@ fn no_interval(both: [&RunRecord; 2]) -> String {
     let least = Pooled::ROUNDS_MIN;
     if base.min(record) < least {
         return format!(
-            "{record} rounds, {base} of the baseline; each needs {least} (--rounds {least})"
+            "rounds: {record}, in the baseline {base}; each needs {least} (--rounds {least})"
         );
     }
     HANGS_ON_FEW.to_owned()

@@ -22,7 +22,7 @@ pub(crate) fn subtitle(record: &RunRecord) -> String {
     let when = record.started_at.replace('T', " ").replace('Z', " UTC");
     let mut parts = vec![when, number::nanos(record.duration_ns)];
     parts.extend(record.environment.cpu_model.clone());
-    parts.extend(record.environment.cpus_online.map(|cpus| format!("{cpus} CPUs")));
+    parts.extend(record.environment.cpus_online.map(|cpus| number::counted(cpus, "CPU")));
     parts.join(" · ")
 }
 

@@ -90,7 +90,7 @@ fn short(count: u64) -> String {
 /// The facts of this machine, in one line of at most `width` columns; those that could not be read are left out.
 pub fn machine_line(environment: &Environment, width: usize) -> String {
     let facts = [
-        environment.cpus_online.map(|count| format!("{count} CPUs")),
+        environment.cpus_online.map(|count| number::counted(count, "CPU")),
         environment.limits.open_files_soft.map(|count| format!("open files {count}")),
         environment.timer_floor.map(|floor| {
             format!(

@@ -290,6 +290,14 @@ pub(crate) fn message_bytes(bytes: f64) -> String {
     if bytes < 0.0 && digits != "0" { format!("-{digits}") } else { digits }
 }
 
+/// `1 bot`, `2 bots`: a count of things whose plural ends in an `s`.
+pub(crate) fn counted(count: impl Into<u64>, noun: &str) -> String {
+    match count.into() {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
 /// A count as a float, to be shown with three digits.
 #[expect(clippy::cast_precision_loss, reason = "three digits are left of it")]
 pub(crate) fn float(count: u64) -> f64 {
@@ -388,6 +396,13 @@ mod tests {
         check(percent, &[
             (0.031, "3.1 %"), (-0.002, "-0.2 %"), (0.0005, "0.05 %"), (0.0, "0 %"), (12.0, "1200 %"),
         ]);
+    }
+
+    #[test]
+    fn one_thing_is_in_the_singular() {
+        for (count, expected) in [(0_u64, "0 bots"), (1, "1 bot"), (2, "2 bots")] {
+            assert_eq!(counted(count, "bot"), expected);
+        }
     }
 
     #[test]

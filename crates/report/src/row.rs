@@ -248,8 +248,8 @@ impl<'a> Row<'a> {
     pub(crate) fn length(self) -> String {
         match self.spec().phases.stop {
             Stop::After(time) => format!("of {}", number::nanos(time.0)),
-            Stop::Messages(count) => format!("of {count} messages"),
-            Stop::Clients(count) => format!("of {count} clients"),
+            Stop::Messages(count) => format!("of {}", number::counted(count, "message")),
+            Stop::Clients(count) => format!("of {}", number::counted(count, "client")),
         }
     }
 
@@ -264,15 +264,18 @@ impl<'a> Row<'a> {
         let schedule = match load {
             Load::Closed { .. } | Load::Clients { .. } => return self.closed_load(),
             Load::Open { spacing, .. } => {
-                format!("{rate} due {} over {connections} connections", spaced(*spacing))
+                let connections = number::counted(connections, "connection");
+                format!("{rate} due {} over {connections}", spaced(*spacing))
             }
             Load::Bots { every, spacing, .. } => {
                 let (every, spacing) = (number::nanos(every.0), spaced(*spacing));
-                format!("{connections} bots, each a message every {every} {spacing}")
+                let bots = number::counted(connections, "bot");
+                format!("{bots}, each a message every {every} {spacing}")
             }
             Load::ClosedBots { think, .. } => {
                 let think = number::nanos(think.0);
-                format!("{connections} bots, each a message {think} after the reply to its last")
+                let bots = number::counted(connections, "bot");
+                format!("{bots}, each a message {think} after the reply to its last")
             }
             Load::Publish { rooms, spacing, .. } => {
                 rooms_load(*rooms, &rate, *spacing, &self.publishing(), self.restart_of())
@@ -309,11 +312,9 @@ impl<'a> Row<'a> {
         match (self.round_trips(), self.connections()) {
             (None, 1) => format!("1 connection, {flight}{bound}"),
             (None, connections) => format!("{connections} connections, {flight} on each{bound}"),
-            (Some(1), connections) => {
-                format!("{connections} clients at a time, 1 round trip each")
-            }
             (Some(each), connections) => {
-                format!("{connections} clients at a time, {each} round trips each")
+                let clients = number::counted(connections, "client");
+                format!("{clients} at a time, {} each", number::counted(each, "round trip"))
             }
         }
     }

@@ -18,10 +18,7 @@ use stats::{Merge, Pooled};
 /// Times, rates, errors and cost; and as details counts, connections and their phases, bytes and checks. `heading`
 /// names the row where there are several.
 pub(crate) fn sections(heading: &str, it: &Measured<'_>) -> [Section; 2] {
-    let threads = match it.row.threads() {
-        1 => "1 thread".to_owned(),
-        count => format!("{count} threads"),
-    };
+    let threads = number::counted(it.row.threads(), "thread");
     let (message, load) = (it.row.message(), it.row.load());
     let blocks = match it.all.len() {
         0 | 1 => String::new(),

@@ -133,7 +133,7 @@ fn two_of_three(mut check: impl FnMut() -> Result<Check, RunError>) -> Result<Ch
     };
     let held = made.iter().filter(|check| check.passed).count();
     let each: Vec<&str> = made.iter().map(|check| &check.evidence[..]).collect();
-    let evidence = format!("held {held} times of {}: {}", made.len(), each.join("; then "));
+    let evidence = format!("held in {held} of {} tries: {}", made.len(), each.join("; then "));
     Ok(Check { code: made[0].code.clone(), passed, evidence })
 }
 
@@ -170,9 +170,9 @@ mod tests {
         #[rustfmt::skip]
         let table: [(&[bool], bool, &str); 4] = [
             (&[true],               true,  "p99 90 us"),
-            (&[false, false],       false, "held 0 times of 2: FAILS: p99 153 us; then FAILS: p99 153 us"),
-            (&[false, true, true],  true,  "held 2 times of 3: FAILS: p99 153 us; then p99 90 us; then p99 90 us"),
-            (&[false, true, false], false, "held 1 times of 3: FAILS: p99 153 us; then p99 90 us; then FAILS: p99 153 us"),
+            (&[false, false],       false, "held in 0 of 2 tries: FAILS: p99 153 us; then FAILS: p99 153 us"),
+            (&[false, true, true],  true,  "held in 2 of 3 tries: FAILS: p99 153 us; then p99 90 us; then p99 90 us"),
+            (&[false, true, false], false, "held in 1 of 3 tries: FAILS: p99 153 us; then p99 90 us; then FAILS: p99 153 us"),
         ];
         for (outcomes, passed, evidence) in table {
             assert_eq!(decided(outcomes), (passed, evidence.to_owned()), "{outcomes:?}");

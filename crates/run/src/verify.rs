@@ -51,7 +51,7 @@ pub(crate) fn reply_to(
 /// One question to a subject, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// The question, e.g. `echo of 65536 bytes, text`.
+    /// The question, e.g. `echo of 65536 B, text`.
     pub what: String,
     /// The outcome.
     pub outcome: Outcome,

@@ -583,7 +583,7 @@ impl Options {
         Ok(Some(program.clone()))
     }
 
-    /// Refuses options that mean nothing to the protocol.
+    /// Refuses options that do not apply to the protocol.
     fn check_places(&self, server: &Server) -> Result<(), Problem> {
         let scheme = server.scheme();
         let facts = scheme.facts();
@@ -618,14 +618,14 @@ impl Options {
             if is_misplaced {
                 return Err(Problem::new(
                     field,
-                    format!("means nothing to {scheme}://, only to {place}; leave it out"),
+                    format!("does not apply to {scheme}://, only to {place}; leave it out"),
                 ));
             }
         }
         Ok(())
     }
 
-    /// These options without those that mean nothing to the protocol of `server`, for defaults that several servers
+    /// These options without those that do not apply to the protocol of `server`, for defaults that several servers
     /// share.
     #[must_use]
     pub fn where_it_applies(mut self, server: &Server) -> Self {
@@ -670,7 +670,7 @@ impl Options {
         let problem = |message: String| Problem::new("source-ip", message);
         if server.scheme().protocol == crate::Protocol::Unix && !self.source_ip.is_empty() {
             return Err(problem(
-                "means nothing to unix://, which has no addresses; leave it out".to_owned(),
+                "does not apply to unix://, which has no addresses; leave it out".to_owned(),
             ));
         }
         let is_v4 = |range: &SourceRange| matches!(range, SourceRange::V4(..));

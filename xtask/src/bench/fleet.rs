@@ -434,7 +434,7 @@ fn killed(fleet: &mut Fleet<'_>, url: &str, round: usize) -> Result<Option<Vec<V
     let mut random = Random::new(round as u64);
     fleet.keep(3)?;
     let mut run = fleet.start_run(None, &format!("sweep {url} {SWEEP}"))?;
-    run.wait_for_words(0, &["goes on with it elsewhere"], PATIENCE)?;
+    run.wait_for_words(0, &["continues it elsewhere"], PATIENCE)?;
     let words = run.words();
     let name = words.split_once("run ").and_then(|(_, rest)| rest.split(' ').next());
     let name = name.context("the run has no name")?.to_owned();

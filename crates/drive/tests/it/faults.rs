@@ -433,7 +433,7 @@ fn a_server_whose_process_ends_in_the_middle_ends_the_run_early() {
     #[rustfmt::skip]
     let table = [
         (Speech::Framed, ErrorClass::ClosedByPeer, "closed by the server"),
-        (Speech::Http, ErrorClass::Protocol, "the connection ended with 2 requests unanswered"),
+        (Speech::Http, ErrorClass::Protocol, "the connection ended; unanswered requests: 2"),
         (Speech::Raw, ErrorClass::ClosedByPeer, "closed by the server"),
         (Speech::WebSocket, ErrorClass::Protocol,
             "connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)"),
@@ -523,7 +523,7 @@ fn an_http_server_that_closes_without_a_word_loses_the_request_behind() {
         (echo, if number == 4 { Then::End } else { Then::GoOn })
     });
     let played = Play::new(Speech::Http).messages(10).against(&mut server);
-    let text = "the connection ended with 1 requests unanswered";
+    let text = "the connection ended; unanswered requests: 1";
     assert_lost(&played, 5, &[(ErrorClass::Protocol, 1, text)]);
 }
 

@@ -163,7 +163,7 @@ fn when_one_connection_of_a_bot_ends_so_does_the_bot_and_another_takes_its_place
     let table = [
         (Way::Binary, 3, "closed by the server"),
         (Way::WebSocket, 3, "connection ended without a Close frame (RFC 6455 §7.1.5, code 1006)"),
-        (Way::Comet, 2, "the connection ended with 1 requests unanswered"),
+        (Way::Comet, 2, "the connection ended; unanswered requests: 1"),
         (Way::Comet, 7, "the server closed the second of the two connections"),
     ];
     for (way, victim, said) in table {

@@ -83,7 +83,7 @@ fn a_ratio_that_is_not_known_or_no_result_does_not_pass() {
     assert_eq!(answer(&base, Some(&other)), unknown("the baseline has no row of this name"));
     let mut few = base.clone();
     few.blocks.retain(|block| block.round < 5);
-    let reason = "10 rounds, 5 of the baseline; each needs 6 (--rounds 6)";
+    let reason = "rounds: 10, in the baseline 5; each needs 6 (--rounds 6)";
     assert_eq!(answer(&base, Some(&few)), unknown(reason));
 
     let mut invalid = base.clone();

@@ -136,8 +136,9 @@ fn of_limit(record: &RunRecord, check: &RequirementCheck) -> Case {
 fn headline(cases: &[Case]) -> String {
     let failed = cases.iter().filter(|case| !case.outcome.passes()).count();
     let all = cases.len();
-    match failed {
-        0 => format!("all {all} checks pass"),
-        failed => format!("{failed} of {all} checks fail"),
+    match (failed, all) {
+        (0, 1) => "1 check passed".to_owned(),
+        (0, all) => format!("all {all} checks passed"),
+        (failed, all) => format!("{failed} of {all} checks failed"),
     }
 }

@@ -55,7 +55,7 @@ fn every_check_is_a_test_case_with_its_outcome() {
 fn the_summary_begins_with_what_failed_and_has_a_bar_for_each_number() {
     let record = RunRecord { ended: Ended::Completed, ..with_checks() };
     let expected = "\
-## ✗ wirebench: 4 of 7 checks fail
+## ✗ wirebench: 4 of 7 checks failed
 
 | | row | check | found | by limit |
 | --- | --- | --- | --- | --- |

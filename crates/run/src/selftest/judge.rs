@@ -221,7 +221,7 @@ impl Line {
 
     fn nothing_lost(&mut self, failed: u64) {
         if failed > 0 {
-            self.holds(false, format!("{failed} messages without their reply"));
+            self.holds(false, format!("messages without their reply: {failed}"));
         }
     }
 

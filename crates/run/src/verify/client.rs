@@ -291,7 +291,7 @@ impl Asking {
 fn without_errors(report: &Report) -> Result<(), String> {
     match report.errors.first() {
         None => Ok(()),
-        Some((count, words)) => Err(format!("{count} errors reported: {}", words.escape_debug())),
+        Some((count, words)) => Err(format!("errors reported ({count}): {}", words.escape_debug())),
     }
 }
 

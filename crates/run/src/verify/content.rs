@@ -32,7 +32,7 @@ pub(super) fn payload(kind: Kind, len: usize) -> Vec<u8> {
 pub(super) fn compare(expected: &[u8], came: &[u8]) -> Result<(), String> {
     if came.len() != expected.len() {
         let (wanted, said) = (expected.len(), Excerpt::new(came));
-        return Err(format!("a reply of {} bytes, {wanted} expected: {said}", came.len()));
+        return Err(format!("a reply of {} B, {wanted} B expected: {said}", came.len()));
     }
     match expected.iter().zip(came).position(|(expected, came)| expected != came) {
         None => Ok(()),
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(compare(b"abc", b"abc"), Ok(()));
         let differs = "the reply differs from byte 1 on: \"xc\", \"bc\" expected";
         assert_eq!(compare(b"abc", b"axc"), Err(differs.to_owned()));
-        let short = "a reply of 2 bytes, 3 expected: \"ab\"";
+        let short = "a reply of 2 B, 3 B expected: \"ab\"";
         assert_eq!(compare(b"abc", b"ab"), Err(short.to_owned()));
     }
 }

@@ -168,7 +168,7 @@ impl Heard {
             Self::Closed(words) | Self::Refused(words) => words.clone(),
             Self::Message(kind, payload) => {
                 let said = Excerpt::new(payload);
-                format!("a {} message of {} bytes, {said},", kind_text(*kind), payload.len())
+                format!("a {} message of {} B, {said},", kind_text(*kind), payload.len())
             }
             Self::Open => "a second opening handshake".to_owned(),
             Self::Pong(payload) => format!("a pong with {}", Excerpt::new(payload)),

@@ -136,7 +136,7 @@ impl<'a> Asking<'a> {
         let mut checks = Vec::new();
         for kind in kinds {
             for len in &lens {
-                let what = format!("{} of {len} bytes, {}", self.answer_text(), kind_text(*kind));
+                let what = format!("{} of {len} B, {}", self.answer_text(), kind_text(*kind));
                 checks.push(match self.why_not(*kind, *len) {
                     Some(why) => Check::not_asked(what, why),
                     None => Check::new(what, self.echo(&mut open, *kind, *len)),
@@ -191,7 +191,7 @@ impl<'a> Asking<'a> {
 /// HTTP requests: each on its own connection, and then two on one.
 impl Asking<'_> {
     fn posts(&self) -> Vec<Check> {
-        let what = |len: usize| format!("{} of {len} bytes, POST", self.answer_text());
+        let what = |len: usize| format!("{} of {len} B, POST", self.answer_text());
         self.requests(what, |lens| self.post(lens))
     }
 
@@ -220,7 +220,7 @@ impl Asking<'_> {
         for _ in lens {
             let (_, body) = conversation.ask(Kind::Binary, b"")?;
             if body.len() != len {
-                return Err(format!("a body of {} bytes, {len} expected", body.len()));
+                return Err(format!("a body of {} B, {len} B expected", body.len()));
             }
         }
         Ok(())

@@ -56,7 +56,7 @@ fn our_own_servers_pass() {
     let server = Known::start(Protocol::Tcp.plain(), 1, Answers::Echo, None).unwrap();
     let checks = ask(&server.url, &Limits::default(), None, Extent::Full);
     assert_eq!(failures(&checks), [""; 0]);
-    let unseen = ("echo of 0 bytes, binary", "tcp carries no empty message");
+    let unseen = ("echo of 0 B, binary", "tcp carries no empty message");
     assert_eq!(not_asked(&checks), [unseen]);
 }
 
@@ -117,9 +117,9 @@ fn a_server_that_is_wrong_in_one_way_is_named() {
     assert_eq!(all, "100%".parse().unwrap());
     #[rustfmt::skip]
     let table = [
-        (behaviour(|it| it.corrupt = units::Share::ALL), "echo of 1 bytes, binary: the reply differs from byte 0 on"),
-        (behaviour(|it| it.duplicate = units::Share::ALL), "echo of 1 bytes, text: a reply of 0 bytes, 1 expected"),
-        (behaviour(|it| it.close_after = std::num::NonZeroU64::new(1)), "echo of 1 bytes, text: "),
+        (behaviour(|it| it.corrupt = units::Share::ALL), "echo of 1 B, binary: the reply differs from byte 0 on"),
+        (behaviour(|it| it.duplicate = units::Share::ALL), "echo of 1 B, text: a reply of 0 B, 1 B expected"),
+        (behaviour(|it| it.close_after = std::num::NonZeroU64::new(1)), "echo of 1 B, text: "),
     ];
     for (answers, expected) in table {
         let server = Known::start(Protocol::WebSocket.plain(), 1, answers, None).unwrap();
@@ -137,15 +137,15 @@ fn what_a_websocket_server_must_answer_is_asked_for() {
     const PING: u8 = 0x89;
     #[rustfmt::skip]
     let table: [(&str, Answer); _] = [
-        ("ping: a reply of 2 bytes, 14 expected: \"no\"",
+        ("ping: a reply of 2 B, 14 B expected: \"no\"",
             |bytes| if bytes[0] == PING { b"\x8a\x02no".to_vec() } else { b"\x88\0".to_vec() }),
-        ("ping: a text message of 1 bytes, \"x\", instead of the pong",
+        ("ping: a text message of 1 B, \"x\", instead of the pong",
             |bytes| if bytes[0] == PING { b"\x81\x01x".to_vec() } else { b"\x88\0".to_vec() }),
-        ("close: a text message of 1 bytes, \"x\", instead of it",
+        ("close: a text message of 1 B, \"x\", instead of it",
             |_| b"\x81\x01x".to_vec()),
-        ("echo of 0 bytes, binary: the reply to a binary message is text",
+        ("echo of 0 B, binary: the reply to a binary message is text",
             |_| b"\x81\0".to_vec()),
-        ("echo of 1 bytes, text: frame of the server is masked (RFC 6455 §5.1)",
+        ("echo of 1 B, text: frame of the server is masked (RFC 6455 §5.1)",
             |_| b"\x81\x81\0\0\0\0x".to_vec()),
     ];
     for (expected, answer) in table {
@@ -181,7 +181,7 @@ fn nobody_there_is_one_failure() {
 #[test]
 fn files_are_asked_for_by_their_lengths() {
     let files = Limits { files_only: true, why: "it serves files".to_owned(), ..Limits::default() };
-    for (lie, expected) in [(0, vec![]), (1, vec!["GET /126: a body of 127 bytes, 126 expected"])] {
+    for (lie, expected) in [(0, vec![]), (1, vec!["GET /126: a body of 127 B, 126 B expected"])] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let url: Endpoint = format!("http://{address}/").parse().unwrap();
@@ -226,7 +226,7 @@ fn a_client_that_is_wrong_in_one_way_is_named() {
         (|it| it.ok = 50, "exactly as many", "50 round trips reported, 100 asked for"),
         (|it| it.round_trips.record(Nanos(1)), "exactly as many", "100 round trips reported, but the times of 101"),
         (|it| it.wall = Nanos(1), "exactly as many", "have in a window of 1 ns"),
-        (|it| it.errors.push((1, "broken \u{1b}".to_owned())), "exactly as many", "1 errors reported: broken \\u{1b}"),
+        (|it| it.errors.push((1, "broken \u{1b}".to_owned())), "exactly as many", "errors reported (1): broken \\u{1b}"),
         (|it| it.errors.clear(), "wrong replies", "0 round trips and 0 errors reported"),
         (|it| it.lives.reset(), "10 lives", "0 lives with 50 round trips reported"),
         (shorter, "a delay", "the shortest round trip is 1 ms, but the server delays each message by 20 ms"),

@@ -156,7 +156,7 @@ fn a_server_that_answers_wrongly_is_not_timed_and_the_others_are() {
     let both = vec![workload("wrong", wrong.as_server()), workload("right", right.as_server())];
     let record = execute(&plan(both, 1));
     let failures = failures(&record, 0);
-    assert!(failures[0].contains("not verified: echo of 125 bytes"), "{failures:?}");
+    assert!(failures[0].contains("not verified: echo of 125 B"), "{failures:?}");
     assert_eq!(self::failures(&record, 1), [""]);
 }
 

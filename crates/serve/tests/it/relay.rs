@@ -135,7 +135,7 @@ fn talk_at(clients: &[(&str, &[&str])]) -> (Vec<Vec<String>>, Totals) {
         ids: Vec::new(),
         machines: clients.iter().map(|(url, _)| machine(url)).collect(),
         said: said.collect(),
-        turn: 0,
+        open: 0,
         heard: vec![Vec::new(); clients.len()],
         rx: vec![0; 1 << 16],
         address,
@@ -155,7 +155,7 @@ struct People {
     machines: Vec<wire::Connection>,
     said: Vec<Vec<String>>,
     /// The number of clients that are open.
-    turn: usize,
+    open: usize,
     heard: Vec<Vec<String>>,
     rx: Vec<u8>,
 }
@@ -193,7 +193,7 @@ impl People {
         let (mut input, mut tx) = (Input::new(&mut self.rx[..len]), Vec::new());
         while let Some(event) = self.machines[place].receive(&mut input, &mut tx).unwrap() {
             match event {
-                Event::Open => self.turn += 1,
+                Event::Open => self.open += 1,
                 Event::Message(Message { kind, payload }) => {
                     assert_eq!(kind, Kind::Text);
                     self.heard[place].push(String::from_utf8(payload.to_vec()).unwrap());
@@ -214,7 +214,7 @@ impl People {
 
     /// Once all are open, lets the next one speak when all before it have heard something.
     fn speak(&mut self, engine: &mut Sim) {
-        if self.turn < self.machines.len() {
+        if self.open < self.machines.len() {
             return;
         }
         let Some(next) = self.said.iter().position(|all| !all.is_empty()) else { return };

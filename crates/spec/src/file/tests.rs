@@ -294,7 +294,7 @@ fn problems_are_named_with_their_place() {
         ("url = 'ws://h'\nserver-cpus = 2",                       "x.toml:7:15: `server-cpus` are those of a subject"),
         ("server = 'plain'\ntransport = 'ws'\nserver-cpus = 0",   "x.toml:8:15: "),
         ("url = 'ws:/h'",                                         "x.toml:6:7: "),
-        ("name = 'a'\nserver = 'plain'\ntransport = 'ws'\nmethod = 'GET'", "x.toml:6:8: method: means nothing to ws://"),
+        ("name = 'a'\nserver = 'plain'\ntransport = 'ws'\nmethod = 'GET'", "x.toml:6:8: method: does not apply to ws://"),
         ("server = ['plain', 'plain']\ntransport = 'ws'",         "x.toml: two rows are called `plain ws`"),
     ];
     for (row, problem) in table {
@@ -436,7 +436,7 @@ fn a_url_is_an_experiment_of_one_row() {
     assert_eq!((rounds.rounds, rounds.order), (7, crate::Order::Shuffled));
     assert_eq!(repeated(0, false).unwrap_err(), "--rounds: 0: between 1 and 10000 are possible");
     let of_sweep = repeated(7, true).unwrap_err();
-    assert!(of_sweep.starts_with("--rounds: 7 rounds mean nothing to a sweep"), "{of_sweep}");
+    assert!(of_sweep.starts_with("--rounds: does not apply to a sweep"), "{of_sweep}");
     let criteria = Criteria { budget: Some(Nanos::from_secs(60)), ..Criteria::default() };
     let endless = Asked { criteria, ..Asked::default() };
     let endless = File::of_url("ws://h").experiment(&endless, &those(), &context).unwrap_err();

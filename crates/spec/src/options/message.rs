@@ -96,7 +96,7 @@ impl Options {
                 return Err(Problem::new(
                     field,
                     format!(
-                        "means nothing to {scheme}://, where each message is an event of the game, and its reply what \
+                        "does not apply to {scheme}://, where each message is an event of the game, and its reply what \
                          the game makes of it; leave it out"
                     ),
                 ));
@@ -236,7 +236,7 @@ impl Options {
             return Err(Problem::new(
                 "codec",
                 format!(
-                    "means nothing to {scheme}://, only to styx://, styx-tls://, ws:// and wss://; leave it out"
+                    "does not apply to {scheme}://, only to styx://, styx-tls://, ws:// and wss://; leave it out"
                 ),
             ));
         }

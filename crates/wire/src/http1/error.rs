@@ -80,7 +80,7 @@ pub enum PeerError {
         value: Excerpt,
     },
     /// The connection ended while requests waited for their answers.
-    #[error("the connection ended with {count} requests unanswered")]
+    #[error("the connection ended; unanswered requests: {count}")]
     Unanswered {
         /// The number of them.
         count: u32,

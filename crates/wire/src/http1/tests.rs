@@ -39,7 +39,7 @@ fn responses_become_replies() {
         ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive, close\r\n\r\na",
             &["Binary \"a\"", "closed None \"\"", CLOSED]),
         // what is cut off
-        ("", &["end: error: the connection ended with 2 requests unanswered"]),
+        ("", &["end: error: the connection ended; unanswered requests: 2"]),
         ("HTT", &["end: error: the connection ended 3 bytes into a head"]),
         ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", &["end: error: the connection ended 2 bytes into a body"]),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
@@ -697,4 +697,4 @@ const RESPONSE: Response<'_> = Response {
     is_last: true,
 };
 const CLOSED: &str = "end: closed None \"\"";
-const UNANSWERED: &str = "end: error: the connection ended with 1 requests unanswered";
+const UNANSWERED: &str = "end: error: the connection ended; unanswered requests: 1";

@@ -38,7 +38,7 @@ pub enum PeerError {
     },
     /// The connection ended between two fragments of a message.
     #[error(
-        "connection ended in the middle of a message, after {fragments} fragments (RFC 6455 §5.4)"
+        "connection ended in the middle of a message, after fragment {fragments} (RFC 6455 §5.4)"
     )]
     CutMessage {
         /// The number of fragments that had arrived.
@@ -54,7 +54,7 @@ pub enum PeerError {
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
     /// A new message began before the last fragment of the one before it (§5.4).
-    #[error("new message after {fragments} fragments of an unfinished one (RFC 6455 §5.4)")]
+    #[error("new message after fragment {fragments} of an unfinished one (RFC 6455 §5.4)")]
     InterruptedMessage {
         /// The number of fragments of the unfinished message.
         fragments: u32,

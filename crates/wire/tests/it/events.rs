@@ -45,7 +45,7 @@ fn what_is_no_stream_of_events_has_a_name() {
         (response("204 No Content\r\nX: y", ""),                "the opening request: HTTP status 204, expected the status 200: \"\""),
         (response("200 OK\r\nContent-Type: text/html", "<p>"),  "the response is not an event stream (text/event-stream): its type is \"text/html\""),
         (stream(&[&long], false),                               "event of more than 64 bytes"),
-        (Step::End,                                             "the connection ended with 1 requests unanswered"),
+        (Step::End,                                             "the connection ended; unanswered requests: 1"),
     ];
     for (step, expected) in table {
         let told = play(&receiver, std::slice::from_ref(&step));
@@ -121,7 +121,7 @@ fn what_a_poll_cannot_be_answered_by_has_a_name() {
     let table = [
         (answer("404 Not Found", "", "no"), "the opening request: HTTP status 404, expected the status 200: \"no\""),
         (answer("200 OK", "", &long),       "a frame of more than 64 bytes, which is the limit"),
-        (Step::End,                         "the connection ended with 1 requests unanswered"),
+        (Step::End,                         "the connection ended; unanswered requests: 1"),
     ];
     for (step, expected) in table {
         let told = play(&poller, std::slice::from_ref(&step));

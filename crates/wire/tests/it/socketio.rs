@@ -94,7 +94,7 @@ fn what_a_server_may_not_do_has_a_name() {
         (&[opening(), first("40{}"), first(EVENT), first("1")], "closed None \"\""),
         (&[opening(), first("44{\"message\":\"no\"}")], "error: Socket.IO: refused: \"44{\\\"message\\\":\\\"no\\\"}\""),
         (&[opening(), first("1")],                 "closed None \"\""),
-        (&[opening(), Step::End],                  "end: error: the connection ended with 1 requests unanswered"),
+        (&[opening(), Step::End],                  "end: error: the connection ended; unanswered requests: 1"),
     ];
     for (steps, expected) in table {
         let told = play(&client, steps);

@@ -144,8 +144,8 @@ fn what_a_server_may_not_do_has_a_name() {
         (&[first("c[2010,\"Another connection still open\"]\n")], "closed Some(2010) \"Another connection still open\""),
         (&[first("o\n"), first("c[1002,\"Connection interrupted\"]\n")], "closed Some(1002) \"Connection interrupted\""),
         (&[Step::First(closing)],                         "closed None \"\""),
-        (&[first("o\n"), Step::End],                      "end: error: the connection ended with 1 requests unanswered"),
-        (&[Step::End],                                    "end: error: the connection ended with 1 requests unanswered"),
+        (&[first("o\n"), Step::End],                      "end: error: the connection ended; unanswered requests: 1"),
+        (&[Step::End],                                    "end: error: the connection ended; unanswered requests: 1"),
     ];
     for (steps, expected) in table {
         let told = play(&|| client("sockjs+xhr"), steps);

@@ -375,7 +375,7 @@ fn told(experiment: &Experiment, done: usize) -> String {
         ),
     };
     format!(
-        "{question}\n{rows} rows under their loads, {at_most}{rounds} rounds: {blocks} blocks{went_on}"
+        "{question}\nrows under their loads: {rows}, rounds: {at_most}{rounds}, blocks: {blocks}{went_on}"
     )
 }
 
@@ -396,7 +396,7 @@ fn close(
     let path = book.path().display().to_string();
     if ended.is_err() && book.blocks() > 0 {
         let blocks = book.blocks();
-        terminal.say(&format!("{blocks} blocks are kept: `wirebench show --recover {path}`"));
+        terminal.say(&format!("blocks kept: {blocks}; see `wirebench show --recover {path}`"));
     } else if let Err(error) = book.finish() {
         // The record has all blocks, or there were none.
         terminal.say_labelled(Label::Warning, &format!("the journal {path}: {error}"));

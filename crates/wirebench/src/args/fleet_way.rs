@@ -90,8 +90,12 @@ impl Way {
             Some(run) => run.clone(),
             None => new_run()?,
         };
+        let agents = match agents_min {
+            1 => "1 agent".to_owned(),
+            count => format!("{count} agents"),
+        };
         terminal.say(&format!(
-            "run {run} on {agents_min} agents; `wirebench fleet resume {run} --fleet {}` goes on with it elsewhere",
+            "run {run} on {agents}; `wirebench fleet resume {run} --fleet {}` continues it elsewhere",
             path.display()
         ));
         let asked = protocol::Plan {

@@ -327,7 +327,7 @@ impl Serve {
         let Some(reply) = &self.reply else { return Ok(()) };
         match self.kind {
             Kind::Game | Kind::Oracle | Kind::Relay => Err(format!(
-                "--reply means nothing to serve {}; leave it out, or use serve ws",
+                "--reply does not apply to serve {}; leave it out, or use serve ws",
                 self.kind
             )),
             Kind::Echo(_) if !scheme.facts().carries.may_hold(reply.as_bytes()) => Err(format!(
@@ -348,7 +348,7 @@ impl Serve {
         ];
         match ours.into_iter().find(|(_, given, _)| given.is_some()) {
             Some((option, _, cure)) if self.kind == Kind::Game => {
-                Err(format!("{option} means nothing to serve game; {cure}"))
+                Err(format!("{option} does not apply to serve game; {cure}"))
             }
             Some(_) | None => Ok(()),
         }
@@ -358,7 +358,7 @@ impl Serve {
     fn check_work(&self) -> Result<(), String> {
         match self.work {
             Some(_) if matches!(self.kind, Kind::Game | Kind::Relay) => Err(format!(
-                "--work means nothing to serve {}; leave it out, or use serve ws",
+                "--work does not apply to serve {}; leave it out, or use serve ws",
                 self.kind
             )),
             Some(_) | None => Ok(()),
@@ -384,7 +384,7 @@ impl Serve {
         let is_cut_here = scheme.facts().carries == Carries::Bytes;
         if !is_cut_here && self.oracle.size.is_some() {
             return Err(format!(
-                "--size means nothing to {scheme}, which says how long a message is; leave it out"
+                "--size does not apply to {scheme}, which delimits its messages itself; leave it out"
             ));
         }
         let reply_len = self.reply.as_ref().and_then(|reply| NonZeroUsize::new(reply.len()));

@@ -71,7 +71,7 @@ impl Sweep {
         };
         if let Some(option) = options.set().into_iter().find(is_decided) {
             return Err(Failure::usage(format!(
-                "--{option} means nothing to a sweep, whose load is that of --of and --from; leave it out"
+                "--{option} does not apply to a sweep, whose load is that of --of and --from; leave it out"
             )));
         }
         let file = match (&target, &preset) {

@@ -69,7 +69,7 @@ fn a_websocket_server_that_breaks_the_protocol_is_named_for_it() {
 fn an_http_server_that_breaks_the_protocol_is_named_for_it() {
     #[rustfmt::skip]
     let faults: &[Fault] = &[
-        (b"",                                                       "requests unanswered"),
+        (b"",                                                       "unanswered requests"),
         (b"HTTP/1.1 200 O",                                         "ended 14 bytes into a head"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n\x1b[2J",   "ended"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "99999999999"),

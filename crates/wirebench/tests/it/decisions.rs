@@ -31,7 +31,7 @@ fn rounds_of_one_url_give_every_headline_its_interval_and_two_runs_are_compared_
     assert!(compared.stdout.contains("x [") || compared.code == Some(12), "{}", compared.stdout);
 
     let refused = sandbox.run(&format!("sweep {} --rounds 3", server.url));
-    refused.check(2, &["--rounds: 3 rounds mean nothing to a sweep; --repeats is"]);
+    refused.check(2, &["--rounds: does not apply to a sweep; set the number"]);
 }
 
 #[test]

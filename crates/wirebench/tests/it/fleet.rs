@@ -164,7 +164,7 @@ fn an_agent_that_is_killed_is_named_and_the_others_count_exactly() {
         "{}",
         lost.evidence
     );
-    assert!(ended.stdout.contains("1 of 3 parts are missing: a1"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("1 of 3 parts missing: a1"), "{}", ended.stdout);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn an_agent_that_stands_still_is_noticed_and_its_part_is_not_trusted() {
 fn another_process_goes_on_with_a_run_whose_controller_was_killed() {
     let Some(fleet) = Fleet::up(2) else { return };
     let mut run = fleet.start("--rate 400/s -c 20 -d 1s --rounds 2");
-    let told = run.wait_for_word("goes on with it elsewhere");
+    let told = run.wait_for_word("continues it elsewhere");
     let name = told.split_whitespace().nth(1).unwrap().to_owned();
     run.wait_for_word("block 0-0 is over: 2 of 2 parts");
     run.send(Signal::KILL);
@@ -225,7 +225,7 @@ fn another_process_goes_on_with_a_run_whose_controller_was_killed() {
 fn a_run_that_is_stopped_elsewhere_ends_with_what_was_measured() {
     let Some(fleet) = Fleet::up(2) else { return };
     let mut run = fleet.start("--rate 200/s -c 10 -d 60s --rounds 2");
-    let told = run.wait_for_word("goes on with it elsewhere");
+    let told = run.wait_for_word("continues it elsewhere");
     let name = told.split_whitespace().nth(1).unwrap().to_owned();
     run.wait_for_word(" of    200/s");
     let stop = |run: &str| fleet.sandbox.run(&format!("fleet stop {run} --fleet {JOIN}"));
@@ -624,7 +624,7 @@ fn two_controllers_of_one_run_write_the_same_record() {
     let Some(coordination) = Coordination::up("nats") else { return };
     let _agents = [coordination.agent(0), coordination.agent(1)];
     let mut first = coordination.start("-d 2s --rounds 2");
-    let name = first.wait_for_word("goes on with it elsewhere");
+    let name = first.wait_for_word("continues it elsewhere");
     let name = name.split_whitespace().nth(1).unwrap();
     first.wait_for_word("block 0-0 begins");
     let line = format!("fleet resume {name} --fleet keys/controller.join");
@@ -644,7 +644,7 @@ fn over_tls_a_server_is_trusted_by_the_authority_of_its_fleet_alone() {
     coordination.start("-d 200ms").wait().check_measured(&["the run is complete"]);
     let Coordination { sandbox, address, .. } = &coordination;
     let other = format!("fleet keys --agents 1 --url tls://{address} other");
-    sandbox.run(&other).check(0, &["1 agents, a0 to a0"]);
+    sandbox.run(&other).check(0, &["1 agent, a0: give"]);
     let authority = |folder: &str| sandbox.path().join(folder).join("ca.pem");
     fs::copy(authority("other"), authority("keys")).unwrap();
     let status = sandbox.run("fleet status --fleet keys/controller.join");
@@ -700,7 +700,7 @@ fn a_log_that_is_full_ends_the_run_and_says_how_to_make_room() {
     coordination.resize_log(1 << 30);
 
     let mut run = coordination.start("-d 200ms --warm-up 0s --rounds 3");
-    let told = run.wait_for_word("goes on with it elsewhere");
+    let told = run.wait_for_word("continues it elsewhere");
     let name = told.split_whitespace().nth(1).unwrap();
     run.wait_for_word("block 0-0 is over");
     coordination.resize_log(100);

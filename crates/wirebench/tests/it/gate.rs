@@ -192,7 +192,7 @@ fn a_limit_of_its_own_that_is_not_met_ends_with_10_and_one_by_the_baseline_with_
     let line = "chat.toml --rounds 3 --baseline base.json";
     let told = gate.run(line, &["--require", "p50 <= baseline * 1000"]);
     told.check(10, 3, 1, 0);
-    told.has("type=\"unknown\"", "3 rounds, 6 of the baseline; each needs 6");
+    told.has("type=\"unknown\"", "rounds: 3, in the baseline 6; each needs 6");
 }
 
 #[test]

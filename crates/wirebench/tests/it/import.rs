@@ -60,7 +60,7 @@ fn what_is_something_else_says_what_is_wrong_and_keeps_nothing() {
         (b"{\n\xff",              &["not the JSON of google-benchmark: not UTF-8 at line 2 column 1"]),
         (b"{\"benchmarks\": [{\"name\": \"a\x1b\"}]}", &["line 1, column 28: control character"]),
         (b"{\"benchmarks\": [{\"name\": \"a\", \"real_time\": -1, \"cpu_time\": 1}]}",
-                                  &["benchmarks[0] (\"a\"): real_time is -1.0, which is not a time"]),
+                                  &["benchmarks[0] (\"a\"): real_time is -1.0; it must be a time from 0 to 584 years"]),
     ];
     for (bytes, words) in table {
         let sandbox = with(bytes);

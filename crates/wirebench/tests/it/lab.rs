@@ -602,7 +602,7 @@ fn what_a_file_should_not_say_is_named_with_its_place() {
         ("[[row]]\nserver = 'embedded'\ntransprot = 'ws'\n",                "x.toml:10:1: ", "unknown field `transprot`"),
         ("[[row]]\nserver = 'embedded'\ntransport = 'ws'\nsise = '5B'\n",   "x.toml:11:1: ", "`size`"),
         ("[[row]]\nserver = 'embedded'\ntransport = 'ws'\nsize = '5K'\n",   "x.toml:11:8: ", "did you mean `5KiB` or `5kB`?"),
-        ("[[row]]\nserver = 'embedded'\ntransport = 'ws'\nbots = 5\nmethod = 'GET'\n", "embedded ws: ", "method: means nothing to ws://"),
+        ("[[row]]\nserver = 'embedded'\ntransport = 'ws'\nbots = 5\nmethod = 'GET'\n", "embedded ws: ", "method: does not apply to ws://"),
     ];
     for (rows, place, what) in table {
         let ended = lab(&sandbox, rows, "");

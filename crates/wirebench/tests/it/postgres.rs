@@ -24,10 +24,10 @@ fn a_team_has_one_history() {
     // Another user, elsewhere.
     let other = History::new(history.url.clone());
     assert_eq!(other.run("show main").stdout, run.stdout);
-    assert_eq!(other.run("history verify").stdout, "1 records, all as they were written\n");
+    assert_eq!(other.run("history verify").stdout, "1 record checked, no faults\n");
     // A shared history leaves the files to those who measured them.
     other.run("history baseline remove main").check(0, &[]);
-    history.run("history prune --keep 0").check(0, &["1 records removed"]);
+    history.run("history prune --keep 0").check(0, &["1 record removed"]);
     assert_eq!(history.sandbox.records().len(), 1);
 }
 
@@ -63,7 +63,7 @@ fn a_server_that_goes_away_in_the_middle_loses_nothing_that_was_acknowledged() {
     let id = |line: &String| line.split(' ').next().unwrap().to_owned();
     assert!(lines.iter().map(id).all(|id| list.contains(&id)), "{} lines", lines.len());
     let verified = history.run("history verify");
-    assert_eq!(verified.stdout, "400 records, all as they were written\n");
+    assert_eq!(verified.stdout, "400 records checked, no faults\n");
 }
 
 #[test]

@@ -764,10 +764,10 @@ fn a_broker_is_given_to_a_relay_alone_and_by_an_address() {
 }
 
 #[test]
-fn relays_refuse_options_that_mean_nothing_to_them() {
+fn relays_refuse_options_that_do_not_apply_to_them() {
     let sandbox = Sandbox::new();
     for (option, given) in [("--cap", "--cap 1/s"), ("--corrupt", "--corrupt 1%")] {
-        let words = format!("{option} means nothing to serve relay; leave it out");
+        let words = format!("{option} does not apply to serve relay; leave it out");
         sandbox.run(&format!("serve relay {given}")).check(2, &[&words]);
     }
 }

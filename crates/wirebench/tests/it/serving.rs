@@ -286,9 +286,9 @@ fn what_makes_no_sense_about_tls_is_told_before_anything_listens() {
     let own = "--cert a/server.pem --key a/server-key.pem";
     #[rustfmt::skip]
     let table: [(&str, &[&str]); _] = [
-        ("ws --tls-key rsa",                                  &["--tls-key means nothing to ws", "tls, tls-framed, "]),
-        ("oracle tcp --ca-out ca.pem",                        &["--ca-out means nothing to tcp", "leave it out"]),
-        ("unix --listen a.sock --alpn a",                     &["--alpn means nothing to unix"]),
+        ("ws --tls-key rsa",                                  &["--tls-key does not apply to ws", "tls, tls-framed, "]),
+        ("oracle tcp --ca-out ca.pem",                        &["--ca-out does not apply to tcp", "leave it out"]),
+        ("unix --listen a.sock --alpn a",                     &["--alpn does not apply to unix"]),
         ("tls --deflate",                                     &["--deflate is only for ws and wss"]),
         ("http --deflate=level=1",                            &["--deflate is only for ws and wss"]),
         ("wss --deflate=client_max_window_bits=16",           &["client_max_window_bits", "16", "15"]),

@@ -82,10 +82,10 @@ fn what_a_sweep_cannot_do_is_refused_with_the_cure() {
         ("sweep ws://h --of receivers",                 "say with --publish how often messages are due"),
         ("sweep ws://h --conversation room --publish 9/s --of bots", "use --of receivers or --of rate"),
         ("sweep ws://h --conversation room --publish 9/s --of receivers", "has 18 messages due in a block of 2 s: too few to miss 1 % of them; ask for --publish more"),
-        ("sweep ws://h --conversation room --publish 9/s --of receivers --receivers 5", "--receivers means nothing to a sweep"),
+        ("sweep ws://h --conversation room --publish 9/s --of receivers --receivers 5", "--receivers does not apply to a sweep"),
         ("sweep ws://h --size 1B --payload x",          "--size: --payload already sets the whole message; leave one of the two out"),
         ("sweep wsss://h",                              "did you mean `wss`?"),
-        ("sweep tcp://127.0.0.1:1 --header A:b",        "--header: means nothing to tcp://"),
+        ("sweep tcp://127.0.0.1:1 --header A:b",        "--header: does not apply to tcp://"),
     ];
     for (line, message) in table {
         let ended = sandbox.run(line);

@@ -34,7 +34,7 @@ fn a_null_subject_has_a_floor_and_a_ceiling() {
         (Null { floor: micros(1001), ..good.clone() },   Some("a round trip")),
         (Null { floor: Nanos::ZERO, ..good.clone() },    Some("a round trip")),
         (Null { messages_per_s: 9_999, ..good.clone() }, Some("one thread carries 9999")),
-        (Null { failed: 1, ..good },                     Some("1 messages without")),
+        (Null { failed: 1, ..good },                     Some("messages without")),
     ];
     for (null, fails) in table {
         expect(&null.judge(), fails);
@@ -55,7 +55,7 @@ fn send_lag_is_held_against_the_timer_floor() {
         (lags(99, 389),  Some(floor), 0, Some("p50")),
         (lags(97, 392),  Some(floor), 0, Some("p99")),
         (lags(30, 90),   None,        0, Some("the timer floor")),
-        (lags(30, 90),   Some(floor), 2, Some("2 messages")),
+        (lags(30, 90),   Some(floor), 2, Some("messages without")),
     ];
     for (lag, timer_floor, failed, fails) in table {
         expect(&SendLag { lag, timer_floor, failed }.judge(), fails);
@@ -99,7 +99,7 @@ fn known_delays_are_measured_within_the_floor() {
         }
     }
     let lost = Delays { measured: fixed(0), truth: fixed(0), failed: 3 };
-    expect(&lost.judge("delay"), Some("3 messages"));
+    expect(&lost.judge("delay"), Some("messages without"));
     let fewer = Delays { measured: fixed(0), truth: histogram([micros(1000); 3000]), failed: 0 };
     expect(&fewer.judge("delay"), Some("4000 of 3000 replies"));
     let none = Delays { measured: fixed(0), truth: Histogram::new(), failed: 0 };
@@ -198,7 +198,7 @@ fn a_stalled_generator_finds_its_own_gap_and_blames_nobody() {
         (StalledGenerator { is_named: false, ..good.clone() },                       Some("the verdict")),
         (StalledGenerator { service_p99: Some(Nanos::from_millis(900)), ..good.clone() }, Some("service p99")),
         (StalledGenerator { service_p99: None, ..good.clone() },                     Some("service p99")),
-        (StalledGenerator { failed: 1, ..good },                                     Some("1 messages")),
+        (StalledGenerator { failed: 1, ..good },                                     Some("messages without")),
     ];
     for (found, fails) in table {
         expect(&found.judge(), fails);

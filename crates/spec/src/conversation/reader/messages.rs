@@ -227,7 +227,7 @@ fn bytes_at(place: Offset, written: &str, value: Value<'_>) -> Result<Condition,
                 return Err(Error::new(
                     start,
                     format!(
-                        "`{written}` has {len} bytes, and these are {given}; `@{at}` takes any number of them"
+                        "`{written}` is {len} B long, but the value is {given} B; `@{at}` takes any number of bytes"
                     ),
                 ));
             }

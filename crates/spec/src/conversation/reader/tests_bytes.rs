@@ -72,7 +72,7 @@ fn mistakes_in_bytes_are_told_with_their_place() {
         ("\"@2:u16be\" = 513",  "\"2:u16be\" = 513", "9:28", "or a place, as in \"$.type\" = \"next\" or \"@0:u8\" = 1"),
         ("= \"02 00\"",        "= \"2 00\"",       "9:19",  "`@0` `2` is not bytes"),
         ("= \"02 00\"",        "= \"\"",           "9:19",  "`@0` is empty, and matches everything"),
-        ("\"@0:1\" = \"20\"",  "\"@0:1\" = \"20 21\"", "15:19", "`@0:1` has 1 bytes, and these are 2"),
+        ("\"@0:1\" = \"20\"",  "\"@0:1\" = \"20 21\"", "15:19", "`@0:1` is 1 B long, but the value is 2 B"),
         ("\"@4:8\"",          "\"@x:8\"",          "10:18", "`take` `@x:8` is not a place in bytes") ,
         ("id = \"@1:u32le\"",  "id = \"@1\"",       "13:33", "`reply` `@1` is not a number; say its format, as in `@1:u32le`"),
         ("id = \"@1:u32le\"",  "id = \"@1:u8\"",    "13:33", "`@1:u8` holds only 0 to 255, but an id is a number of eight digits or more"),

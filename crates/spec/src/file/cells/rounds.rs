@@ -11,10 +11,11 @@ impl Cells<'_> {
     pub(super) fn rounds(&self, compares: bool) -> Result<u32, String> {
         let problem = |text: String| Err(self.file.named(&format!("rounds: {text}")));
         let asked = self.asked.criteria.rounds;
-        if let (Some(_), Some(Count(rounds))) = (&self.axis, asked) {
-            return problem(format!(
-                "{rounds} rounds mean nothing to a sweep; --repeats is the number of blocks at each load"
-            ));
+        if self.axis.is_some() && asked.is_some() {
+            return problem(
+                "does not apply to a sweep; set the number of blocks at each load with --repeats"
+                    .to_owned(),
+            );
         }
         let rounds = match compares {
             true => {

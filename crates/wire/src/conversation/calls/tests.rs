@@ -79,7 +79,7 @@ fn responses_answer_requests_in_their_order() {
                 &ok("one"),
                 &[
                     "answered 0#0 \"one\"",
-                    "end: error: the connection ended with 1 requests unanswered",
+                    "end: error: the connection ended; unanswered requests: 1",
                 ],
             ),
             (

@@ -128,8 +128,8 @@ fn every_event_in_every_state() {
           close()         true > \x88\x02\x03\xe8 [await close]
           end()           Err(WebSocket(CutFrame { missing: 2 })) [open]
         open, between fragments
-          text            Err(new message after 1 fragments of an unfinished one (RFC 6455 §5.4)) > \x88\x02\x03\xea [failed]
-          first fragment  Err(new message after 1 fragments of an unfinished one (RFC 6455 §5.4)) > \x88\x02\x03\xea [failed]
+          text            Err(new message after fragment 1 of an unfinished one (RFC 6455 §5.4)) > \x88\x02\x03\xea [failed]
+          first fragment  Err(new message after fragment 1 of an unfinished one (RFC 6455 §5.4)) > \x88\x02\x03\xea [failed]
           last fragment   Text onetwo [open]
           ping            Ping ping > \x8a\x04ping [open]
           pong            Pong pong [open]
@@ -139,8 +139,8 @@ fn every_event_in_every_state() {
           close()         true > \x88\x02\x03\xe8 [await close]
           end()           Err(WebSocket(CutMessage { fragments: 1 })) [open]
         open, in a ping between fragments
-          text            Ping ping, Err(new message after 1 fragments of an unfinished one (RFC 6455 §5.4)) > \x8a\x04ping\x88\x02\x03\xea [failed]
-          first fragment  Ping ping, Err(new message after 1 fragments of an unfinished one (RFC 6455 §5.4)) > \x8a\x04ping\x88\x02\x03\xea [failed]
+          text            Ping ping, Err(new message after fragment 1 of an unfinished one (RFC 6455 §5.4)) > \x8a\x04ping\x88\x02\x03\xea [failed]
+          first fragment  Ping ping, Err(new message after fragment 1 of an unfinished one (RFC 6455 §5.4)) > \x8a\x04ping\x88\x02\x03\xea [failed]
           last fragment   Ping ping, Text twotwo > \x8a\x04ping [open]
           ping            Ping ping, Ping ping > \x8a\x04ping\x8a\x04ping [open]
           pong            Ping ping, Pong pong > \x8a\x04ping [open]

@@ -113,10 +113,7 @@ fn a_connection_that_ends_in_the_session_is_an_error() {
         .into_bytes()
     };
     let told = play(&comet, &opened([Step::End]));
-    assert_eq!(
-        told.events,
-        ["open", "end: error: the connection ended with 1 requests unanswered"]
-    );
+    assert_eq!(told.events, ["open", "end: error: the connection ended; unanswered requests: 1"]);
     let told = play(&comet, &opened([Step::First(close(CONNECTED))]));
     assert_eq!(
         told.events,

@@ -74,7 +74,7 @@ fn an_end_without_close_notify_is_a_fault_only_inside_something() {
     settle(&mut there, &mut here);
     assert_eq!(
         there.end(),
-        "error: the connection ended without close_notify: the connection ended with 1 requests unanswered"
+        "error: the connection ended without close_notify: the connection ended; unanswered requests: 1"
     );
 }
 

@@ -140,7 +140,7 @@ fn fragments_become_messages_and_control_frames_go_between_them() {
             "5.18",
             &[(first, b"1"), (TEXT, b"2")],
             &[
-                "error new message after 1 fragments of an unfinished one (RFC 6455 §5.4)",
+                "error new message after fragment 1 of an unfinished one (RFC 6455 §5.4)",
                 "> close 1002 ",
             ],
         ),
@@ -172,7 +172,7 @@ fn fragments_become_messages_and_control_frames_go_between_them() {
         (
             "the end between fragments",
             &[(BINARY & !FIN, b"1"), (middle, b"2")],
-            &["end connection ended in the middle of a message, after 2 fragments (RFC 6455 §5.4)"],
+            &["end connection ended in the middle of a message, after fragment 2 (RFC 6455 §5.4)"],
         ),
         ("6.1.2", &[(first, b""), (middle, b""), (CONTINUATION, b"")], &["text ", NO_CLOSE]),
         (

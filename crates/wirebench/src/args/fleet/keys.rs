@@ -75,11 +75,12 @@ impl Keys {
             1 => ", and a watch, w0".to_owned(),
             count => format!(", and {count} watches, w0 to w{}", count - 1),
         };
+        let agents = match joins.agents.len() {
+            1 => "1 agent, a0".to_owned(),
+            count => format!("{count} agents, a0 to a{}", count - 1),
+        };
         terminal.say(&format!(
-            "{} agents, a0 to a{}{watches}: give each its own .join file{}; add the lines above to the server's \
-             configuration",
-            joins.agents.len(),
-            joins.agents.len() - 1,
+            "{agents}{watches}: give each its own .join file{}; add the lines above to the server's configuration",
             if is_secured { " and ca.pem" } else { "" },
         ));
         terminal.say_labelled(

@@ -11,7 +11,7 @@ use names::{Baseline, Tag};
 use record::Level;
 use std::path::PathBuf;
 use store::Filter;
-use transfer::Prune;
+use transfer::{Prune, records};
 
 /// List the records that were kept, and find one again
 ///
@@ -177,15 +177,18 @@ fn verify(terminal: &Terminal) -> Result<Exit, Failure> {
     let wrong = store.verify().map_err(history::failure)?;
     let count = store.list(&Filter::default()).map_err(history::failure)?.len();
     if wrong.is_empty() {
-        terminal.result(&format!("{count} records, all as they were written\n"))?;
+        terminal.result(&format!("{} checked, no faults\n", records(count)))?;
         return Ok(Exit::DONE);
     }
+    let faults = match wrong.len() {
+        1 => "1 fault".to_owned(),
+        count => format!("{count} faults"),
+    };
     let first: Vec<&str> = wrong.iter().take(TOLD_MAX).map(String::as_str).collect();
     Err(Failure::new(
         Exit::INVALID,
         anyhow::anyhow!(
-            "{} faults in {}: {}; move it away, and `wirebench history import` fills a new one from the records",
-            wrong.len(),
+            "{faults} in {}: {}; move it away, and `wirebench history import` fills a new one from the records",
             store.name(),
             first.join("; ")
         ),

@@ -146,7 +146,7 @@ pub(super) fn export(folder: &Path, filter: &Filter, terminal: &Terminal) -> Res
         let json = serde_json::to_vec_pretty(&named).expect("its keys are texts");
         files::write(&path, &json).map_err(|error| cannot(&path, error))?;
     }
-    terminal.say(&format!("{count} records written to {}", folder.display()));
+    terminal.say(&format!("{} written to {}", records(count), folder.display()));
     Ok(Exit::DONE)
 }
 
@@ -179,7 +179,7 @@ impl Prune {
             }
         }
         let would = if self.dry_run { "would be " } else { "" };
-        terminal.say(&format!("{} records {would}removed", old.len()));
+        terminal.say(&format!("{} {would}removed", records(old.len())));
         Ok(Exit::DONE)
     }
 }
@@ -192,6 +192,14 @@ fn remove(file: &Path, terminal: &Terminal) {
             terminal.say_labelled(Label::Warning, &what);
         }
         Ok(()) | Err(_) => {}
+    }
+}
+
+/// `1 record`, `2 records`.
+pub(super) fn records(count: usize) -> String {
+    match count {
+        1 => "1 record".to_owned(),
+        count => format!("{count} records"),
     }
 }
 

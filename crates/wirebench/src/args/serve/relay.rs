@@ -18,7 +18,7 @@ impl Serve {
     /// The transport of a relay.
     pub(super) fn relay_scheme(&self) -> Result<Scheme, String> {
         if let Some(option) = self.oracle.given_besides(SHARED) {
-            return Err(format!("{option} means nothing to serve relay; leave it out"));
+            return Err(format!("{option} does not apply to serve relay; leave it out"));
         }
         let usual = Protocol::WebSocket.plain();
         match self.transport.unwrap_or(usual) {

@@ -70,7 +70,7 @@ impl Tls {
                 format!("use one of {}", Scheme::list(Scheme::echoes().filter(|scheme| scheme.tls)))
             };
             return Err(Failure::usage(format!(
-                "{option} means nothing to {scheme}, which does not use TLS; leave it out, or {cure}"
+                "{option} does not apply to {scheme}, which does not use TLS; leave it out, or {cure}"
             )));
         }
         if !scheme.tls {

@@ -57,7 +57,7 @@ fn outcome(request: &Request, asked: Asked, learnt: Option<&(u16, Vec<u8>)>) -> 
         (Verdict::Refused, _) => format!("refused after {took}"),
         (Verdict::Wrong(reason), _) => format!("answered after {took}, but wrong: {reason}"),
         (Verdict::Good, 0) => format!("answered after {took}"),
-        (Verdict::Good, parts) => format!("ended after {took}, with {parts} events before"),
+        (Verdict::Good, parts) => format!("ended after {took} (events before: {parts})"),
     };
     let matcher = match &request.reply {
         Reply::Match(matcher) => Some(matcher),

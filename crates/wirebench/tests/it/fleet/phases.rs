@@ -95,7 +95,7 @@ impl Cell {
         let mut agents = [coordination.agent(0), coordination.agent(1)];
         let ear = coordination.ear();
         let mut run = coordination.start(LOAD);
-        let told = run.wait_for_word("goes on with it elsewhere");
+        let told = run.wait_for_word("continues it elsewhere");
         let name = told.split_whitespace().nth(1).unwrap().to_owned();
         self.phase.reach(&coordination, &ear, &name);
         match self.role {
@@ -170,7 +170,7 @@ impl Cell {
         assert!(there.iter().all(|part| part.planned == Some(PLANNED_EACH)), "{there:?}");
         let missing: Vec<&str> = missing.iter().map(|part| part.agent.as_str()).collect();
         let words = (!missing.is_empty())
-            .then(|| format!("{} of 2 parts are missing: {}", missing.len(), missing.join(", ")));
+            .then(|| format!("{} of 2 parts missing: {}", missing.len(), missing.join(", ")));
         assert_eq!(block.cut_short, words);
         let ends: Vec<PartEnd> = block.agents.iter().map(|part| part.end).collect();
         // Unless an agent is known to have begun, a busy machine may have kept it from beginning.

@@ -65,7 +65,7 @@ fn who_lacks_a_permission_is_told_which_one_and_what_to_look_at() {
     let load = "--rate 120/s -c 6 -d 1500ms --warm-up 0s";
     let join = "--fleet keys/controller.join";
     let mut run = self::start(sandbox, &format!("run {url} {load} --agents 3 {join}"));
-    let told = run.wait_for_word("goes on with it elsewhere");
+    let told = run.wait_for_word("continues it elsewhere");
     let name = told.split_whitespace().nth(1).unwrap().to_owned();
     run.wait_for_word("block 0-0 begins");
     // A member reads a slot again if somebody else has written it first.
