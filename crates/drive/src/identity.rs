@@ -95,6 +95,7 @@ impl Check<'_> {
     }
 
     /// Takes the reply to the message that its header names, on the connection with this number.
+    #[inline(never)]
     fn named(self, in_flight: &mut InFlight, connection: u32, reply: Message<'_>) -> Answer {
         let Workload { expect, content, .. } = self.workload;
         let header = Header::read(reply.payload, content.is_text())

@@ -96,13 +96,18 @@ impl InFlight {
     /// Returns its number with it.
     #[inline]
     pub(crate) fn take_oldest(&mut self) -> Option<(u32, Flight)> {
-        if self.ended == 0 {
-            let slot = self.slots.pop_front()?;
-            let sequence = wrapped(self.first);
-            self.first += 1;
-            self.overtaken = self.overtaken.saturating_sub(1);
-            return Some((sequence, slot.flight()));
+        if self.ended > 0 {
+            return self.take_oldest_among_ended();
         }
+        let slot = self.slots.pop_front()?;
+        let sequence = wrapped(self.first);
+        self.first += 1;
+        self.overtaken = self.overtaken.saturating_sub(1);
+        Some((sequence, slot.flight()))
+    }
+
+    #[inline(never)]
+    fn take_oldest_among_ended(&mut self) -> Option<(u32, Flight)> {
         let index = self.slots.iter().position(|slot| slot.state == State::Awaited)?;
         let sequence = wrapped(self.first + index as u64);
         Some((sequence, self.answer(index)))

@@ -513,22 +513,28 @@ impl<O: Observer> Worker<O> {
 
     /// Sends a batch on a connection that can send, then the batches that become due because some messages get no
     /// reply.
+    #[inline]
     fn send<E: Metered>(&mut self, engine: &mut E, batch: Batch) {
-        let mut next = Some(batch);
-        while let Some(batch) = next.take() {
-            let unanswered = self.send_batch(engine, batch);
-            if unanswered == 0 {
-                return;
-            }
-            match self.pace.replied(batch.place, unanswered, engine.now()) {
-                Next::Send(batch) => next = Some(batch),
-                Next::Thinks(due) => self.due_at = self.due_at.min(due),
+        let place = batch.place;
+        let unanswered = self.send_batch(engine, batch);
+        if unanswered > 0 {
+            self.send_after(engine, place, unanswered);
+        }
+    }
+
+    /// Sends the batches that become due on a connection because `unanswered` messages get no reply.
+    #[inline(never)]
+    fn send_after<E: Metered>(&mut self, engine: &mut E, place: u32, mut unanswered: u32) {
+        while unanswered > 0 {
+            match self.pace.replied(place, unanswered, engine.now()) {
+                Next::Send(batch) => unanswered = self.send_batch(engine, batch),
+                Next::Thinks(due) => return self.due_at = self.due_at.min(due),
                 Next::Served { session } => {
-                    let Some(connection) = self.connections.at(batch.place) else { return };
+                    let Some(connection) = self.connections.at(place) else { return };
                     let id = connection.id;
-                    self.session_served(engine, id, session);
+                    return self.session_served(engine, id, session);
                 }
-                Next::Others => {}
+                Next::Others => return,
             }
         }
     }
@@ -626,9 +632,13 @@ impl<O: Observer> Worker<O> {
     /// Sends what the protocol itself has to say (a pong, a close), unless that went out together with a message.
     #[inline]
     fn flush<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
-        if self.tx.is_empty() && self.seconds.is_empty() {
-            return;
+        if !self.tx.is_empty() || !self.seconds.is_empty() {
+            self.flush_own(engine, id);
         }
+    }
+
+    #[inline(never)]
+    fn flush_own<E: Metered>(&mut self, engine: &mut E, id: ConnectionId) {
         let mut is_read = true;
         if let Some(connection) = self.connections.find(id) {
             let (seconds, target) = (&mut self.seconds, &self.target);
